@@ -1,0 +1,15 @@
+-- Current usage events, ids as in the API. Quantities are widened, so that no sum an analyst writes can wrap around.
+CREATE OR REPLACE VIEW {analytics}.events AS
+SELECT
+    e.namespace_id AS namespace_id,
+    concat('event_', lower(hex(e.id))) AS event_id,
+    e.account_id AS account_id,
+    if(startsWith(e.source, 'metric_'), e.source, NULL) AS metric_id,
+    if(startsWith(e.source, 'metric_'), NULL, e.source) AS currency,
+    toDecimal256(e.quantity, 18) AS quantity,
+    e.occurred_at AS occurred_at,
+    e.properties AS properties,
+    e.accepted_at AS accepted_at,
+    e.corrected_at AS corrected_at
+FROM {database}.usage_events AS e FINAL
+WHERE e.voided = 0

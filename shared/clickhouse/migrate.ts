@@ -1,0 +1,40 @@
+import path from 'node:path'
+import { PROJECT_ROOT } from '../config/project-root.ts'
+import type { Logger } from '../logging/logger.ts'
+import { pendingMigrations, readMigrations } from '../migrations/migration-files.ts'
+import { queryRows, type OpenedClickHouse } from './clickhouse.ts'
+
+/** The database of the views that analysts may read. */
+export const analyticsDatabase = (database: string): string => `${database}_analytics`
+
+/**
+ * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for these:
+ * every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the migration lock
+ * in PostgreSQL, so no other process migrates meanwhile.
+ */
+export async function migrateClickHouse({ client, database }: OpenedClickHouse, log: Logger): Promise<void> {
+  await client.command({
+    query: `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime('UTC') DEFAULT now())
+      ENGINE = MergeTree ORDER BY name SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+  })
+  const rows = await queryRows<{ name: string; checksum: string }>(
+    client,
+    'SELECT name, checksum FROM schema_migrations',
+    {},
+  )
+  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  const files = await readMigrations(path.join(PROJECT_ROOT, 'clickhouse'))
+  for (const { name, sql, checksum } of pendingMigrations(files, applied)) {
+    const query = sql
+      .replaceAll('{database}', database)
+      .replaceAll('{analytics}', analyticsDatabase(database))
+    await client.command({ query })
+    await client.insert({
+      table: 'schema_migrations',
+      values: [{ name, checksum }],
+      columns: ['name', 'checksum'],
+      format: 'JSONEachRow',
+    })
+    log.info({ migration: name }, 'applied a ClickHouse migration')
+  }
+}

@@ -1,0 +1,96 @@
+/** One setting as it is in force: what `npm run config` prints and README's table is made of. */
+export interface Setting {
+  name: string
+  /** What it does, with its unit; starts with a small letter, as a clause. */
+  about: string
+  /** The value in force, as text; "(hidden)" for a secret that is set. */
+  value: string
+  /** The default as text; undefined when the setting is required or has none. */
+  defaultText: string | undefined
+}
+
+interface TextOptions {
+  about: string
+  default?: string
+  secret?: boolean
+}
+
+interface IntegerOptions {
+  about: string
+  default: number
+  min: number
+  max: number
+}
+
+/** Thrown once, after every setting was read, with all that is missing or out of range. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`cannot start, the settings need mending:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+/** Reads settings from the environment, remembers them, and gathers every problem before it complains. */
+export class EnvReader {
+  readonly settings: Setting[] = []
+  private readonly env: NodeJS.ProcessEnv
+  private readonly problems: string[] = []
+
+  constructor(env: NodeJS.ProcessEnv) {
+    this.env = env
+  }
+
+  string(name: string, options: TextOptions & { default: string }): string {
+    return this.read(name, options) ?? options.default
+  }
+
+  optional(name: string, options: TextOptions): string | undefined {
+    return this.read(name, options)
+  }
+
+  integer(name: string, options: IntegerOptions): number {
+    const text = this.read(name, { ...options, default: String(options.default) })
+    if (text === undefined) return options.default
+    const value = Number(text)
+    const { min, max } = options
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    this.problems.push(`${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
+    return options.default
+  }
+
+  oneOf<T extends string>(name: string, values: readonly T[], options: { about: string; default: T }): T {
+    const text = this.read(name, options) ?? options.default
+    const value = values.find((candidate) => candidate === text)
+    if (value !== undefined) return value
+    this.problems.push(`${name} must be one of ${values.join(', ')}, not ${JSON.stringify(text)}`)
+    return options.default
+  }
+
+  /** A URL of one of the given schemes, for example `postgres:`; its password is hidden when settings are shown. */
+  url(name: string, schemes: readonly string[], options: { about: string }): string | undefined {
+    const text = this.read(name, { ...options, secret: true })
+    if (text === undefined) return undefined
+    if (URL.canParse(text) && schemes.includes(new URL(text).protocol)) return text
+    this.problems.push(`${name} must be a URL that starts with ${schemes.map((s) => `${s}//`).join(' or ')}`)
+    return undefined
+  }
+
+  /** A problem that only shows when several settings are seen together. */
+  refuse(problem: string): void {
+    this.problems.push(problem)
+  }
+
+  /** @throws ConfigError naming every problem found so far */
+  done(): void {
+    if (this.problems.length > 0) throw new ConfigError(this.problems)
+  }
+
+  private read(name: string, options: TextOptions): string | undefined {
+    const raw = this.env[name]
+    const text = raw === undefined || raw === '' ? undefined : raw
+    const shown = text ?? options.default ?? ''
+    const value = text !== undefined && options.secret === true ? '(hidden)' : shown
+    this.settings.push({ name, about: options.about, value, defaultText: options.default })
+    return text
+  }
+}

@@ -1,0 +1,49 @@
+import { hash, randomInt } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+
+/** Whether a company's data is real or for trying things out. */
+export type Mode = 'live' | 'test'
+
+export const PERMISSIONS = ['read:all', 'write:all', 'manage:keys'] as const
+export type Permission = (typeof PERMISSIONS)[number]
+
+/** Who makes a request: found by the key alone, so a caller can only ever reach its own namespace. */
+export interface Caller {
+  keyId: string
+  companyId: string
+  namespaceId: string
+  mode: Mode
+  permissions: readonly Permission[]
+}
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_LENGTH = 32
+const CHECKSUM_LENGTH = 6
+const SHAPE = /^tally_(?:live|test)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
+
+/** A new key: prefix, 190 random bits, and a checksum by which a mistyped key is refused without a lookup. */
+export function newApiKey(mode: Mode): string {
+  const secret = Array.from({ length: SECRET_LENGTH }, () =>
+    ALPHABET.charAt(randomInt(ALPHABET.length)),
+  ).join('')
+  return `tally_${mode}_${secret}${checksumOf(secret)}`
+}
+
+/** Whether a text is shaped like a key and its checksum is right. */
+export function isApiKey(text: string): boolean {
+  const [, secret, checksum] = SHAPE.exec(text) ?? []
+  return secret !== undefined && checksumOf(secret) === checksum
+}
+
+/** What is stored instead of the key. */
+export const digestOfApiKey = (key: string): Buffer => hash('sha256', key, 'buffer')
+
+function checksumOf(secret: string): string {
+  let rest = crc32(secret)
+  let text = ''
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    text = ALPHABET.charAt(rest % ALPHABET.length) + text
+    rest = Math.floor(rest / ALPHABET.length)
+  }
+  return text
+}

@@ -1,0 +1,68 @@
+/** Limits of the free-form properties of a usage event. */
+export const PROPERTIES_BYTES_MAX = 16 * 1024
+export const PROPERTIES_DEPTH_MAX = 8
+
+/** Which properties can be asked for by name and value, as the query's own rules have it. */
+const PROPERTY_NAME = /^[A-Za-z0-9_]{1,100}$/
+const PROPERTY_VALUE_CHARACTERS_MAX = 500
+
+export type Properties = Record<string, unknown>
+
+export type PropertiesCheck = { json: string; hasNumber: boolean } | { fault: string }
+
+/**
+ * Checks free-form properties and brings them into the JSON text that is stored.
+ *
+ * @param properties a parsed JSON object
+ * @returns the text, and whether a number is in it (the caller then checks that no digit was lost in parsing); or what
+ *   is wrong, as the end of a sentence that starts with "properties"
+ */
+export function checkProperties(properties: Properties): PropertiesCheck {
+  const seen = { hasNumber: false }
+  const fault = findFault(properties, 1, seen)
+  if (fault !== undefined) return { fault }
+  const json = JSON.stringify(properties)
+  const bytes = Buffer.byteLength(json)
+  if (bytes > PROPERTIES_BYTES_MAX)
+    return { fault: `take ${bytes} bytes as JSON, at most ${PROPERTIES_BYTES_MAX} are kept` }
+  return { json, hasNumber: seen.hasNumber }
+}
+
+function findFault(value: unknown, depth: number, seen: { hasNumber: boolean }): string | undefined {
+  if (typeof value === 'string') return findTextFault(value)
+  if (typeof value === 'number') seen.hasNumber = true
+  if (typeof value !== 'object' || value === null) return undefined
+  if (depth > PROPERTIES_DEPTH_MAX) return `are nested deeper than ${PROPERTIES_DEPTH_MAX} levels`
+  for (const [name, inner] of Object.entries(value)) {
+    const fault = findTextFault(name) ?? findFault(inner, depth + 1, seen)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function findTextFault(text: string): string | undefined {
+  if (text.includes('\0')) return 'hold a NUL character'
+  if (!text.isWellFormed()) return 'hold half of a surrogate pair, which is no character'
+  return undefined
+}
+
+/**
+ * The pairs a usage event is found by: `name=value` for each top-level string, number and boolean that can be asked for.
+ * A name holds no `=`, so the first one ends it. Numbers and booleans stand as their JSON text.
+ */
+export function propertyPairs(properties: Properties): string[] {
+  const pairs: string[] = []
+  for (const [name, value] of Object.entries(properties)) {
+    const text = searchableText(value)
+    if (text !== undefined && PROPERTY_NAME.test(name)) pairs.push(`${name}=${text}`)
+  }
+  return pairs
+}
+
+function searchableText(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)
+  if (typeof value !== 'string' || value === '') return undefined
+  // Why not always counting characters: most values are short, and a string never has more of them than code units.
+  if (value.length <= PROPERTY_VALUE_CHARACTERS_MAX) return value
+  return [...value].length <= PROPERTY_VALUE_CHARACTERS_MAX ? value : undefined
+}

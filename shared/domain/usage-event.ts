@@ -1,0 +1,103 @@
+import { hash, randomBytes } from 'node:crypto'
+import type { Micros } from '../time/microsecond-clock.ts'
+
+/** What usage is measured against: a metric's id (`metric_…`) or a lowercase currency code (`usd`). */
+export type UsageSource = string
+
+/** One reported piece of usage, as the event log and ClickHouse hold it. */
+export interface UsageEvent {
+  namespaceId: string
+  /** `event_` and 32 hexadecimal digits; see usageEventId. */
+  id: string
+  accountId: string
+  source: UsageSource
+  /** Canonical decimal text, in the metric's unit or in the currency's major unit. */
+  quantity: string
+  /** When it happened: Unix time in seconds. */
+  occurredAt: number
+  /** When the gateway took it. */
+  acceptedAt: Micros
+  /** A JSON object as text, exactly as it will be stored. */
+  properties: string
+  /** See propertyPairs. */
+  propertyPairs: readonly string[]
+  /** When the gateway took the correction that this row is, or null for a report. */
+  correctedAt: Micros | null
+  voided: boolean
+  /** Decides between rows of one event; see reportVersion. */
+  version: bigint
+}
+
+/** How far back and ahead of now usage may lie, in seconds. */
+export const OCCURRED_BACK_MAX_S = 5 * 366 * 86_400
+export const OCCURRED_AHEAD_MAX_S = 5 * 60
+
+/** Where the key of an identity comes from; each kind has a tag of its own, so that they can never meet. */
+export type IdentityKey =
+  { kind: 'event'; key: string } | { kind: 'request'; key: string; index: number } | { kind: 'random' }
+
+/**
+ * The id of a usage event: `event_`, 8 hexadecimal digits of `occurredAt` as a 32-bit number, then 24 that are the first
+ * 96 bits of a SHA-256 over tag, namespace, account, source and key, each with its length in front. So the same report
+ * has the same id on any gateway, without a lookup, and the id alone says in which time slot the event lies.
+ *
+ * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
+ * @param key the caller's idempotency key; or the request's Idempotency-Key header and the event's place in the
+ *   request; or neither, and then every report is an event of its own
+ */
+export function usageEventId(
+  namespaceId: string,
+  accountId: string,
+  source: UsageSource,
+  occurredAt: number,
+  key: IdentityKey,
+): string {
+  const time = occurredAt.toString(16).padStart(8, '0')
+  return `event_${time}${identityDigits(namespaceId, accountId, source, key)}`
+}
+
+function identityDigits(namespaceId: string, accountId: string, source: string, key: IdentityKey): string {
+  switch (key.kind) {
+    case 'random':
+      return randomBytes(12).toString('hex')
+    case 'event':
+      return digest96(['tally/event', namespaceId, accountId, source, key.key])
+    case 'request':
+      return digest96(['tally/request', namespaceId, accountId, source, key.key, key.index.toString()])
+  }
+}
+
+/** The first 96 bits of a SHA-256 over parts that cannot run into each other, as 24 hexadecimal digits. */
+function digest96(parts: readonly string[]): string {
+  let text = ''
+  for (const part of parts) text += `${Buffer.byteLength(part)}:${part}`
+  return hash('sha256', text, 'hex').slice(0, 24)
+}
+
+/** The second an event happened in, read from its id. */
+export const occurredAtOfEventId = (id: string): number => parseInt(id.slice('event_'.length, 14), 16)
+
+const CONTENT_BITS = 8n
+const REPORT_TOP = (1n << 55n) - 1n
+const CORRECTION_BIT = 1n << 63n
+
+/**
+ * The version of a report: it falls with `acceptedAt`, so of several reports of one event the first wins. Its lowest 8
+ * bits are taken from the content, so that a tie of different contents needs the same microsecond and one chance in 256.
+ *
+ * @param content see contentOf
+ */
+export function reportVersion(acceptedAt: Micros, content: string): bigint {
+  return ((REPORT_TOP - BigInt(acceptedAt)) << CONTENT_BITS) | contentBits(content)
+}
+
+/** The version of a correction: above every report, and rising with `correctedAt`, so the last correction wins. */
+export function correctionVersion(correctedAt: Micros, content: string): bigint {
+  return CORRECTION_BIT | (BigInt(correctedAt) << CONTENT_BITS) | contentBits(content)
+}
+
+/** What two reports of one event must agree in to be the same report. */
+export const contentOf = (event: { quantity: string; properties: string; voided?: boolean }): string =>
+  `${event.quantity}\n${event.voided === true ? 'voided' : ''}\n${event.properties}`
+
+const contentBits = (content: string): bigint => BigInt(`0x${hash('sha256', content, 'hex').slice(0, 2)}`)

@@ -1,0 +1,22 @@
+/** What went wrong, by meaning. `shared/http` turns each into a status code. */
+export type ErrorCode =
+  | 'malformed'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'not_found'
+  | 'timeout'
+  | 'conflict'
+  | 'too_large'
+  | 'unprocessable'
+  | 'unavailable'
+
+/** An error a caller can act on. It knows nothing of HTTP; its message is written for the caller to read. */
+export class DomainError extends Error {
+  readonly code: ErrorCode
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DomainError'
+    this.code = code
+  }
+}

@@ -1,0 +1,81 @@
+import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Micros } from '../time/microsecond-clock.ts'
+
+/** The topic that reported and corrected usage goes through. */
+export const USAGE_TOPIC = 'usage-events'
+
+/** The most bytes one record's value may have. Kafka's default limit for a message is 1 MB. */
+export const RECORD_BYTES_MAX = 500_000
+
+/** What a producer appends: one request's events of one partition, one line of JSON each. */
+export interface NewRecord {
+  partition: number
+  acceptedAt: Micros
+  value: Buffer
+}
+
+/** A record as it lies in the log. */
+export interface LogRecord extends NewRecord {
+  /** Its place in the partition: 0, 1, 2 … without gaps on PostgreSQL, rising on Kafka. */
+  offset: number
+}
+
+/** A place in the log: the offset is that of the next record to be read. */
+export interface Position {
+  partition: number
+  offset: number
+}
+
+/** How far a consumer group is behind in one partition. */
+export interface PartitionLag {
+  partition: number
+  /** The next offset the group will read. */
+  committed: number
+  /** The next offset that will be written. */
+  end: number
+}
+
+/**
+ * The durable log between gateway and loader. Every driver passes test/event-log/contract.ts.
+ */
+export interface EventLog extends Closeable {
+  readonly partitions: number
+
+  /**
+   * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their order.
+   *
+   * @throws DomainError unavailable when the log did not confirm in time. Whether the records are in it is unknown
+   *   then: the caller's client sends the same request again.
+   */
+  append(records: readonly NewRecord[]): Promise<void>
+
+  /** Joins a consumer group: partitions are shared out among its members. */
+  join(group: string): Promise<LogConsumer>
+
+  lag(group: string): Promise<PartitionLag[]>
+
+  /** The lowest acceptedAt among the records a group has not yet committed; undefined when there are none. */
+  lowestUnread(group: string): Promise<Micros | undefined>
+
+  /** For each partition the first offset still kept that was appended at or after an instant. */
+  positionsAt(at: Micros): Promise<Position[]>
+
+  /** Reads outside of any group, from an offset on; empty at the end of the partition. */
+  read(from: Position, bytesMax: number): Promise<LogRecord[]>
+}
+
+export interface PollLimits {
+  /** Stop taking records once they hold this many bytes; the first one is always taken. */
+  bytesMax: number
+  /** How long to wait for the first record. */
+  waitMs: number
+}
+
+/** One member of a consumer group. Delivery is at least once: what was not committed comes again, here or elsewhere. */
+export interface LogConsumer extends Closeable {
+  /** The next records of the partitions this member holds; empty when none came within waitMs. */
+  poll(limits: PollLimits): Promise<LogRecord[]>
+
+  /** Marks everything before these positions as done. A position behind an earlier commit changes nothing. */
+  commit(positions: readonly Position[]): Promise<void>
+}

@@ -1,0 +1,103 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import type { Logger } from '../../logging/logger.ts'
+import type { Pool, PoolClient } from '../../postgres/pool.ts'
+import { withTransaction } from '../../postgres/transaction.ts'
+
+export interface HousekeepingOptions {
+  pool: Pool
+  topic: string
+  log: Logger
+  segmentBytesMax: number
+  segmentAgeMaxMs: number
+  retentionMs: number
+  housekeepingMs: number
+}
+
+const CURRENT = `
+  SELECT segment_id, clock_timestamp() - opened_at > $2 * interval '1 millisecond' AS is_old,
+    pg_total_relation_size(format('event_log_segment_%s', segment_id)::regclass) AS bytes,
+    EXISTS (SELECT 1 FROM event_log_bounds b JOIN event_log_partitions p USING (topic, partition, segment_id)
+            WHERE b.segment_id = s.segment_id AND p.next_offset > b.first_offset) AS has_records
+  FROM event_log_segments s WHERE topic = $1 AND closed_at IS NULL`
+// A segment is consumed when in each partition every group has reached the first offset of the segment after it.
+const MARK_CONSUMED = `
+  UPDATE event_log_segments s SET consumed_at = clock_timestamp()
+  WHERE s.topic = $1 AND s.closed_at IS NOT NULL AND s.consumed_at IS NULL
+    AND EXISTS (SELECT 1 FROM event_log_offsets o WHERE o.topic = s.topic)
+    AND NOT EXISTS (
+      SELECT 1 FROM event_log_bounds b
+      JOIN event_log_offsets o ON o.topic = b.topic AND o.partition = b.partition
+      WHERE b.topic = s.topic AND b.segment_id = (
+          SELECT min(n.segment_id) FROM event_log_bounds n
+          WHERE n.topic = b.topic AND n.partition = b.partition AND n.segment_id > s.segment_id)
+        AND o.next_offset < b.first_offset)`
+const LIST_EXPIRED = `
+  SELECT segment_id FROM event_log_segments
+  WHERE topic = $1 AND consumed_at < clock_timestamp() - $2 * interval '1 millisecond'`
+
+/**
+ * Looks after the segments of a topic: opens a new one when the current one is large or old, and drops those that
+ * everyone has read and that were kept long enough for the audit. Several processes may do it at once.
+ */
+export function keepHouse(options: HousekeepingOptions): Closeable {
+  const stopping = new AbortController()
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      await sleep(options.housekeepingMs, undefined, { signal: stopping.signal }).catch(() => undefined)
+      if (stopping.signal.aborted) return
+      await tidy(options).catch((err: unknown) => {
+        options.log.warn({ err }, 'could not look after the segments of the event log')
+      })
+    }
+  }
+  const running = loop()
+  return {
+    name: 'event log housekeeping',
+    close: () => {
+      stopping.abort()
+      return running
+    },
+  }
+}
+
+/** One round of housekeeping. */
+export async function tidy(options: HousekeepingOptions): Promise<void> {
+  await withTransaction(options.pool, async (db) => {
+    const { rows } = await db.query<{ mine: boolean }>(
+      "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
+      [options.topic],
+    )
+    if (rows[0]?.mine !== true) return // another process is at it
+    await openNextSegment(db, options)
+    await db.query(MARK_CONSUMED, [options.topic])
+  })
+  await dropExpired(options)
+}
+
+interface CurrentRow {
+  segment_id: string
+  is_old: boolean
+  bytes: string
+  has_records: boolean
+}
+
+async function openNextSegment(db: PoolClient, options: HousekeepingOptions): Promise<void> {
+  const { topic, segmentAgeMaxMs, segmentBytesMax, log } = options
+  const { rows } = await db.query<CurrentRow>(CURRENT, [topic, segmentAgeMaxMs])
+  const current = rows[0]
+  if (current?.has_records !== true || (!current.is_old && Number(current.bytes) < segmentBytesMax)) return
+  await db.query('SELECT event_log_open_segment($1)', [topic])
+  log.info(
+    { topic, closed: current.segment_id, bytes: current.bytes },
+    'opened a new segment of the event log',
+  )
+}
+
+async function dropExpired({ pool, topic, retentionMs, log }: HousekeepingOptions): Promise<void> {
+  const { rows } = await pool.query<{ segment_id: string }>(LIST_EXPIRED, [topic, retentionMs])
+  for (const { segment_id: id } of rows) {
+    await pool.query('SELECT event_log_drop_segment($1)', [id])
+    log.info({ topic, segment: id }, 'dropped a segment of the event log that everyone has read')
+  }
+}

@@ -1,0 +1,166 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from '../../logging/logger.ts'
+import type { Pool } from '../../postgres/pool.ts'
+import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
+import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
+import { PostgresConsumer } from './consumer.ts'
+import { GroupAppender } from './group-appender.ts'
+import { keepHouse } from './housekeeping.ts'
+import { SegmentReader } from './segment-reader.ts'
+
+export interface PostgresEventLogOptions {
+  pool: Pool
+  topic: string
+  /** How many partitions the topic has at least; more may exist already. */
+  partitions: number
+  log: Logger
+  /** An append that is not durable by then fails. */
+  appendDeadlineMs: number
+  /** How many appends may wait for the database. */
+  appendsWaitingMax: number
+  /** How long a consumer that has gone silent keeps its partitions. */
+  leaseMs: number
+  segmentBytesMax: number
+  segmentAgeMaxMs: number
+  /** How long a segment is kept after everyone has read it. */
+  retentionMs: number
+  /** How often segments are looked after; 0 leaves that to another process. */
+  housekeepingMs: number
+  /** No other process uses this log: memberships found at the start are of a crashed one, and are ended. */
+  alone: boolean
+}
+
+const LAG = `
+  SELECT p.partition, p.next_offset AS end, coalesce(o.next_offset, 0) AS committed
+  FROM event_log_partitions p
+  LEFT JOIN event_log_offsets o ON o.topic = p.topic AND o.partition = p.partition AND o.consumer_group = $2
+  WHERE p.topic = $1 ORDER BY p.partition`
+const SEGMENTS_FROM = `
+  SELECT b.segment_id FROM event_log_bounds b
+  WHERE b.topic = $1 AND b.partition = $2
+    AND b.segment_id >= (SELECT max(segment_id) FROM event_log_bounds
+                         WHERE topic = $1 AND partition = $2 AND first_offset <= $3)
+  ORDER BY b.segment_id`
+const SEGMENTS_SINCE = `
+  SELECT b.partition, b.segment_id, b.first_offset FROM event_log_bounds b
+  JOIN event_log_segments s USING (segment_id)
+  WHERE b.topic = $1 AND (s.closed_at IS NULL OR s.closed_at >= $2) ORDER BY b.partition, b.segment_id`
+
+/** Opens the event log on PostgreSQL; the topic is made if it is missing. */
+export async function openPostgresEventLog(options: PostgresEventLogOptions): Promise<EventLog> {
+  const { pool, topic, log } = options
+  await pool.query('SELECT event_log_ensure_topic($1, $2)', [topic, options.partitions])
+  if (options.alone) {
+    await pool.query('DELETE FROM event_log_members WHERE topic = $1', [topic])
+    await pool.query('UPDATE event_log_offsets SET owner = NULL WHERE topic = $1 AND owner IS NOT NULL', [
+      topic,
+    ])
+  }
+  const reader = new SegmentReader(pool, topic)
+  const partitions = (await reader.listPartitions()).length
+  const appended = new AppendSignal()
+  const appender = new GroupAppender({
+    pool,
+    topic,
+    log,
+    deadlineMs: options.appendDeadlineMs,
+    waitingMax: options.appendsWaitingMax,
+    onAppended: () => {
+      appended.fire()
+    },
+  })
+  const housekeeping = options.housekeepingMs > 0 ? keepHouse(options) : undefined
+  return {
+    name: 'event log',
+    partitions,
+    append: (records: readonly NewRecord[]) => appender.append(records),
+    async join(group: string): Promise<LogConsumer> {
+      const waitForAppend = (waitMs: number) => appended.wait(waitMs)
+      const consumer = new PostgresConsumer({ ...options, group, reader, waitForAppend })
+      await consumer.start()
+      return consumer
+    },
+    lag: (group: string) => readLag(pool, topic, group),
+    lowestUnread: (group: string) => readLowestUnread(pool, topic, group),
+    positionsAt: (at: Micros) => findPositionsAt(pool, topic, at),
+    read: (from: Position, bytesMax: number): Promise<LogRecord[]> => reader.read(from, bytesMax),
+    async close(): Promise<void> {
+      await housekeeping?.close()
+      await appender.drain()
+    },
+  }
+}
+
+async function readLag(pool: Pool, topic: string, group: string): Promise<PartitionLag[]> {
+  const { rows } = await pool.query<{ partition: number; end: string; committed: string }>({
+    name: 'event-log-lag',
+    text: LAG,
+    values: [topic, group],
+  })
+  return rows.map((row) => ({
+    partition: row.partition,
+    end: Number(row.end),
+    committed: Number(row.committed),
+  }))
+}
+
+async function readLowestUnread(pool: Pool, topic: string, group: string): Promise<Micros | undefined> {
+  const lags = (await readLag(pool, topic, group)).filter(({ end, committed }) => committed < end)
+  const lowest = await Promise.all(lags.map((lag) => lowestFrom(pool, topic, lag)))
+  return lowest.length === 0 ? undefined : Math.min(...lowest)
+}
+
+async function lowestFrom(
+  pool: Pool,
+  topic: string,
+  { partition, committed }: PartitionLag,
+): Promise<Micros> {
+  const { rows } = await pool.query<{ segment_id: string }>(SEGMENTS_FROM, [topic, partition, committed])
+  const found = await Promise.all(
+    rows.map(async ({ segment_id: id }) => {
+      const { rows: lows } = await pool.query<{ low: string | null }>(
+        `SELECT min(accepted_at) AS low FROM event_log_segment_${id} WHERE partition = $1 AND log_offset >= $2`,
+        [partition, committed],
+      )
+      return Number(lows[0]?.low ?? Infinity)
+    }),
+  )
+  return Math.min(...found)
+}
+
+async function findPositionsAt(pool: Pool, topic: string, at: Micros): Promise<Position[]> {
+  const instant = new Date(at / 1_000)
+  const { rows } = await pool.query<{ partition: number; segment_id: string; first_offset: string }>(
+    SEGMENTS_SINCE,
+    [topic, instant],
+  )
+  const found = new Map<number, number>()
+  for (const { partition, segment_id: id } of rows) {
+    if (found.has(partition)) continue
+    const { rows: firsts } = await pool.query<{ first: string | null }>(
+      `SELECT min(log_offset) AS first FROM event_log_segment_${id}
+       WHERE partition = $1 AND appended_at >= to_timestamp($2)`,
+      [partition, at / MICROS_PER_SECOND],
+    )
+    const first = firsts[0]?.first
+    if (first !== null && first !== undefined) found.set(partition, Number(first))
+  }
+  const ends = await new SegmentReader(pool, topic).listEnds()
+  return [...ends].map(([partition, end]) => ({ partition, offset: found.get(partition) ?? end }))
+}
+
+/** Wakes the consumers of this process when it appends; those of other processes look every few milliseconds. */
+class AppendSignal {
+  private waiters: (() => void)[] = []
+
+  fire(): void {
+    for (const wake of this.waiters.splice(0)) wake()
+  }
+
+  async wait(waitMs: number): Promise<void> {
+    const appended = new Promise<void>((resolve) => {
+      this.waiters.push(resolve)
+    })
+    await Promise.race([appended, sleep(waitMs)])
+  }
+}

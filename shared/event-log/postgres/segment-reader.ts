@@ -1,0 +1,124 @@
+import pg from 'pg'
+import type { Queryable } from '../../postgres/pool.ts'
+import type { LogRecord, Position } from '../event-log.ts'
+import { decodeValue } from './value-encoding.ts'
+
+/** The first offset of a partition in a segment. */
+interface Bound {
+  segmentId: number
+  firstOffset: number
+}
+
+interface RecordRow {
+  partition: number
+  log_offset: string
+  accepted_at: string
+  encoding: number
+  value: Buffer
+}
+
+const LIST_ENDS = 'SELECT partition, next_offset FROM event_log_partitions WHERE topic = $1'
+const LIST_BOUNDS = `
+  SELECT segment_id, first_offset FROM event_log_bounds WHERE topic = $1 AND partition = $2 ORDER BY segment_id`
+/** How many records one statement reads at most, whatever their size. */
+const RECORDS_MAX = 2_000
+
+/** Reads records out of the segment tables. */
+export class SegmentReader {
+  private readonly db: Queryable
+  private readonly topic: string
+  private readonly bounds = new Map<number, Bound[]>()
+
+  constructor(db: Queryable, topic: string) {
+    this.db = db
+    this.topic = topic
+  }
+
+  /** The next offset that will be written, by partition. */
+  async listEnds(): Promise<Map<number, number>> {
+    const { rows } = await this.db.query<{ partition: number; next_offset: string }>({
+      name: 'event-log-ends',
+      text: LIST_ENDS,
+      values: [this.topic],
+    })
+    return new Map(rows.map((row) => [row.partition, Number(row.next_offset)]))
+  }
+
+  async listPartitions(): Promise<number[]> {
+    return [...(await this.listEnds()).keys()].sort((a, b) => a - b)
+  }
+
+  /** Records from these positions on, in order within each partition; empty when all are at the end. */
+  async readNew(positions: readonly Position[], bytesMax: number): Promise<LogRecord[]> {
+    const ends = await this.listEnds()
+    const behind = positions.filter(({ partition, offset }) => offset < (ends.get(partition) ?? 0))
+    const records: LogRecord[] = []
+    // Why a share for each: a partition with a long backlog must not keep the others waiting.
+    const share = Math.ceil(bytesMax / Math.max(1, behind.length))
+    for (const position of behind) records.push(...(await this.read(position, share)))
+    return records
+  }
+
+  /** Records of one partition from an offset on: at least one, unless it is at the end or a segment just ended. */
+  async read(from: Position, bytesMax: number): Promise<LogRecord[]> {
+    const segmentId = await this.findSegment(from)
+    if (segmentId === undefined) return []
+    try {
+      const rows = await this.readSegment(segmentId, from, bytesMax)
+      return await Promise.all(rows.map(recordFromRow))
+    } catch (err) {
+      if (!isUndefinedTable(err) || !this.bounds.delete(from.partition)) throw err
+      return this.read(from, bytesMax) // the segment was dropped since: everyone has read it, go on with the next
+    }
+  }
+
+  private async readSegment(segmentId: number, from: Position, bytesMax: number): Promise<RecordRow[]> {
+    // The running sum lets the first record through whatever its size. The table's name is a number of ours, not input.
+    // Why not pg's binary results: it decodes every value as UTF-8 first, which breaks bytea.
+    const { rows } = await this.db.query<RecordRow>({
+      name: `event-log-read-${segmentId}`,
+      text: `
+        SELECT partition, log_offset, accepted_at, encoding, value
+        FROM (
+          SELECT *, sum(size) OVER (ORDER BY log_offset) - size AS before
+          FROM (SELECT * FROM event_log_segment_${segmentId} WHERE partition = $1 AND log_offset >= $2
+                ORDER BY log_offset LIMIT ${RECORDS_MAX}) AS taken
+        ) AS counted WHERE before < $3 ORDER BY log_offset`,
+      values: [from.partition, from.offset, bytesMax],
+    })
+    return rows
+  }
+
+  private async findSegment({ partition, offset }: Position): Promise<number | undefined> {
+    const known = this.bounds.get(partition)
+    // The last known segment may have been closed since, so an offset in it is only trusted after a fresh look.
+    const fresh = known === undefined || !known.some((bound) => bound.firstOffset > offset)
+    const bounds = fresh ? await this.listBounds(partition) : known
+    return (bounds.findLast(({ firstOffset }) => firstOffset <= offset) ?? bounds[0])?.segmentId
+  }
+
+  private async listBounds(partition: number): Promise<Bound[]> {
+    const { rows } = await this.db.query<{ segment_id: string; first_offset: string }>({
+      name: 'event-log-bounds',
+      text: LIST_BOUNDS,
+      values: [this.topic, partition],
+    })
+    const bounds = rows.map((row) => ({
+      segmentId: Number(row.segment_id),
+      firstOffset: Number(row.first_offset),
+    }))
+    this.bounds.set(partition, bounds)
+    return bounds
+  }
+}
+
+const isUndefinedTable = (err: unknown): boolean => err instanceof pg.DatabaseError && err.code === '42P01'
+
+async function recordFromRow(row: RecordRow): Promise<LogRecord> {
+  return {
+    partition: row.partition,
+    offset: Number(row.log_offset),
+    acceptedAt: Number(row.accepted_at),
+    value: await decodeValue({ encoding: row.encoding, bytes: row.value }),
+  }
+}

@@ -1,0 +1,24 @@
+import type { Logger } from '../logging/logger.ts'
+
+/** A part of a running process that is closed when it ends. */
+export interface Closeable {
+  name: string
+  close(): Promise<void>
+}
+
+/**
+ * Closes parts newest first, each after the one that uses it: servers, then the loader, then engines. A part that fails
+ * to close is logged and marks the exit code; the others are still closed.
+ */
+export async function closeAll(opened: readonly Closeable[], log: Logger): Promise<void> {
+  for (const part of opened.toReversed()) {
+    const startedAt = performance.now()
+    try {
+      await part.close()
+      log.debug({ part: part.name, ms: Math.round(performance.now() - startedAt) }, 'closed')
+    } catch (err) {
+      process.exitCode = 1
+      log.error({ err, part: part.name }, 'close failed')
+    }
+  }
+}

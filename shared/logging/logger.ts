@@ -1,0 +1,34 @@
+import { pino, type Logger } from 'pino'
+
+export type { Logger }
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/**
+ * The root logger of a process: JSON lines on standard error, so that standard output stays for what a command prints.
+ * API keys, passwords and payloads never reach it; the paths below are the second line of defence.
+ */
+export function createLogger(level: LogLevel): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: {
+        paths: [
+          '*.headers',
+          'headers',
+          '*.body',
+          'body',
+          '*.password',
+          '*.apiKey',
+          '*.properties',
+          '*.value',
+        ],
+        censor: '(hidden)',
+      },
+    },
+    pino.destination({ fd: 2, sync: true }),
+  )
+}

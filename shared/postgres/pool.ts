@@ -1,0 +1,40 @@
+import pg from 'pg'
+import type { Logger } from '../logging/logger.ts'
+
+export type { Pool, PoolClient } from 'pg'
+/** Anything that runs one statement: a pool, or a client within a transaction. */
+export type Queryable = Pick<pg.Pool, 'query'>
+
+export interface PoolOptions {
+  url: string
+  /** Shown in pg_stat_activity. */
+  name: string
+  connectionsMax: number
+  /** The longest one statement may run. */
+  statementTimeoutMs: number
+  log: Logger
+}
+
+export const SCHEMA = 'tally'
+
+const CONNECT_MS = 5_000
+const IDLE_MS = 30_000
+
+/** Opens a pool of connections to PostgreSQL. NUMERIC and INT8 stay text. Lost idle connections are logged, not thrown. */
+export function openPool(options: PoolOptions): pg.Pool {
+  const pool = new pg.Pool({
+    connectionString: options.url,
+    application_name: options.name,
+    max: options.connectionsMax,
+    connectionTimeoutMillis: CONNECT_MS,
+    idleTimeoutMillis: IDLE_MS,
+    statement_timeout: options.statementTimeoutMs,
+    idle_in_transaction_session_timeout: options.statementTimeoutMs,
+    keepAlive: true,
+    options: `-c search_path=${SCHEMA} -c timezone=UTC`,
+  })
+  pool.on('error', (err) => {
+    options.log.warn({ err }, 'lost an idle PostgreSQL connection')
+  })
+  return pool
+}

@@ -1,0 +1,13 @@
+import pg from 'pg'
+
+/** Whether an error says that a row of a unique index exists already. */
+export const isUniqueViolation = (err: unknown, index: string): boolean =>
+  err instanceof pg.DatabaseError && err.code === '23505' && err.constraint === index
+
+/**
+ * Whether an error says that a row refers to one that does not exist.
+ *
+ * @param constraint the name of the foreign key
+ */
+export const isForeignKeyViolation = (err: unknown, constraint: string): boolean =>
+  err instanceof pg.DatabaseError && err.code === '23503' && err.constraint === constraint

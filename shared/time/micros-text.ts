@@ -1,0 +1,24 @@
+import { MICROS_PER_SECOND, type Micros } from './microsecond-clock.ts'
+
+let formatted: { at: Micros; text: string } = { at: -1, text: '' }
+
+/** An instant as ClickHouse writes DateTime64(6, 'UTC'): `2023-11-16 18:17:03.979960`. */
+export function formatMicros(at: Micros): string {
+  // Why the last one is kept: all events of a request share their accepted_at.
+  if (formatted.at === at) return formatted.text
+  const text = new Date(Math.floor(at / 1_000)).toISOString()
+  const micros = String(at % MICROS_PER_SECOND).padStart(6, '0')
+  formatted = { at, text: `${text.slice(0, 10)} ${text.slice(11, 19)}.${micros}` }
+  return formatted.text
+}
+
+const MICROS_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})$/
+
+/** Reads what formatMicros writes; undefined for anything else. */
+export function parseMicros(value: string): Micros | undefined {
+  const match = MICROS_TEXT.exec(value)
+  if (match === null) return undefined
+  const ms = Date.parse(`${match[1] ?? ''}T${match[2] ?? ''}Z`)
+  const at = ms * 1_000 + Number(match[3])
+  return Number.isSafeInteger(at) && formatMicros(at) === value ? at : undefined
+}

@@ -1,0 +1,45 @@
+/** Microseconds since 1970 (UTC). A double holds them exactly until the year 2255. */
+export type Micros = number
+
+/** Reads the time. Every component that needs "now" is given one; tests give their own. */
+export type Clock = () => Micros
+
+export const MICROS_PER_SECOND = 1_000_000
+
+/** How far the two sources may drift apart before the fine one is set again, in microseconds. */
+const DRIFT_MAX = 2_000
+
+/** A wall clock that was set back by more than this is followed; below it the clock waits for it to catch up. */
+const SET_BACK_MAX = 1_000_000
+
+/**
+ * A clock with true microseconds that follows the system's wall clock and does not show one microsecond twice, unless
+ * the wall clock is set back by more than a second.
+ *
+ * Why not Date.now(): it has milliseconds, so two corrections of one event within one would tie. Why not
+ * performance.now() alone: it starts at the wall clock and then ignores every adjustment of it.
+ */
+export function microsecondClock(
+  wallMs: () => number = Date.now,
+  monotonicMs: () => number = () => performance.now(),
+): Clock {
+  let anchor = wallMs() * 1_000 - monotonicMs() * 1_000
+  let last = 0
+  return () => {
+    const wall = wallMs() * 1_000
+    const elapsed = monotonicMs() * 1_000
+    let now = Math.floor(anchor + elapsed)
+    if (now < wall - DRIFT_MAX || now > wall + 1_000 + DRIFT_MAX) {
+      anchor = wall - elapsed
+      now = wall
+    }
+    last = now > last || last - now > SET_BACK_MAX ? now : last + 1
+    return last
+  }
+}
+
+/** The whole second an instant lies in, as the API shows it. */
+export const unixSeconds = (at: Micros): number => Math.floor(at / MICROS_PER_SECOND)
+
+/** An instant as a Date; microseconds are cut to milliseconds. */
+export const dateFromMicros = (at: Micros): Date => new Date(Math.floor(at / 1_000))

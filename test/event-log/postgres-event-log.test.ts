@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import {
+  openPostgresEventLog,
+  type PostgresEventLogOptions,
+} from '../../shared/event-log/postgres/postgres-event-log.ts'
+import { tidy } from '../../shared/event-log/postgres/housekeeping.ts'
+import { testLog } from '../support/log.ts'
+import { createDatabase, type TestDatabase } from '../support/postgres.ts'
+import { eventLogContract } from './contract.ts'
+
+let database: TestDatabase | undefined
+
+async function openDatabase(): Promise<TestDatabase> {
+  database ??= await createDatabase('event_log')
+  return database
+}
+
+const optionsFor = (db: TestDatabase, topic: string, partitions: number): PostgresEventLogOptions => ({
+  pool: db.pool,
+  topic,
+  partitions,
+  log: testLog,
+  appendDeadlineMs: 10_000,
+  appendsWaitingMax: 10_000,
+  leaseMs: 1_000,
+  segmentBytesMax: 1_000_000,
+  segmentAgeMaxMs: 3_600_000,
+  retentionMs: 0,
+  housekeepingMs: 0,
+  alone: false,
+})
+
+eventLogContract('PostgreSQL', async () => {
+  const db = await openDatabase()
+  return {
+    async makeTopic(partitions) {
+      const topic = `t-${randomBytes(4).toString('hex')}`
+      await db.pool.query('SELECT event_log_ensure_topic($1, $2)', [topic, partitions])
+      return topic
+    },
+    open: (topic) => openPostgresEventLog(optionsFor(db, topic, 1)),
+  }
+})
+
+describe('event log on PostgreSQL', () => {
+  let db: TestDatabase
+
+  before(async () => {
+    db = await openDatabase()
+  })
+  after(async () => {
+    await db.close()
+    database = undefined
+  })
+
+  it('reads across segments, and drops those that every group has passed and nothing else', async () => {
+    const options = optionsFor(db, 'segments', 2)
+    const log = await openPostgresEventLog(options)
+    const consumer = await log.join('loader')
+    const segments = async () => {
+      const { rows } = await db.pool.query<{ n: string }>(
+        "SELECT count(*) AS n FROM event_log_segments WHERE topic = 'segments'",
+      )
+      return Number(rows[0]?.n)
+    }
+    const append = (text: string) => log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from(text) }])
+    for (const text of ['a', 'b', 'c']) {
+      await append(text)
+      await tidy({ ...options, segmentAgeMaxMs: 0 }) // every tidy opens a new segment
+    }
+    expect(await segments()).to.equal(4)
+    const read: string[] = []
+    for (let i = 0; i < 4; i++)
+      read.push(
+        ...(await consumer.poll({ bytesMax: 1_000_000, waitMs: 100 })).map(({ value }) => value.toString()),
+      )
+    expect(read).to.deep.equal(['a', 'b', 'c'])
+    await consumer.commit([{ partition: 0, offset: 2 }])
+    await tidy({ ...options, segmentAgeMaxMs: 3_600_000 }) // marks the first two, and drops them: they are kept for 0 ms
+    expect(await segments()).to.equal(2)
+    expect((await log.read({ partition: 0, offset: 0 }, 1_000)).map(({ offset }) => offset)).to.deep.equal([
+      2,
+    ])
+    await consumer.commit([{ partition: 0, offset: 3 }])
+    await tidy({ ...options, segmentAgeMaxMs: 3_600_000 })
+    expect(await segments()).to.equal(1)
+    await append('d')
+    expect(
+      (await consumer.poll({ bytesMax: 1_000, waitMs: 1_000 })).map(({ offset }) => offset),
+    ).to.deep.equal([3])
+    await consumer.close()
+    await log.close()
+  })
+
+  it('refuses to drop a segment that is not consumed', async () => {
+    await db.pool.query("SELECT event_log_ensure_topic('kept', 1)")
+    const { rows } = await db.pool.query<{ id: string }>(
+      "SELECT segment_id AS id FROM event_log_segments WHERE topic = 'kept'",
+    )
+    let refusal: unknown
+    await db.pool
+      .query('SELECT event_log_drop_segment($1)', [rows[0]?.id])
+      .catch((err: unknown) => (refusal = err))
+    expect(String(refusal)).to.contain('is not consumed')
+  })
+
+  it('gives the partitions of a member that went silent to the others once its lease has ended', async () => {
+    const options = optionsFor(db, 'silent', 2)
+    const log = await openPostgresEventLog(options)
+    await db.pool.query(
+      `INSERT INTO event_log_members VALUES ('loader', 'silent', gen_random_uuid(), clock_timestamp() + interval '1 s')`,
+    )
+    const consumer = await log.join('loader')
+    await log.append([0, 1].map((partition) => ({ partition, acceptedAt: 1, value: Buffer.from('x') })))
+    const seen = new Set<number>()
+    const deadline = performance.now() + 5_000
+    while (seen.size < 2 && performance.now() < deadline)
+      for (const { partition } of await consumer.poll({ bytesMax: 1_000, waitMs: 100 })) seen.add(partition)
+    expect(seen).to.deep.equal(new Set([0, 1]))
+    await consumer.close()
+    await log.close()
+  })
+
+  it('answers unavailable when the database does not confirm in time', async () => {
+    const log = await openPostgresEventLog({ ...optionsFor(db, 'stuck', 1), appendDeadlineMs: 200 })
+    const blocker = await db.pool.connect()
+    await blocker.query('BEGIN')
+    await blocker.query("SELECT 1 FROM event_log_partitions WHERE topic = 'stuck' FOR UPDATE")
+    const startedAt = performance.now()
+    let refusal: unknown
+    await log
+      .append([{ partition: 0, acceptedAt: 1, value: Buffer.from('x') }])
+      .catch((err: unknown) => (refusal = err))
+    expect(refusal).to.have.property('code', 'unavailable')
+    expect(performance.now() - startedAt).to.be.lessThan(1_500)
+    await blocker.query('ROLLBACK')
+    blocker.release()
+    await log.close()
+  })
+})

@@ -1,0 +1,13 @@
+import { stopPostgres } from './postgres.ts'
+
+let failed = false
+
+/** Ends the engines that tests share. */
+export const mochaHooks = {
+  afterEach(this: Mocha.Context): void {
+    if (this.currentTest?.state === 'failed') failed = true
+  },
+  async afterAll(): Promise<void> {
+    await stopPostgres(failed)
+  },
+}
