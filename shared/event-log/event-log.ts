@@ -4,6 +4,9 @@ import type { Micros } from '../time/microsecond-clock.ts'
 /** The topic that reported and corrected usage goes through. */
 export const USAGE_TOPIC = 'usage-events'
 
+/** The consumer group of all loaders. */
+export const LOADER_GROUP = 'loader'
+
 /** The most bytes one record's value may have. Kafka's default limit for a message is 1 MB. */
 export const RECORD_BYTES_MAX = 500_000
 
@@ -59,6 +62,13 @@ export interface EventLog extends Closeable {
 
   /** For each partition the first offset still kept that was appended at or after an instant. */
   positionsAt(at: Micros): Promise<Position[]>
+
+  /**
+   * Since when the log is whole: every record that was appended at or after this is still there.
+   *
+   * @returns 0 when nothing was ever dropped
+   */
+  keptSince(): Promise<Micros>
 
   /** Reads outside of any group, from an offset on; empty at the end of the partition. */
   read(from: Position, bytesMax: number): Promise<LogRecord[]>

@@ -32,7 +32,6 @@ const INSERT = `
   RETURNING ${COLUMNS}`
 const FIND = `SELECT ${COLUMNS} FROM accounts WHERE namespace_id = $1 AND account_id = $2`
 const FIND_BY_EXTERNAL_ID = `SELECT ${COLUMNS} FROM accounts WHERE namespace_id = $1 AND external_id = $2`
-const LIST_EXISTING = 'SELECT account_id FROM accounts WHERE namespace_id = $1 AND account_id = ANY ($2)'
 
 const LIST: Record<AccountSort, { first: string; next: string }> = {
   created_at: {
@@ -95,12 +94,6 @@ export const accountRepository = (db: Queryable) => ({
         ? await db.query<AccountRow>(first, [namespaceId, limit + 1])
         : await db.query<AccountRow>(next, [namespaceId, limit + 1, startingAfter])
     return pageOf(rows.map(accountFromRow), limit)
-  },
-
-  /** Those of the ids that are accounts of the namespace, archived ones included. */
-  async listExisting(namespaceId: string, accountIds: readonly string[]): Promise<string[]> {
-    const { rows } = await db.query<{ account_id: string }>(LIST_EXISTING, [namespaceId, accountIds])
-    return rows.map((row) => row.account_id)
   },
 })
 

@@ -86,23 +86,16 @@ export class ChdbPool implements Conn {
   }
 
   async exec(params: ExecParams) {
-    if (params.values !== undefined) throw new Error('exec with values is not supported: use insert')
-    const bytes = await this.run(params, params.query)
-    return { stream: readableOf(bytes), ...baseResult(params.query_id), summary: EMPTY_SUMMARY }
+    const result = { ...baseResult(params.query_id), summary: EMPTY_SUMMARY }
+    if (params.values === undefined)
+      return { stream: readableOf(await this.run(params, params.query)), ...result }
+    await this.insertRaw(params, params.query, params.values)
+    return { stream: readableOf(new Uint8Array()), ...result }
   }
 
   async insert(params: InsertParams) {
-    const target = parseInsert(params.query)
-    const values = await bufferOf(params.values)
-    const summary = await this.withSession(async (session) => {
-      await applySettings(session, this.settingsOf(params))
-      // The bytes are handed over as they are: no copy into one large JavaScript string.
-      return session.connection.chdb.rawInsert({ ...target, values })
-    })
-    return {
-      ...baseResult(params.query_id),
-      summary: { ...EMPTY_SUMMARY, written_rows: String(summary.rowsWritten) },
-    }
+    const rows = await this.insertRaw(params, params.query, params.values)
+    return { ...baseResult(params.query_id), summary: { ...EMPTY_SUMMARY, written_rows: String(rows) } }
   }
 
   async ping(): Promise<{ success: true } | { success: false; error: Error }> {
@@ -116,6 +109,16 @@ export class ChdbPool implements Conn {
 
   async close(): Promise<void> {
     for (const { connection } of this.all) await connection.close()
+  }
+
+  /** The bytes are handed over as they are: no copy into one large JavaScript string. */
+  private async insertRaw(params: QueryParams, query: string, values: string | Readable): Promise<number> {
+    const target = parseInsert(query)
+    const bytes = await bufferOf(values)
+    return this.withSession(async (session) => {
+      await applySettings(session, this.settingsOf(params))
+      return (await session.connection.chdb.rawInsert({ ...target, values: bytes })).rowsWritten
+    })
   }
 
   private run(params: QueryParams, query: string): Promise<Uint8Array> {
@@ -193,12 +196,16 @@ const quoteText = (text: string): string => `'${text.replace(/\\/g, '\\\\').repl
 export const quoteIdentifier = (name: string): string =>
   `\`${name.replace(/\\/g, '\\\\').replace(/`/g, '\\`')}\``
 
-/** Takes apart the statement that @clickhouse/client writes for an insert of raw rows. */
+/** Takes apart the statement of an insert of raw rows: chDB wants its parts. */
 function parseInsert(query: string): { table: string; columns?: string[]; format: 'JSONEachRow' } {
-  const match = /^INSERT INTO (\w+)(?: \(([\w, ]+)\))? FORMAT JSONEachRow$/.exec(query.trim())
+  const match = /^\s*INSERT INTO (\w+)(?: \(([\w,\s]+)\))?\s+FORMAT JSONEachRow\s*$/.exec(query)
   if (match === null) throw new Error('only INSERT INTO table (columns) FORMAT JSONEachRow is supported')
   const [, table = '', columns] = match
-  return { table, format: 'JSONEachRow', ...(columns === undefined ? {} : { columns: columns.split(', ') }) }
+  return {
+    table,
+    format: 'JSONEachRow',
+    ...(columns === undefined ? {} : { columns: columns.split(',').map((name) => name.trim()) }),
+  }
 }
 
 async function bufferOf(values: string | Readable): Promise<Buffer> {

@@ -43,9 +43,8 @@ const LIST_EXPIRED = `
 export function keepHouse(options: HousekeepingOptions): Closeable {
   const stopping = new AbortController()
   const loop = async () => {
-    while (!stopping.signal.aborted) {
-      await sleep(options.housekeepingMs, undefined, { signal: stopping.signal }).catch(() => undefined)
-      if (stopping.signal.aborted) return
+    const { signal } = stopping
+    while (await sleep(options.housekeepingMs, true, { signal }).catch(() => false)) {
       await tidy(options).catch((err: unknown) => {
         options.log.warn({ err }, 'could not look after the segments of the event log')
       })

@@ -41,6 +41,11 @@ const SEGMENTS_FROM = `
     AND b.segment_id >= (SELECT max(segment_id) FROM event_log_bounds
                          WHERE topic = $1 AND partition = $2 AND first_offset <= $3)
   ORDER BY b.segment_id`
+const KEPT_SINCE = `
+  SELECT CASE WHEN every(first_offset = 0) THEN 0 ELSE (extract(epoch FROM max(opened_at)) * 1000000)::bigint END AS since
+  FROM (SELECT DISTINCT ON (b.partition) b.first_offset, s.opened_at
+        FROM event_log_bounds b JOIN event_log_segments s USING (segment_id)
+        WHERE b.topic = $1 ORDER BY b.partition, b.segment_id) AS oldest`
 const SEGMENTS_SINCE = `
   SELECT b.partition, b.segment_id, b.first_offset FROM event_log_bounds b
   JOIN event_log_segments s USING (segment_id)
@@ -83,6 +88,7 @@ export async function openPostgresEventLog(options: PostgresEventLogOptions): Pr
     lag: (group: string) => readLag(pool, topic, group),
     lowestUnread: (group: string) => readLowestUnread(pool, topic, group),
     positionsAt: (at: Micros) => findPositionsAt(pool, topic, at),
+    keptSince: () => readKeptSince(pool, topic),
     read: (from: Position, bytesMax: number): Promise<LogRecord[]> => reader.read(from, bytesMax),
     async close(): Promise<void> {
       await housekeeping?.close()
@@ -147,6 +153,11 @@ async function findPositionsAt(pool: Pool, topic: string, at: Micros): Promise<P
   }
   const ends = await new SegmentReader(pool, topic).listEnds()
   return [...ends].map(([partition, end]) => ({ partition, offset: found.get(partition) ?? end }))
+}
+
+async function readKeptSince(pool: Pool, topic: string): Promise<Micros> {
+  const { rows } = await pool.query<{ since: string | null }>(KEPT_SINCE, [topic])
+  return Number(rows[0]?.since ?? 0)
 }
 
 /** Wakes the consumers of this process when it appends; those of other processes look every few milliseconds. */

@@ -1,0 +1,59 @@
+import { subtractAmounts, ZERO, type Amount } from '../../shared/amount/amount.ts'
+import { ALL_TIME } from '../../shared/domain/time-slot.ts'
+import type { UsageSource } from '../../shared/domain/usage-event.ts'
+import { isMetric } from '../../shared/domain/resources.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import { accountRepository } from '../../shared/postgres/accounts.ts'
+import { grantRepository } from '../../shared/postgres/grants.ts'
+import { metricRepository } from '../../shared/postgres/metrics.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { UsageReader } from './usage-reader.ts'
+
+/** What an account was granted and used of one source, and what is left. */
+export interface Balance {
+  accountId: string
+  source: UsageSource
+  grantTotal: Amount
+  usageTotal: Amount
+  balance: Amount
+}
+
+export type BalanceAt = (
+  namespaceId: string,
+  accountId: string,
+  source: UsageSource,
+  now: Date,
+) => Promise<Balance>
+
+/**
+ * The balance of one account and source: grants in force now minus all usage ever, fetched side by side.
+ *
+ * @throws DomainError not_found when there is no such account or metric
+ */
+export function balanceAt(pool: Pool, usage: UsageReader): BalanceAt {
+  return async (namespaceId, accountId, source, now) => {
+    const [grantTotal, used] = await Promise.all([
+      sumGrants(pool, namespaceId, accountId, source, now),
+      usage.aggregateByAccount(namespaceId, accountId, ALL_TIME, [source]),
+    ])
+    const usageTotal = used.get(source)?.sum ?? ZERO
+    return { accountId, source, grantTotal, usageTotal, balance: subtractAmounts(grantTotal, usageTotal) }
+  }
+}
+
+function sumGrants(
+  pool: Pool,
+  namespaceId: string,
+  accountId: string,
+  source: UsageSource,
+  now: Date,
+): Promise<Amount> {
+  return inNamespace(pool, namespaceId, async (db) => {
+    if ((await accountRepository(db).find(namespaceId, accountId)) === undefined)
+      throw new DomainError('not_found', `no account ${accountId}`)
+    if (isMetric(source) && (await metricRepository(db).listByIds(namespaceId, [source])).length === 0)
+      throw new DomainError('not_found', `no metric ${source}`)
+    return grantRepository(db).sumInForce(namespaceId, accountId, source, now)
+  })
+}

@@ -1,0 +1,123 @@
+import type { RequestHandler } from 'express'
+import { formatAmount } from '../../../shared/amount/amount.ts'
+import { newId } from '../../../shared/domain/ids.ts'
+import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
+import type { Account } from '../../../shared/domain/resources.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import { sourceToBody } from '../../../shared/http/event-body.ts'
+import { accountRepository, type AccountSort } from '../../../shared/postgres/accounts.ts'
+import type { Pool } from '../../../shared/postgres/pool.ts'
+import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import type { AccountUsageIn } from '../account-usage.ts'
+import type { BalanceAt } from '../balance-at.ts'
+import type { Create } from '../create.ts'
+import { accountToBody, pageToBody } from './bodies.ts'
+import { pageOfQuery } from './page-query.ts'
+
+interface NewAccountBody {
+  name: string
+  description?: string
+  external_id?: string
+  service_customer_id?: string
+}
+
+export function postAccount(create: Create): RequestHandler {
+  return async (req, res) => {
+    const body = req.body as NewAccountBody
+    const account = await create(
+      callerOf(res),
+      { route: 'POST /v2/accounts', key: idempotencyKeyOf(req) },
+      (db, namespaceId) =>
+        accountRepository(db).insert(namespaceId, {
+          id: newId('account'),
+          name: body.name,
+          description: body.description ?? null,
+          externalId: body.external_id ?? null,
+          customerId: body.service_customer_id?.toLowerCase() ?? null,
+        }),
+    )
+    res.json(accountToBody(account))
+  }
+}
+
+export function listAccounts(pool: Pool): RequestHandler {
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const sort = req.query['sort'] as AccountSort
+    const page = await inNamespace(pool, namespaceId, (db) =>
+      accountRepository(db).list(namespaceId, sort, pageOfQuery(req)),
+    )
+    res.json(pageToBody(page, accountToBody))
+  }
+}
+
+export function getAccount(pool: Pool): RequestHandler<{ account_id: string }> {
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const account = await inNamespace(pool, namespaceId, (db) =>
+      accountRepository(db).find(namespaceId, req.params.account_id),
+    )
+    res.json(accountToBody(found(account)))
+  }
+}
+
+export function getAccountByExternalId(pool: Pool): RequestHandler<{ external_id: string }> {
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const account = await inNamespace(pool, namespaceId, (db) =>
+      accountRepository(db).findByExternalId(namespaceId, req.params.external_id),
+    )
+    res.json(accountToBody(found(account)))
+  }
+}
+
+function found(account: Account | undefined): Account {
+  if (account === undefined) throw new DomainError('not_found', 'no such account')
+  return account
+}
+
+interface UsageQuery {
+  start_at: number
+  end_at: number
+  aggregation: Aggregation
+  currency?: string
+}
+
+export function getAccountUsage(usageIn: AccountUsageIn): RequestHandler<{ account_id: string }> {
+  return async (req, res) => {
+    // The validator has turned numbers into numbers and filled in defaults.
+    const query = req.query as unknown as UsageQuery
+    const { account, consumed } = await usageIn(callerOf(res).namespaceId, req.params.account_id, {
+      range: { startAt: query.start_at, endAt: query.end_at },
+      aggregation: query.aggregation,
+      currency: query.currency?.toLowerCase(),
+    })
+    res.json({
+      account: accountToBody(account),
+      events_consumed: consumed.map(({ source, metric, quantity }) => ({
+        ...sourceToBody(source),
+        metric_name: metric?.name ?? null,
+        measurement_units: metric?.measurementUnits ?? null,
+        quantity,
+      })),
+    })
+  }
+}
+
+export function getAccountBalance(balanceAt: BalanceAt): RequestHandler<{ account_id: string }> {
+  return async (req, res) => {
+    const { metric_id: metricId, currency } = req.query as { metric_id?: string; currency?: string }
+    if ((metricId === undefined) === (currency === undefined))
+      throw new DomainError('malformed', 'metric_id, currency: exactly one of them is required')
+    const source = metricId ?? currency?.toLowerCase() ?? ''
+    const balance = await balanceAt(callerOf(res).namespaceId, req.params.account_id, source, new Date())
+    res.json({
+      account_id: balance.accountId,
+      ...sourceToBody(balance.source),
+      grant_total: formatAmount(balance.grantTotal),
+      usage_total: formatAmount(balance.usageTotal),
+      balance: formatAmount(balance.balance),
+    })
+  }
+}

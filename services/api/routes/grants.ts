@@ -1,0 +1,65 @@
+import type { RequestHandler } from 'express'
+import { parseAmount } from '../../../shared/amount/amount.ts'
+import { newId } from '../../../shared/domain/ids.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import { grantRepository, type NewGrant } from '../../../shared/postgres/grants.ts'
+import type { Pool } from '../../../shared/postgres/pool.ts'
+import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import type { Create } from '../create.ts'
+import { grantToBody, pageToBody } from './bodies.ts'
+import { pageOfQuery } from './page-query.ts'
+
+interface NewGrantBody {
+  account_id: string
+  metric_id?: string
+  currency?: string
+  amount: string
+  effective_at: number
+  expires_at?: number
+  description?: string
+  contract_v1_id?: string
+}
+
+export function postGrant(create: Create): RequestHandler {
+  return async (req, res) => {
+    const grant = newGrantOf(req.body as NewGrantBody)
+    const made = await create(
+      callerOf(res),
+      { route: 'POST /v2/grants', key: idempotencyKeyOf(req) },
+      (db, namespaceId) => grantRepository(db).insert(namespaceId, grant),
+    )
+    res.json(grantToBody(made, new Date()))
+  }
+}
+
+/** @throws DomainError unprocessable when it names no source or two, or ends before it starts */
+function newGrantOf(body: NewGrantBody): NewGrant {
+  const { metric_id: metricId, currency, effective_at: effectiveAt, expires_at: expiresAt } = body
+  if ((metricId === undefined) === (currency === undefined))
+    throw new DomainError('unprocessable', 'metric_id, currency: exactly one of them is required')
+  if (expiresAt !== undefined && expiresAt <= effectiveAt)
+    throw new DomainError('unprocessable', 'expires_at: must be after effective_at')
+  return {
+    id: newId('grant'),
+    accountId: body.account_id,
+    source: metricId ?? currency?.toLowerCase() ?? '',
+    amount: parseAmount(body.amount),
+    description: body.description ?? null,
+    contractId: body.contract_v1_id ?? null,
+    effectiveAt: new Date(effectiveAt * 1_000),
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt * 1_000),
+  }
+}
+
+export function listGrants(pool: Pool): RequestHandler {
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const { currency } = req.query as { currency?: string }
+    const page = await inNamespace(pool, namespaceId, (db) =>
+      grantRepository(db).list(namespaceId, currency?.toLowerCase(), pageOfQuery(req)),
+    )
+    const now = new Date()
+    res.json(pageToBody(page, (grant) => grantToBody(grant, now)))
+  }
+}

@@ -1,0 +1,11 @@
+import type { Request } from 'express'
+import type { PageRequest } from '../../../shared/postgres/page.ts'
+
+/** The page a request asks for; the validator has checked it and filled in the default limit. */
+export function pageOfQuery(req: Pick<Request, 'query'>): PageRequest {
+  const { limit, starting_after: startingAfter } = req.query as unknown as {
+    limit: number
+    starting_after?: string
+  }
+  return { limit, startingAfter }
+}

@@ -1,0 +1,34 @@
+import { LRUCache } from 'lru-cache'
+
+/** Looks up which of the ids exist in a namespace. */
+export type ListExisting = (
+  namespaceId: string,
+  accountIds: readonly string[],
+  metricIds: readonly string[],
+) => Promise<string[]>
+
+/** Tells which accounts and metrics do not exist. */
+export type FindUnknown = (
+  namespaceId: string,
+  accountIds: ReadonlySet<string>,
+  metricIds: ReadonlySet<string>,
+) => Promise<ReadonlySet<string>>
+
+/**
+ * Remembers accounts and metrics that were seen to exist. They are never deleted, so what exists stays true for ever; what
+ * does not is asked again each time, because it may have been created since.
+ *
+ * @param idsMax how many ids are remembered
+ */
+export function knownReferences(listExisting: ListExisting, idsMax: number): FindUnknown {
+  const known = new LRUCache<string, true>({ max: idsMax })
+  return async (namespaceId, accountIds, metricIds) => {
+    const isUnknown = (id: string) => !known.has(`${namespaceId}/${id}`)
+    const accounts = [...accountIds].filter(isUnknown)
+    const metrics = [...metricIds].filter(isUnknown)
+    if (accounts.length + metrics.length === 0) return new Set()
+    const existing = new Set(await listExisting(namespaceId, accounts, metrics))
+    for (const id of existing) known.set(`${namespaceId}/${id}`, true)
+    return new Set([...accounts, ...metrics].filter((id) => !existing.has(id)))
+  }
+}

@@ -1,0 +1,47 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { findAmountFault } from '../../shared/amount/amount.ts'
+import { describeFault } from '../../shared/http/error-responder.ts'
+import type { OpenApiDocument } from '../../shared/http/openapi-document.ts'
+import { faultList } from './report-usage.ts'
+
+/** As openapi.yaml has it. */
+const EVENTS_MAX = 1_000
+
+/**
+ * Makes the explanation of a batch that openapi.yaml does not allow: its first events that are wrong, by their index.
+ *
+ * The validator in front stops at its first fault, on purpose: gathering all of them in 4 MiB of nonsense takes more
+ * memory than the body. Only then is each event looked at by itself, until enough are named.
+ */
+export function explainBatch(document: OpenApiDocument): (body: unknown) => string | undefined {
+  const isEvent = compileEventSchema(document)
+  return (body) => {
+    const events = eventsOf(body)
+    if (events === undefined) return undefined
+    const faults: string[] = []
+    for (const [index, event] of events.entries())
+      if (!isEvent(event)) faults.push(describeFirst(index, isEvent.errors ?? [], body))
+    return faults.length === 0 ? undefined : faultList(faults)
+  }
+}
+
+function compileEventSchema(document: OpenApiDocument): ValidateFunction {
+  const ajv = new Ajv2020({ strict: false })
+  ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
+  ajv.addSchema({ $id: 'openapi', components: document.components })
+  return ajv.compile({ $ref: 'openapi#/components/schemas/NewUsageEvent' })
+}
+
+function eventsOf(body: unknown): unknown[] | undefined {
+  if (typeof body !== 'object' || body === null || !('events' in body)) return undefined
+  const { events } = body
+  return Array.isArray(events) && events.length <= EVENTS_MAX ? events : undefined
+}
+
+function describeFirst(index: number, errors: readonly ErrorObject[], body: unknown): string {
+  const [error] = errors
+  const { missingProperty, additionalProperty } = (error?.params ?? {}) as Record<string, string | undefined>
+  const property = missingProperty ?? additionalProperty
+  const path = `/body/events/${index}${error?.instancePath ?? ''}${property === undefined ? '' : `/${property}`}`
+  return describeFault(path, error?.message ?? 'is not a usage event', body)
+}

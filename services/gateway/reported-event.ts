@@ -1,0 +1,95 @@
+import { canonicalAmount } from '../../shared/amount/amount.ts'
+import { findInexactNumber } from '../../shared/amount/exact-number.ts'
+import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
+import {
+  OCCURRED_AHEAD_MAX_S,
+  OCCURRED_BACK_MAX_S,
+  type UsageSource,
+} from '../../shared/domain/usage-event.ts'
+
+/** An event as a caller reports it, after the check against openapi.yaml. */
+export interface ReportedEvent {
+  account_id: string
+  metric_id?: string
+  currency?: string
+  quantity: string
+  occurred_at?: number
+  idempotency_key?: string
+  properties?: Properties
+}
+
+/** A reported event that was looked at closely: everything but who reports it and when it was accepted. */
+export interface CheckedEvent {
+  accountId: string
+  source: UsageSource
+  /** Canonical decimal text. */
+  quantity: string
+  /** Unix seconds; undefined when it happens as it is accepted. */
+  occurredAt: number | undefined
+  key: string | undefined
+  /** JSON text. */
+  properties: string
+  propertyPairs: readonly string[]
+  hasNumber: boolean
+}
+
+/** What is wrong with an event: malformed in itself, or well-formed and still impossible. */
+export interface Fault {
+  code: 'malformed' | 'unprocessable'
+  /** Begins with the field. */
+  message: string
+}
+
+const NO_PROPERTIES: Properties = {}
+
+/**
+ * Checks what a schema cannot say about one reported event.
+ *
+ * @param now Unix seconds
+ */
+export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fault {
+  const source = sourceOf(event)
+  if (source === undefined) return impossible('metric_id, currency: exactly one of them is required')
+  const { occurred_at: occurredAt, idempotency_key: key } = event
+  if (occurredAt === undefined && key !== undefined)
+    return impossible('occurred_at: required with idempotency_key, which stands for an event at one time')
+  if (occurredAt !== undefined && occurredAt < now - OCCURRED_BACK_MAX_S)
+    return impossible('occurred_at: lies more than five years back')
+  if (occurredAt !== undefined && occurredAt > now + OCCURRED_AHEAD_MAX_S)
+    return impossible('occurred_at: lies more than five minutes ahead')
+  if (key !== undefined && (key.includes('\0') || !key.isWellFormed()))
+    return malformed('idempotency_key: holds a NUL character or half of a surrogate pair')
+  const properties = event.properties ?? NO_PROPERTIES
+  const checked = checkProperties(properties)
+  if ('fault' in checked) return malformed(`properties: they ${checked.fault}`)
+  return {
+    accountId: event.account_id,
+    source,
+    quantity: canonicalAmount(event.quantity),
+    occurredAt,
+    key,
+    properties: checked.json,
+    propertyPairs: propertyPairs(properties),
+    hasNumber: checked.hasNumber,
+  }
+}
+
+function sourceOf({ metric_id: metricId, currency }: ReportedEvent): UsageSource | undefined {
+  if (metricId === undefined) return currency?.toLowerCase()
+  return currency === undefined ? metricId : undefined
+}
+
+const malformed = (message: string): Fault => ({ code: 'malformed', message })
+const impossible = (message: string): Fault => ({ code: 'unprocessable', message })
+
+/**
+ * Finds a number in the properties of a request that lost digits when its body was parsed.
+ *
+ * @param body the bytes of the whole request, as they were parsed
+ */
+export function findLostDigits(body: Buffer): Fault | undefined {
+  const number = findInexactNumber(body.toString())
+  if (number === undefined) return undefined
+  const shown = number.length > 60 ? `${number.slice(0, 60)}…` : number
+  return malformed(`properties: the number ${shown} would lose digits in a 64-bit float, send it as text`)
+}

@@ -1,0 +1,39 @@
+import type { Request, RequestHandler, Response } from 'express'
+import { eventToBody } from '../../../shared/http/event-body.ts'
+import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import type { RawBody } from '../../../shared/http/read-json-body.ts'
+import type { Report, ReportUsage } from '../report-usage.ts'
+import type { ReportedEvent } from '../reported-event.ts'
+
+/** POST /v2/events: one event, answered with the event. */
+export function postEvent(report: ReportUsage): RequestHandler {
+  return async (req, res) => {
+    const events = [req.body as ReportedEvent]
+    const [event] = await report({ ...reportOf(req, res, 'POST /v2/events'), events, label: () => '' })
+    if (event === undefined) throw new Error('a report of one event came back empty')
+    res.status(202).json(eventToBody(event))
+  }
+}
+
+/** POST /v2/events/batch: up to 1,000 events, all or none, answered with their ids. */
+export function postEventBatch(report: ReportUsage): RequestHandler {
+  return async (req, res) => {
+    const { events } = req.body as { events: ReportedEvent[] }
+    const taken = await report({
+      ...reportOf(req, res, 'POST /v2/events/batch'),
+      events,
+      label: (index) => `events[${index}].`,
+    })
+    res.status(202).json({ accepted: taken.length, event_ids: taken.map(({ id }) => id) })
+  }
+}
+
+function reportOf(req: Request, res: Response, route: string): Omit<Report, 'events' | 'label'> {
+  const { rawBody } = req as Request & RawBody
+  return {
+    caller: callerOf(res),
+    body: rawBody ?? Buffer.alloc(0),
+    route,
+    requestKey: idempotencyKeyOf(req),
+  }
+}

@@ -1,0 +1,25 @@
+import type { EnvReader } from '../../shared/config/env-reader.ts'
+
+/** Settings of the loader. */
+export function readLoaderConfig(read: EnvReader) {
+  return {
+    batchRowsMax: read.integer('LOADER_BATCH_ROWS_MAX', {
+      about: 'rows after which a batch is stored',
+      default: 50_000,
+      min: 1,
+      max: 1_000_000,
+    }),
+    batchBytesMax: read.integer('LOADER_BATCH_BYTES_MAX', {
+      about: 'bytes after which a batch is stored',
+      default: 32_000_000,
+      min: 1_000_000,
+      max: 256_000_000,
+    }),
+    flushMs: read.integer('LOADER_FLUSH_MS', {
+      about: 'milliseconds after its first row at which a batch is stored',
+      default: 250,
+      min: 1,
+      max: 60_000,
+    }),
+  }
+}

@@ -1,0 +1,37 @@
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import type { EventLog } from '../../shared/event-log/event-log.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+
+/** What commands work with. */
+export interface CommandDeps {
+  pool: Pool
+  clickhouse: ClickHouse
+  log: EventLog
+  /** No event accepted before this can still turn up. */
+  listedUpTo: () => Promise<Micros>
+}
+
+/** A maintenance command. It runs where the engines are open, which may be another process than the one it was typed in. */
+export interface Command {
+  name: string
+  /** What it does, in one line. */
+  about: string
+  /** How it is called, one form a line. */
+  usage: readonly string[]
+  /**
+   * @param args the words after the command's name
+   * @param print writes one line to whoever typed the command
+   * @returns the exit code
+   * @throws UsageError when the words make no sense
+   */
+  run(args: readonly string[], deps: CommandDeps, print: (line: string) => void): Promise<number>
+}
+
+/** The words of a command make no sense; its message says which and why. */
+export class UsageError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'UsageError'
+  }
+}

@@ -1,0 +1,8 @@
+import type { Command } from './command.ts'
+import { audit } from './commands/audit.ts'
+import { companies } from './commands/companies.ts'
+import { deadLetters } from './commands/dead-letters.ts'
+import { keys } from './commands/keys.ts'
+
+/** Every maintenance command. */
+export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, keys]

@@ -1,0 +1,56 @@
+import { parseArgs } from 'node:util'
+import { characterCount } from '../../../shared/domain/character-count.ts'
+import { newUuid } from '../../../shared/domain/ids.ts'
+import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { withTransaction } from '../../../shared/postgres/transaction.ts'
+import { UsageError, type Command } from '../command.ts'
+import { formatTable } from '../table.ts'
+
+const NAME_CHARACTERS_MAX = 256
+
+/** npm run companies: who uses this installation. */
+export const companies: Command = {
+  name: 'companies',
+  about: 'makes companies and lists them',
+  usage: ['companies -- list', 'companies -- create --name NAME [--mode live|test]'],
+  async run(args, { pool }, print) {
+    const [action = '', ...rest] = args
+    switch (action) {
+      case 'list': {
+        const rows = (await companyRepository(pool).list()).map(
+          ({ id, name, mode, namespaceId, createdAt }) => [
+            id,
+            name,
+            mode,
+            namespaceId,
+            createdAt.toISOString(),
+          ],
+        )
+        for (const line of formatTable(['company', 'name', 'mode', 'namespace', 'created'], rows)) print(line)
+        return 0
+      }
+      case 'create': {
+        const { name, mode } = parseCreate(rest)
+        const company = { id: newUuid(), name, mode, namespaceId: newUuid() }
+        await withTransaction(pool, (db) => companyRepository(db).insert(company))
+        print(`made the ${mode} company ${JSON.stringify(name)}, id ${company.id}`)
+        print(`issue a key for it: npm run keys -- issue --company ${JSON.stringify(name)}`)
+        return 0
+      }
+      default:
+        throw new UsageError(`companies cannot ${JSON.stringify(action)}`)
+    }
+  },
+}
+
+function parseCreate(args: readonly string[]): { name: string; mode: 'live' | 'test' } {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { name: { type: 'string' }, mode: { type: 'string', default: 'live' } },
+  })
+  const { name = '', mode } = values
+  if (name === '' || characterCount(name) > NAME_CHARACTERS_MAX)
+    throw new UsageError(`--name must have 1 to ${NAME_CHARACTERS_MAX} characters`)
+  if (mode !== 'live' && mode !== 'test') throw new UsageError('--mode must be live or test')
+  return { name, mode }
+}

@@ -1,0 +1,50 @@
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { UsageError, type CommandDeps } from './command.ts'
+import { COMMANDS } from './commands.ts'
+
+export const EXIT_OK = 0
+export const EXIT_FAILED = 1
+export const EXIT_USAGE = 2
+
+/**
+ * Runs a command where the engines are open.
+ *
+ * @returns the exit code: 0 well, 1 not well, 2 the words made no sense
+ */
+export async function runCommand(
+  name: string,
+  args: readonly string[],
+  deps: CommandDeps,
+  log: Logger,
+  print: (line: string) => void,
+): Promise<number> {
+  const command = COMMANDS.find((known) => known.name === name)
+  if (command === undefined) {
+    print(
+      `there is no command ${JSON.stringify(name)}; there are ${COMMANDS.map((known) => known.name).join(', ')}`,
+    )
+    return EXIT_USAGE
+  }
+  try {
+    return await command.run(args, deps, print)
+  } catch (err) {
+    if (isUsageError(err)) {
+      print(err.message)
+      for (const form of command.usage) print(`usage: npm run ${form}`)
+      return EXIT_USAGE
+    }
+    if (err instanceof DomainError) {
+      print(err.message)
+      return EXIT_FAILED
+    }
+    log.error({ err, command: name }, 'a command failed')
+    print(`${name} failed: ${err instanceof Error ? err.message : String(err)}`)
+    return EXIT_FAILED
+  }
+}
+
+/** Ours, or that of node's parseArgs. */
+const isUsageError = (err: unknown): err is Error =>
+  err instanceof UsageError ||
+  (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))

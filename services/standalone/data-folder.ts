@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process'
+import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+
+/** A data folder that only we use, until it is closed. */
+export interface DataFolder extends Closeable {
+  /** Absolute. */
+  path: string
+  /** A file or folder in it. */
+  join: (...names: string[]) => string
+}
+
+const run = promisify(execFile)
+
+/** Others may pass through (PostgreSQL's server runs as another user when we are root), but not look around. */
+const MODE = 0o711
+
+/**
+ * Makes the data folder if it is missing, and takes it for this process: embedded engines bear only one.
+ *
+ * @throws StartupError when another process has it, or when it cannot be made
+ */
+export async function openDataFolder(folder: string): Promise<DataFolder> {
+  const absolute = path.resolve(folder)
+  const join = (...names: string[]) => path.join(absolute, ...names)
+  try {
+    await mkdir(absolute, { recursive: true, mode: MODE })
+  } catch (err) {
+    throw new StartupError(
+      `the data folder ${absolute} cannot be made: ${String(err)}; set DATA_DIR to another`,
+    )
+  }
+  const lock = join('lock')
+  await takeLock(lock, absolute)
+  return { name: 'data folder', path: absolute, join, close: () => rm(lock, { force: true }) }
+}
+
+/** The lock is a file that names its process and when that started: a number alone may have been given out again. */
+async function takeLock(lock: string, folder: string): Promise<void> {
+  const mine = `${lock}.${process.pid}`
+  await writeFile(mine, `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`)
+  try {
+    for (;;) {
+      try {
+        await link(mine, lock) // fails when the lock exists, in one step
+        return
+      } catch (err) {
+        if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
+      }
+      await removeStaleLock(lock, folder)
+    }
+  } finally {
+    await rm(mine, { force: true })
+  }
+}
+
+async function removeStaleLock(lock: string, folder: string): Promise<void> {
+  const text = await readFile(lock, 'utf8').catch(() => '')
+  if (text === '') return // it was given back meanwhile
+  const [pid = '', ...start] = text.trim().split(' ')
+  const runningSince = await startOf(Number(pid))
+  if (runningSince !== undefined && runningSince === start.join(' '))
+    throw new StartupError(
+      `the data folder ${folder} is in use by process ${pid}: stop it, or set DATA_DIR to another`,
+    )
+  // Renamed first: of two processes that find the same stale lock, one gets it, and the other looks again.
+  const stale = `${lock}.stale.${process.pid}`
+  const moved = await rename(lock, stale).then(
+    () => true,
+    () => false,
+  )
+  if (!moved) return
+  const taken = await readFile(stale, 'utf8')
+  if (taken !== text) await link(stale, lock).catch(() => undefined) // it was a new one: put it back
+  await rm(stale, { force: true })
+}
+
+/** When a process started, in whatever form the system has it; undefined when there is none. */
+async function startOf(pid: number): Promise<string | undefined> {
+  if (!Number.isInteger(pid) || pid < 1) return undefined
+  if (process.platform === 'linux') {
+    const [text, boot] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined),
+      readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
+    ])
+    // After the name, which may hold spaces and brackets: state is field 3, the start in ticks since boot is field 22.
+    const ticks = text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
+    return ticks === undefined ? undefined : `${boot.trim()} ${ticks}`
+  }
+  return run('ps', ['-o', 'lstart=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout.trim() || undefined,
+    () => undefined,
+  )
+}
+
+/** Writes a file that only we may read, whole or not at all: it is never seen half written. */
+export async function writeSecretFile(file: string, text: string): Promise<void> {
+  const draft = `${file}.new`
+  await rm(draft, { force: true })
+  await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
+  await rename(draft, file)
+}
+
+/** Reads a secret of this folder, making it on first use. */
+export async function readOrMakeSecret(file: string, make: () => string): Promise<string> {
+  const exists = await stat(file).then(
+    () => true,
+    () => false,
+  )
+  if (!exists) await writeSecretFile(file, `${make()}\n`)
+  return (await readFile(file, 'utf8')).trim()
+}

@@ -1,0 +1,69 @@
+import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts'
+import { migratePostgres, roleOf } from '../../shared/postgres/migrate.ts'
+import { requireHarmlessRole } from '../../shared/postgres/require-harmless-role.ts'
+import type { StandaloneConfig } from './config.ts'
+import type { DataFolder } from './data-folder.ts'
+
+/** Both databases, open and migrated. */
+export interface Engines {
+  /** For the role the services run as. */
+  databaseUrl: string
+  clickhouse: OpenedClickHouse
+  /** No other process uses the databases: they are our own. */
+  alone: boolean
+}
+
+/**
+ * Opens the databases, embedded where no server is set, and migrates them. What is opened is added to `opened` at once, so
+ * that it is closed when a later step fails.
+ *
+ * @throws StartupError when a server is out of reach
+ */
+export async function openEngines(
+  config: StandaloneConfig,
+  folder: DataFolder,
+  opened: Closeable[],
+  log: Logger,
+  onUnexpectedExit: (reason: string) => void,
+): Promise<Engines> {
+  const { postgres, clickhouse: ch } = config
+  const urls = postgres.server ?? (await startOwn(folder, opened, log, onUnexpectedExit))
+  const { database, queryTimeoutS, connections, url } = ch
+  const place = url === undefined ? { folder: folder.join('clickhouse') } : { url }
+  const clickhouse = await openClickHouse({ database, queryTimeoutS, connections, ...place })
+  opened.push(clickhouse)
+  try {
+    const serviceRole = await roleOf(urls.url)
+    await migratePostgres({ ownerUrl: urls.ownerUrl, serviceRole, log }, () =>
+      migrateClickHouse(clickhouse, log),
+    )
+    await requireHarmlessRole(urls.url)
+  } catch (err) {
+    if (isOutOfReach(err))
+      throw new StartupError(`a database cannot be reached: ${describe(err)}`, { cause: err })
+    throw err
+  }
+  return { databaseUrl: urls.url, clickhouse, alone: postgres.server === undefined }
+}
+
+async function startOwn(
+  folder: DataFolder,
+  opened: Closeable[],
+  log: Logger,
+  onUnexpectedExit: (reason: string) => void,
+): Promise<{ url: string; ownerUrl: string }> {
+  const server = await startEmbeddedPostgres({ dataFolder: folder.path, log, onUnexpectedExit })
+  opened.push(server)
+  return { url: server.serviceUrl, ownerUrl: server.ownerUrl }
+}
+
+function describe(err: unknown): string {
+  if (err instanceof AggregateError && err.errors.length > 0) return describe(err.errors[0])
+  return err instanceof Error ? err.message : String(err)
+}

@@ -1,0 +1,40 @@
+import { EnvReader, ConfigError } from '../../shared/config/env-reader.ts'
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
+import { createLogger } from '../../shared/logging/logger.ts'
+import { readStandaloneConfig } from './config.ts'
+import { startTally } from './tally.ts'
+import { welcome } from './welcome.ts'
+
+const STOP_MS = 9_500
+
+async function main(): Promise<void> {
+  const read = new EnvReader(process.env)
+  const config = readStandaloneConfig(read)
+  read.done()
+  const log = createLogger(config.logLevel)
+  // From the start, so that Ctrl-C while it starts is an orderly end too.
+  const stopped = stopSignal(log, STOP_MS)
+  const onUnexpectedExit = (reason: string) => {
+    log.fatal(reason)
+    process.exitCode = 1
+    process.kill(process.pid, 'SIGTERM')
+  }
+  const startedAt = performance.now()
+  const tally = await startTally(config, log, onUnexpectedExit)
+  const seconds = (performance.now() - startedAt) / 1_000
+  for (const line of welcome(tally, config, seconds)) process.stdout.write(`${line}\n`)
+  await stopped
+  await tally.close()
+}
+
+main().then(
+  () => process.exit(),
+  (err: unknown) => {
+    const isExplained = err instanceof ConfigError || err instanceof StartupError
+    process.stderr.write(
+      `${isExplained ? err.message : err instanceof Error ? (err.stack ?? '') : String(err)}\n`,
+    )
+    process.exit(1)
+  },
+)

@@ -1,0 +1,20 @@
+import path from 'node:path'
+import type { StandaloneConfig } from './config.ts'
+import type { Tally } from './tally.ts'
+
+/** What a user reads once Tally serves: where it is, where the keys are (never the keys), and what to try next. */
+export function welcome(tally: Tally, config: StandaloneConfig, seconds: number): string[] {
+  const { dataFolder, newCompanies } = tally
+  const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name
+  const url = `http://${config.host}:${tally.port}`
+  return [
+    `Tally serves on ${url} (ready in ${seconds.toFixed(1)} s). Data: ${show('.')}`,
+    ...newCompanies.map(
+      ({ name, mode, keyFile }) =>
+        `made the ${mode} company "${name}", its key is in ${path.relative(process.cwd(), keyFile)}`,
+    ),
+    'Try next:',
+    `  curl -s -H "x-api-key: $(cat ${show('api-key')})" ${url}/v2/accounts`,
+    '  README.md has a tour of five minutes.',
+  ]
+}

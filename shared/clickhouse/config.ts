@@ -1,0 +1,38 @@
+import type { EnvReader } from '../config/env-reader.ts'
+
+/** Threads of Node's pool that are left to files, name look-ups and compression. */
+const THREADS_LEFT = 4
+
+/** Settings of ClickHouse. */
+export function readClickHouseConfig(read: EnvReader) {
+  const threads = read.integer('UV_THREADPOOL_SIZE', {
+    about: "threads of Node's pool; each query of the embedded ClickHouse takes one while it runs",
+    default: 4,
+    min: 1,
+    max: 1_024,
+  })
+  const database = read.string('CLICKHOUSE_DATABASE', {
+    about: 'the database in ClickHouse',
+    default: 'tally',
+  })
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,60}$/.test(database))
+    read.refuse('CLICKHOUSE_DATABASE must be a name of letters, digits and underscores')
+  return {
+    url: read.url('CLICKHOUSE_URL', ['http:', 'https:'], {
+      about: 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR',
+    }),
+    database,
+    queryTimeoutS: read.integer('CLICKHOUSE_QUERY_TIMEOUT_S', {
+      about: 'seconds one query may take',
+      default: 30,
+      min: 1,
+      max: 3_600,
+    }),
+    connections: read.integer('CLICKHOUSE_CONNECTIONS', {
+      about: 'queries of ClickHouse at once; more wait',
+      default: Math.max(2, threads - THREADS_LEFT),
+      min: 2,
+      max: 500,
+    }),
+  }
+}

@@ -1,0 +1,32 @@
+import { ClickHouseError } from '@clickhouse/client'
+
+/**
+ * Codes by which ClickHouse says that the data is at fault, so that sending it again would not help. Every other error is
+ * taken for trouble that passes, 252 (too many parts) included: taking trouble for bad data would bury good usage.
+ *
+ * @see https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
+ */
+const DATA_ERRORS = new Set([
+  '6', // CANNOT_PARSE_TEXT
+  '25', // CANNOT_PARSE_ESCAPE_SEQUENCE
+  '26', // CANNOT_PARSE_QUOTED_STRING
+  '27', // CANNOT_PARSE_INPUT_ASSERTION_FAILED
+  '33', // CANNOT_READ_ALL_DATA
+  '38', // CANNOT_PARSE_DATE
+  '41', // CANNOT_PARSE_DATETIME
+  '53', // TYPE_MISMATCH
+  '69', // ARGUMENT_OUT_OF_BOUND
+  '70', // CANNOT_CONVERT_TYPE
+  '72', // CANNOT_PARSE_NUMBER
+  '117', // INCORRECT_DATA
+  '130', // CANNOT_READ_ARRAY_FROM_TEXT
+  '131', // TOO_LARGE_STRING_SIZE
+  '349', // CANNOT_INSERT_NULL_IN_ORDINARY_COLUMN
+  '407', // DECIMAL_OVERFLOW
+])
+
+/** What ClickHouse finds wrong with the data it was sent, or undefined when the trouble is another one. */
+export function findDataFault(err: unknown): string | undefined {
+  if (!(err instanceof ClickHouseError) || !DATA_ERRORS.has(err.code)) return undefined
+  return `ClickHouse: ${err.message.split('\n')[0] ?? ''}`
+}

@@ -1,0 +1,52 @@
+import type { EnvReader } from '../config/env-reader.ts'
+
+/** Settings of the event log on PostgreSQL. */
+export function readEventLogConfig(read: EnvReader) {
+  const hours = read.integer('EVENT_LOG_RETENTION_HOURS', {
+    about: 'hours the event log is kept after it was loaded, for the audit',
+    default: 24,
+    min: 1,
+    max: 8_760,
+  })
+  const segmentAgeS = read.integer('EVENT_LOG_SEGMENT_AGE_MAX_S', {
+    about: 'seconds after which a new segment of the event log is opened',
+    default: 3_600,
+    min: 10,
+    max: 86_400,
+  })
+  return {
+    partitions: read.integer('EVENT_LOG_PARTITIONS', {
+      about: 'partitions of the event log; it only ever grows',
+      default: 4,
+      min: 1,
+      max: 256,
+    }),
+    appendDeadlineMs: read.integer('EVENT_LOG_APPEND_TIMEOUT_MS', {
+      about: 'milliseconds after which a report that is not durable is answered with 503',
+      default: 10_000,
+      min: 100,
+      max: 60_000,
+    }),
+    appendsWaitingMax: read.integer('EVENT_LOG_APPENDS_WAITING_MAX', {
+      about: 'reports that may wait for the event log; more are answered with 503',
+      default: 5_000,
+      min: 1,
+      max: 1_000_000,
+    }),
+    leaseMs: read.integer('EVENT_LOG_LEASE_MS', {
+      about: 'milliseconds a loader that went silent keeps its partitions',
+      default: 5_000,
+      min: 500,
+      max: 60_000,
+    }),
+    segmentBytesMax: read.integer('EVENT_LOG_SEGMENT_BYTES_MAX', {
+      about: 'bytes after which a new segment of the event log is opened',
+      default: 1_000_000_000,
+      min: 1_000_000,
+      max: 100_000_000_000,
+    }),
+    segmentAgeMaxMs: segmentAgeS * 1_000,
+    retentionMs: hours * 3_600_000,
+    housekeepingMs: 10_000,
+  }
+}

@@ -1,0 +1,51 @@
+import type { Request, RequestHandler, Response } from 'express'
+import { LRUCache } from 'lru-cache'
+import { digestOfApiKey, isApiKey, type Caller, type Permission } from '../domain/api-key.ts'
+import { HttpError } from './http-error.ts'
+
+/** Finds whose key it is, if it may be used now. */
+export type FindCaller = (digest: Buffer) => Promise<Caller | undefined>
+
+/** How long an answer about a key is believed: a revoked key works no longer than this. */
+const BELIEVED_MS = 4_000
+const KEYS_MAX = 10_000
+
+/** Remembers whose keys were found for a few seconds; several requests at once look a key up once. */
+export function cachedFindCaller(find: FindCaller): FindCaller {
+  const cache = new LRUCache<string, { caller: Caller | undefined }, Buffer>({
+    max: KEYS_MAX,
+    ttl: BELIEVED_MS,
+    fetchMethod: async (_digest, _stale, { context }) => ({ caller: await find(context) }),
+  })
+  return async (digest) => (await cache.fetch(digest.toString('base64'), { context: digest }))?.caller
+}
+
+/**
+ * Finds the caller before anything of the body is read.
+ *
+ * @param permission what the key must be allowed to do
+ */
+export function authenticate(find: FindCaller, permission: Permission): RequestHandler {
+  return async (req, res, next) => {
+    const key = req.headers['x-api-key']
+    if (typeof key !== 'string' || !isApiKey(key)) throw unauthorized()
+    const caller = await find(digestOfApiKey(key))
+    if (caller === undefined) throw unauthorized()
+    if (!caller.permissions.includes(permission))
+      throw new HttpError(403, `this key does not have the permission ${permission}`)
+    res.locals['caller'] = caller
+    next()
+  }
+}
+
+const unauthorized = (): HttpError => new HttpError(401, 'Invalid API key')
+
+/** The caller that authenticate found. */
+export function callerOf(res: Response): Caller {
+  const caller = res.locals['caller'] as Caller | undefined
+  if (caller === undefined) throw new Error('this route does not authenticate its callers')
+  return caller
+}
+
+/** The Idempotency-Key header, if there is one. */
+export const idempotencyKeyOf = (req: Request): string | undefined => req.get('Idempotency-Key')

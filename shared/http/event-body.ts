@@ -1,0 +1,22 @@
+import { formatAmount, amountFromDatabase } from '../amount/amount.ts'
+import { isMetric } from '../domain/resources.ts'
+import type { UsageEvent, UsageSource } from '../domain/usage-event.ts'
+import { unixSeconds } from '../time/microsecond-clock.ts'
+
+/** A usage source as answers show it: a metric or a currency, the other one null. */
+export const sourceToBody = (source: UsageSource): { metric_id: string | null; currency: string | null } =>
+  isMetric(source) ? { metric_id: source, currency: null } : { metric_id: null, currency: source }
+
+/** A usage event as answers show it. */
+export function eventToBody(event: Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>): object {
+  return {
+    id: event.id,
+    ...sourceToBody(event.source),
+    quantity: formatAmount(amountFromDatabase(event.quantity)),
+    account_id: event.accountId,
+    occurred_at: event.occurredAt,
+    properties: JSON.parse(event.properties) as unknown,
+    accepted_at: unixSeconds(event.acceptedAt),
+    created_at: unixSeconds(event.acceptedAt),
+  }
+}

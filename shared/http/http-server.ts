@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import { StartupError } from '../errors/startup-error.ts'
+import type { Closeable } from '../lifecycle/close-all.ts'
+
+export interface HttpServerOptions {
+  /** What it is, for messages. */
+  name: string
+  host: string
+  port: number
+  /** The setting that holds the port, for the message when it is taken. */
+  portSetting: string
+  /** How long requests under way may take to finish when the server closes. */
+  closeTimeoutMs: number
+}
+
+export interface HttpServer extends Closeable {
+  /** Where it listens; the port is the one it was given by the system when 0 was asked for. */
+  port: number
+}
+
+const HEADERS_TIMEOUT_MS = 10_000
+const REQUEST_TIMEOUT_MS = 30_000
+const CHECK_TIMEOUTS_MS = 2_000
+/** Longer than the 60 s of common load balancers, so that it is not us who close a connection they are about to use. */
+const KEEP_ALIVE_MS = 65_000
+const HEADER_BYTES_MAX = 16 * 1_024
+const CONNECTIONS_MAX = 10_000
+const REQUESTS_PER_SOCKET_MAX = 0 // no limit
+const CLOSE_IDLE_EVERY_MS = 50
+
+/**
+ * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes.
+ *
+ * @throws StartupError when the port is taken
+ */
+export async function listen(handler: RequestListener, options: HttpServerOptions): Promise<HttpServer> {
+  const { name, host, portSetting, closeTimeoutMs } = options
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_TIMEOUTS_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    },
+    handler,
+  )
+  server.maxConnections = CONNECTIONS_MAX
+  server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
+  server.listen(options.port, host)
+  try {
+    await once(server, 'listening')
+  } catch (err) {
+    throw explain(err, options, portSetting)
+  }
+  const address = server.address()
+  return {
+    name,
+    port: typeof address === 'object' && address !== null ? address.port : options.port,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      // A kept-alive connection whose last answer was just sent is idle only now.
+      const sweep = setInterval(() => {
+        server.closeIdleConnections()
+      }, CLOSE_IDLE_EVERY_MS)
+      const late = setTimeout(() => {
+        server.closeAllConnections()
+      }, closeTimeoutMs)
+      await closed
+      clearInterval(sweep)
+      clearTimeout(late)
+    },
+  }
+}
+
+function explain(err: unknown, { name, host, port }: HttpServerOptions, setting: string): StartupError {
+  const code = err instanceof Error && 'code' in err ? err.code : undefined
+  const where = `${host}:${port}`
+  if (code === 'EADDRINUSE')
+    return new StartupError(`${name} cannot listen on ${where}, the port is taken: set ${setting} to another`)
+  if (code === 'EACCES')
+    return new StartupError(`${name} may not listen on ${where}: set ${setting} to a port above 1023`)
+  return new StartupError(`${name} cannot listen on ${where}: ${String(err)}`, { cause: err })
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parse } from 'yaml'
+import { PROJECT_ROOT } from '../config/project-root.ts'
+import { PERMISSIONS, type Permission } from '../domain/api-key.ts'
+
+/** The parts of an OpenAPI document that we look into; the rest is for the validator. */
+export interface OpenApiDocument {
+  paths: Record<string, Record<string, OperationObject>>
+  components: { schemas: Record<string, object> }
+}
+
+interface OperationObject {
+  operationId: string
+  security?: { ApiKey?: string[] }[]
+}
+
+/** One operation of the contract. */
+export interface Operation {
+  operationId: string
+  method: 'get' | 'post' | 'patch'
+  /** As in the document: `/v2/accounts/{account_id}`. */
+  path: string
+  /** What the key needs; undefined for operations that need no key. */
+  permission: Permission | undefined
+}
+
+/** Reads openapi.yaml; each call gives a document of its own, because the validator changes the one it is given. */
+export function readOpenApiDocument(): OpenApiDocument {
+  return parse(readFileSync(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')) as OpenApiDocument
+}
+
+/** All operations of the contract, in the order of the document. */
+export function listOperations(document: OpenApiDocument): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      operationId: operation.operationId,
+      method: method as Operation['method'],
+      path,
+      permission: permissionOf(operation),
+    })),
+  )
+}
+
+function permissionOf({ operationId, security }: OperationObject): Permission | undefined {
+  if (security?.length === 0) return undefined
+  const [name = 'read:all'] = security?.[0]?.ApiKey ?? []
+  const permission = PERMISSIONS.find((known) => known === name)
+  if (permission === undefined)
+    throw new Error(`openapi.yaml: ${operationId} needs an unknown permission ${name}`)
+  return permission
+}

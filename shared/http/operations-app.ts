@@ -1,0 +1,139 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
+import { middleware as openApiValidator } from 'express-openapi-validator'
+import helmet, { type HelmetOptions } from 'helmet'
+import { findAmountFault } from '../amount/amount.ts'
+import type { Logger } from '../logging/logger.ts'
+import { authenticate, type FindCaller } from './authentication.ts'
+import { errorResponder } from './error-responder.ts'
+import { HttpError } from './http-error.ts'
+import {
+  listOperations,
+  readOpenApiDocument,
+  type Operation,
+  type OpenApiDocument,
+} from './openapi-document.ts'
+import { readJsonBody } from './read-json-body.ts'
+import { refuseControlText } from './refuse-control-text.ts'
+
+/** What answers an operation. */
+export interface Handler {
+  handle: RequestHandler
+  /** Says more about a body that openapi.yaml does not allow; undefined leaves it at the first fault. */
+  explainInvalid?: (body: unknown) => string | undefined
+}
+
+/** What answers operations, by their ids in openapi.yaml. */
+export type Handlers = Readonly<Record<string, Handler>>
+
+export interface OperationsAppOptions {
+  findCaller: FindCaller
+  log: Logger
+  /** The most bytes a body may have once inflated. */
+  bodyBytesMax: number
+  /** Whether handlers look for text that cannot be stored in bodies themselves. */
+  handlersCheckText?: boolean
+  /** Check our own answers against openapi.yaml too: for tests. */
+  validateResponses?: boolean
+}
+
+/**
+ * Makes an HTTP service out of handlers: each operation of openapi.yaml that has one is served under its path, behind the
+ * same steps: who is it (before anything of the body is read), the body, the check against openapi.yaml, the handler.
+ *
+ * @throws Error when a handler answers no operation of openapi.yaml
+ */
+export function operationsApp(handlers: Handlers, options: OperationsAppOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.set('query parser', 'simple')
+  app.use(helmet(SECURITY_HEADERS), noStore, getForHead)
+  const checkText = refuseControlText(options.handlersCheckText !== true)
+  const document = readOpenApiDocument()
+  const operations = listOperations(document)
+  const known = new Set(operations.map(({ operationId }) => operationId))
+  for (const id of Object.keys(handlers))
+    if (!known.has(id)) throw new Error(`openapi.yaml has no operation ${id}`)
+  for (const [path, group] of groupByPath(operations.filter(({ operationId }) => operationId in handlers))) {
+    const route = app.route(expressPath(path))
+    const validate = validatorOf(document, path, options)
+    for (const { method, operationId, permission } of group) {
+      const { handle, explainInvalid } = handlers[operationId] as Handler
+      if (permission !== undefined) route[method](authenticate(options.findCaller, permission))
+      route[method](readJsonBody(options.bodyBytesMax), ...validate)
+      if (explainInvalid !== undefined) route[method](explainWith(explainInvalid))
+      route[method](checkText, handle)
+    }
+    route.all(notAllowed(group))
+  }
+  app.use(() => {
+    throw new HttpError(404, 'not found')
+  })
+  app.use(errorResponder(options.log))
+  return app
+}
+
+/** Nothing we answer is a page; HSTS is for whoever puts TLS in front. */
+const SECURITY_HEADERS: HelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  },
+  strictTransportSecurity: false,
+}
+
+const noStore: RequestHandler = (_req, res, next) => {
+  res.set('Cache-Control', 'no-store')
+  next()
+}
+
+/** A HEAD is answered as its GET; Node leaves the body out. */
+const getForHead: RequestHandler = (req, _res, next) => {
+  if (req.method === 'HEAD') req.method = 'GET'
+  next()
+}
+
+function explainWith(explain: (body: unknown) => string | undefined): ErrorRequestHandler {
+  return (err: unknown, req, _res, next) => {
+    const isInvalid = err instanceof Error && 'status' in err && err.status === 400 && 'errors' in err
+    const explanation = isInvalid ? explain(req.body) : undefined
+    next(explanation === undefined ? err : new HttpError(400, explanation))
+  }
+}
+
+function notAllowed(operations: readonly Operation[]): RequestHandler {
+  const allow = operations.map(({ method }) => method.toUpperCase()).join(', ')
+  return (req) => {
+    throw new HttpError(405, `${req.method} is not allowed here`, { Allow: allow })
+  }
+}
+
+function groupByPath(operations: readonly Operation[]): Map<string, Operation[]> {
+  const groups = new Map<string, Operation[]>()
+  for (const operation of operations)
+    groups.set(operation.path, [...(groups.get(operation.path) ?? []), operation])
+  return groups
+}
+
+const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1')
+
+/**
+ * Why a validator for each path, with a document of that path alone: express-openapi-validator looks its routes up by
+ * compiling the pattern of each one, on every request (measured: docs/performance.md).
+ */
+function validatorOf(
+  document: OpenApiDocument,
+  path: string,
+  { validateResponses = false }: OperationsAppOptions,
+): RequestHandler[] {
+  const alone = structuredClone({ ...document, paths: { [path]: document.paths[path] } })
+  return openApiValidator({
+    apiSpec: alone as unknown as Parameters<typeof openApiValidator>[0]['apiSpec'],
+    validateApiSpec: false, // the whole document is checked in the tests
+    validateRequests: { allowUnknownQueryParameters: false, coerceTypes: false, removeAdditional: false },
+    validateResponses,
+    validateSecurity: false, // done before the body is read
+    fileUploader: false,
+    formats: { amount: { type: 'string', validate: (text: string) => findAmountFault(text) === undefined } },
+  })
+}

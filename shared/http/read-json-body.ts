@@ -1,0 +1,98 @@
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import type { RequestHandler } from 'express'
+import getRawBody from 'raw-body'
+import { HttpError } from './http-error.ts'
+
+/** What a request with a body carries beside the parsed one. */
+export interface RawBody {
+  /** The bytes that were parsed: inflated, valid UTF-8. */
+  rawBody?: Buffer
+}
+
+/**
+ * Reads a body of JSON into `req.body`. Inflated bytes are counted as they come, so neither a long body nor a small one
+ * that inflates to a long one takes more memory than the limit.
+ *
+ * Why not express.json: it reads a body to its end before it says that it is too long, turns broken UTF-8 into question
+ * marks, and does not keep the text, which is needed to tell a number that lost digits from one that did not.
+ *
+ * @param bytesMax the most bytes a body may have once inflated
+ */
+export function readJsonBody(bytesMax: number): RequestHandler {
+  return (req, _res, next) => {
+    if (!hasBody(req)) {
+      next()
+      return
+    }
+    read(req, bytesMax)
+      .then((rawBody) => {
+        req.body = parse(rawBody)
+        Object.assign(req, { rawBody } satisfies RawBody)
+        next()
+      })
+      .catch(next)
+  }
+}
+
+const hasBody = (req: IncomingMessage): boolean =>
+  req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
+
+async function read(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  requireJson(req.headers['content-type'])
+  const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
+  if (encoding === 'identity') return collect(req, req, bytesMax, req.headers['content-length'])
+  if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is taken')
+  const gunzip = createGunzip()
+  req.on('error', () => gunzip.destroy())
+  try {
+    return await collect(req, req.pipe(gunzip), bytesMax, undefined)
+  } finally {
+    req.unpipe(gunzip)
+    gunzip.destroy()
+  }
+}
+
+function requireJson(contentType: string | undefined): void {
+  const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';')
+  if (type.trim() !== 'application/json')
+    throw new HttpError(415, 'content-type: the body must be application/json')
+  const charset = parameters.map((text) => text.trim()).find((text) => text.startsWith('charset='))
+  if (charset !== undefined && !/^charset="?utf-?8"?$/.test(charset))
+    throw new HttpError(415, 'content-type: the charset must be utf-8')
+}
+
+async function collect(
+  req: IncomingMessage,
+  stream: Readable,
+  bytesMax: number,
+  length: string | undefined,
+): Promise<Buffer> {
+  try {
+    return await getRawBody(stream, { limit: bytesMax, ...(length === undefined ? {} : { length }) })
+  } catch (err) {
+    const type = err instanceof Error && 'type' in err ? err.type : undefined
+    if (type === 'entity.too.large') {
+      // Why closing: the rest of the body is still on its way, and will not be read.
+      throw new HttpError(413, `the body is larger than ${bytesMax} bytes`, { Connection: 'close' })
+    }
+    if (err instanceof Error && 'code' in err && String(err.code).startsWith('Z_'))
+      throw new HttpError(400, 'the body is not valid gzip', { Connection: 'close' })
+    if (type === 'request.aborted' || req.destroyed) throw new HttpError(400, 'the request was cut short')
+    throw new HttpError(400, 'the body could not be read')
+  }
+}
+
+function parse(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new HttpError(400, 'the body is not valid UTF-8')
+  try {
+    return JSON.parse(body.toString())
+  } catch (err) {
+    throw new HttpError(
+      400,
+      `the body is not JSON: ${err instanceof Error ? err.message : 'it cannot be read'}`,
+    )
+  }
+}

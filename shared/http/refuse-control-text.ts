@@ -1,0 +1,28 @@
+import type { RequestHandler } from 'express'
+import { HttpError } from './http-error.ts'
+
+/** Deeper than any body of ours; the free-form properties of usage events have limits of their own. */
+const DEPTH_MAX = 32
+
+/**
+ * Refuses text that PostgreSQL cannot store or that no UTF-8 can carry: a NUL character, half of a surrogate pair.
+ *
+ * @param withBody whether to look into the body too; the gateway does so itself, while it looks at every value anyway
+ */
+export function refuseControlText(withBody: boolean): RequestHandler {
+  return (req, _res, next) => {
+    requireText(req.params, 'path', 0)
+    requireText(req.query, 'query', 0)
+    if (withBody) requireText(req.body, 'body', 0)
+    next()
+  }
+}
+
+function requireText(value: unknown, label: string, depth: number): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) throw new HttpError(400, `${label}: holds a NUL character`)
+    if (!value.isWellFormed()) throw new HttpError(400, `${label}: holds half of a surrogate pair`)
+  } else if (typeof value === 'object' && value !== null && depth < DEPTH_MAX) {
+    for (const [name, inner] of Object.entries(value)) requireText(inner, name, depth + 1)
+  }
+}

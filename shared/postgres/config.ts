@@ -1,0 +1,32 @@
+import type { EnvReader } from '../config/env-reader.ts'
+
+const SCHEMES = ['postgres:', 'postgresql:']
+
+/** Settings of PostgreSQL. */
+export function readPostgresConfig(read: EnvReader) {
+  const url = read.url('DATABASE_URL', SCHEMES, {
+    about: 'a PostgreSQL server, for the role the services run as; unset: embedded in DATA_DIR',
+  })
+  const ownerUrl = read.url('DATABASE_OWNER_URL', SCHEMES, {
+    about: 'the same server, for the role that owns the tables and migrates them',
+  })
+  if (url !== undefined && ownerUrl === undefined)
+    read.refuse(
+      'DATABASE_OWNER_URL is needed with DATABASE_URL: the services run as a role that owns nothing',
+    )
+  return {
+    server: url === undefined || ownerUrl === undefined ? undefined : { url, ownerUrl },
+    connectionsMax: read.integer('DATABASE_CONNECTIONS_MAX', {
+      about: 'connections to PostgreSQL for requests; the event log has ten more',
+      default: 20,
+      min: 2,
+      max: 500,
+    }),
+    statementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', {
+      about: 'milliseconds one statement may take',
+      default: 10_000,
+      min: 100,
+      max: 600_000,
+    }),
+  }
+}

@@ -1,0 +1,19 @@
+import type { Queryable } from './pool.ts'
+
+const LIST_EXISTING = `
+  SELECT account_id AS id FROM accounts WHERE namespace_id = $1 AND account_id = ANY ($2)
+  UNION ALL
+  SELECT metric_id FROM metrics WHERE namespace_id = $1 AND metric_id = ANY ($3)`
+
+/** What usage events refer to. */
+export const referenceRepository = (db: Queryable) => ({
+  /** Those of the ids that exist in the namespace, archived ones included; one statement for all of them. */
+  async listExisting(
+    namespaceId: string,
+    accountIds: readonly string[],
+    metricIds: readonly string[],
+  ): Promise<string[]> {
+    const { rows } = await db.query<{ id: string }>(LIST_EXISTING, [namespaceId, accountIds, metricIds])
+    return rows.map(({ id }) => id)
+  },
+})
