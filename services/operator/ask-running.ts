@@ -5,10 +5,10 @@ import path from 'node:path'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { CommandLine } from './admin-app.ts'
 
-export interface RunningTally {
-  dataFolder: string
-  adminPort: number
-}
+/** Where a running Tally writes on which host and port it takes commands. */
+export const ADMIN_ADDRESS_FILE = 'admin-address'
+/** Where it keeps what a caller must know. */
+export const ADMIN_TOKEN_FILE = 'admin-token'
 
 /**
  * Has a command run by the Tally that is running on this machine: an embedded engine cannot be opened by two processes.
@@ -17,31 +17,20 @@ export interface RunningTally {
  * @throws StartupError when no Tally answers
  */
 export async function askRunning(
-  { dataFolder, adminPort }: RunningTally,
+  dataFolder: string,
   name: string,
   args: readonly string[],
   print: (line: string) => void,
 ): Promise<number> {
-  const tokenFile = path.resolve(dataFolder, 'admin-token')
-  const token = await readFile(tokenFile, 'utf8').catch((err: unknown) => {
-    throw new StartupError(
-      `cannot read ${tokenFile}: start Tally with npm start, or set DATA_DIR to its data folder`,
-      {
-        cause: err,
-      },
-    )
-  })
-  const response = await fetch(`http://127.0.0.1:${adminPort}/commands/${encodeURIComponent(name)}`, {
+  const [address, token] = await Promise.all(
+    [ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE].map((name) => readNote(path.resolve(dataFolder, name))),
+  )
+  const response = await fetch(`http://${address}/commands/${encodeURIComponent(name)}`, {
     method: 'POST',
-    headers: { Authorization: `Bearer ${token.trim()}`, 'Content-Type': 'application/json' },
+    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ args }),
   }).catch((err: unknown) => {
-    throw new StartupError(
-      `no Tally answers on 127.0.0.1:${adminPort}: start it with npm start, or set ADMIN_PORT`,
-      {
-        cause: err,
-      },
-    )
+    throw new StartupError(`no Tally answers on ${address}: start it with npm start`, { cause: err })
   })
   if (!response.ok || response.body === null)
     throw new StartupError(`the running Tally refused: ${response.status} ${await response.text()}`)
@@ -55,4 +44,12 @@ export async function askRunning(
     print(line.out)
   }
   throw new StartupError('the running Tally stopped before the command was done')
+}
+
+async function readNote(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((err: unknown) => {
+    const advice = 'start Tally with npm start, or set DATA_DIR to its data folder'
+    throw new StartupError(`cannot read ${file}: ${advice}`, { cause: err })
+  })
+  return text.trim()
 }

@@ -1,4 +1,5 @@
 import type { EnvReader } from '../../shared/config/env-reader.ts'
+import { readDataDir, readPort } from '../../shared/config/places.ts'
 import { readClickHouseConfig } from '../../shared/clickhouse/config.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOG_LEVELS } from '../../shared/logging/logger.ts'
@@ -7,22 +8,19 @@ import { readApiConfig } from '../api/config.ts'
 import { readGatewayConfig } from '../gateway/config.ts'
 import { readLoaderConfig } from '../loader/config.ts'
 
-const PORT_MAX = 65_535
-
 /** Settings of Tally in one process: its own, and those of every part. */
 export function readStandaloneConfig(read: EnvReader) {
-  const port = (name: string, about: string, fallback: number) =>
-    read.integer(name, { about: `${about}; 0 takes a free one`, default: fallback, min: 0, max: PORT_MAX })
   return {
     host: read.string('HOST', { about: 'the address to listen on', default: '127.0.0.1' }),
-    port: port('PORT', 'the port of the HTTP API', 8_080),
-    adminPort: port('ADMIN_PORT', 'the port for probes and commands, on 127.0.0.1', 9_464),
-    analystPort: port(
+    port: readPort(read, 'PORT', 'the port of the HTTP API', 8_080),
+    adminPort: readPort(read, 'ADMIN_PORT', 'the port for probes and commands, on 127.0.0.1', 9_464),
+    dataDir: readDataDir(read),
+    analystPort: readPort(
+      read,
       'CLICKHOUSE_HTTP_PORT',
       'the port where analysts query ClickHouse, on 127.0.0.1',
       8_123,
     ),
-    dataDir: read.string('DATA_DIR', { about: 'the folder for data and secrets', default: '.data' }),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, {
       about: 'how much is logged, as JSON on standard error',
       default: 'info',

@@ -1,5 +1,5 @@
-import { EnvReader, ConfigError } from '../../shared/config/env-reader.ts'
-import { StartupError } from '../../shared/errors/startup-error.ts'
+import { EnvReader } from '../../shared/config/env-reader.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
@@ -28,13 +28,4 @@ async function main(): Promise<void> {
   await tally.close()
 }
 
-main().then(
-  () => process.exit(),
-  (err: unknown) => {
-    const isExplained = err instanceof ConfigError || err instanceof StartupError
-    process.stderr.write(
-      `${isExplained ? err.message : err instanceof Error ? (err.stack ?? '') : String(err)}\n`,
-    )
-    process.exit(1)
-  },
-)
+exitWith(main)

@@ -20,8 +20,9 @@ import { knownReferences } from '../gateway/known-references.ts'
 import type { RequestKeys } from '../gateway/report-usage.ts'
 import { loadUsage } from '../loader/load-usage.ts'
 import { adminApp } from '../operator/admin-app.ts'
+import { ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
 import type { StandaloneConfig } from './config.ts'
-import { openDataFolder, readOrMakeSecret, type DataFolder } from './data-folder.ts'
+import { openDataFolder, readOrMakeSecret, writeSecretFile, type DataFolder } from './data-folder.ts'
 import { dispatch } from './dispatch.ts'
 import { openEngines, type Engines } from './engines.ts'
 import { makeFirstCompanies, type FirstCompany } from './first-companies.ts'
@@ -103,7 +104,7 @@ async function serve(
     { pool, clickhouse, listedUpTo },
     { findCaller, log: log.child({ part: 'api' }), bodyBytesMax: config.api.bodyBytesMax },
   )
-  const token = await readOrMakeSecret(folder.join('admin-token'), () => randomBytes(32).toString('hex'))
+  const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   const admin = adminApp({
     deps: { pool, clickhouse, log: eventLog, listedUpTo },
     isReady: () => isReady(pool, engines),
@@ -119,6 +120,7 @@ async function serve(
     portSetting: 'ADMIN_PORT',
   })
   opened.push(adminServer)
+  await writeSecretFile(folder.join(ADMIN_ADDRESS_FILE), `127.0.0.1:${adminServer.port}\n`)
   // Last to open, first to close: whoever connects finds everything there.
   const server = await listen(dispatch(gateway, api), {
     ...common,

@@ -1,0 +1,24 @@
+import { readClickHouseConfig } from '../../shared/clickhouse/config.ts'
+import type { EnvReader } from '../../shared/config/env-reader.ts'
+import { readDataDir } from '../../shared/config/places.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { LOG_LEVELS } from '../../shared/logging/logger.ts'
+import { readPostgresConfig } from '../../shared/postgres/config.ts'
+
+/** Settings of maintenance commands: where the databases are, or else where the running Tally is. */
+export function readOperatorConfig(read: EnvReader) {
+  const { server, statementTimeoutMs } = readPostgresConfig(read)
+  const clickhouse = readClickHouseConfig(read)
+  const eventLog = readEventLogConfig(read)
+  const { url } = clickhouse
+  return {
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, { about: 'how much is logged', default: 'warn' }),
+    dataFolder: readDataDir(read),
+    servers:
+      server === undefined || url === undefined
+        ? undefined
+        : { databaseUrl: server.url, statementTimeoutMs, eventLog, clickhouse: { ...clickhouse, url } },
+  }
+}
+
+export type OperatorConfig = ReturnType<typeof readOperatorConfig>

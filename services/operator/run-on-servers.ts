@@ -1,0 +1,54 @@
+import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
+import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
+import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { openPool } from '../../shared/postgres/pool.ts'
+import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
+import type { OperatorConfig } from './config.ts'
+import { runCommand } from './run-command.ts'
+
+/** How long a report may be on its way into the log of another process, in seconds. */
+const UNDER_WAY_MAX_S = 30
+const CONNECTIONS = 4
+
+/** Runs a command with connections of its own to the servers. @returns the exit code */
+export async function runOnServers(
+  servers: NonNullable<OperatorConfig['servers']>,
+  name: string,
+  args: readonly string[],
+  log: Logger,
+  print: (line: string) => void,
+): Promise<number> {
+  const opened: Closeable[] = []
+  try {
+    const { databaseUrl, statementTimeoutMs, eventLog, clickhouse: ch } = servers
+    const pool = openPool({
+      url: databaseUrl,
+      name: `tally ${name}`,
+      connectionsMax: CONNECTIONS,
+      statementTimeoutMs,
+      log,
+    })
+    opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
+    const clickhouse = await openClickHouse(ch)
+    opened.push(clickhouse)
+    const eventsIn = await openPostgresEventLog({
+      ...eventLog,
+      pool,
+      topic: USAGE_TOPIC,
+      log,
+      housekeepingMs: 0,
+      alone: false,
+    })
+    opened.push(eventsIn)
+    const listedUpTo = async () => {
+      const underWay = Date.now() * 1_000 - UNDER_WAY_MAX_S * MICROS_PER_SECOND
+      return Math.min(underWay, (await eventsIn.lowestUnread(LOADER_GROUP)) ?? Infinity)
+    }
+    const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
+    return await runCommand(name, args, deps, log, print)
+  } finally {
+    await closeAll(opened, log)
+  }
+}

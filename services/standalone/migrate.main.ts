@@ -1,0 +1,28 @@
+import { EnvReader } from '../../shared/config/env-reader.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import { createLogger } from '../../shared/logging/logger.ts'
+import { readStandaloneConfig } from './config.ts'
+import { openDataFolder } from './data-folder.ts'
+import { openEngines } from './engines.ts'
+
+/** `npm run migrate`: brings both databases up to date, as every start does, and ends. */
+async function main(): Promise<void> {
+  const read = new EnvReader(process.env)
+  const config = readStandaloneConfig(read)
+  read.done()
+  const log = createLogger(config.logLevel)
+  const opened: Closeable[] = []
+  try {
+    const folder = await openDataFolder(config.dataDir)
+    opened.push(folder)
+    await openEngines(config, folder, opened, log, (reason) => {
+      log.fatal(reason)
+    })
+    process.stdout.write('PostgreSQL and ClickHouse are up to date\n')
+  } finally {
+    await closeAll(opened, log)
+  }
+}
+
+exitWith(main)

@@ -1,0 +1,11 @@
+import type { EnvReader } from './env-reader.ts'
+
+const PORT_MAX = 65_535
+
+/** Reads a port; 0 takes a free one. */
+export const readPort = (read: EnvReader, name: string, about: string, fallback: number): number =>
+  read.integer(name, { about: `${about}; 0 takes a free one`, default: fallback, min: 0, max: PORT_MAX })
+
+/** Reads where Tally keeps its data. */
+export const readDataDir = (read: EnvReader): string =>
+  read.string('DATA_DIR', { about: 'the folder for data and secrets', default: '.data' })
