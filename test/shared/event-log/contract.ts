@@ -7,7 +7,7 @@ import {
   type EventLog,
   type LogConsumer,
   type LogRecord,
-} from '../../shared/event-log/event-log.ts'
+} from '../../../shared/event-log/event-log.ts'
 
 /** What a driver brings to be tested: logs on topics of their own, opened several times as several processes would. */
 export interface LogDriver {

@@ -3,10 +3,10 @@ import { expect } from 'chai'
 import {
   openPostgresEventLog,
   type PostgresEventLogOptions,
-} from '../../shared/event-log/postgres/postgres-event-log.ts'
-import { tidy } from '../../shared/event-log/postgres/housekeeping.ts'
-import { testLog } from '../support/log.ts'
-import { createDatabase, type TestDatabase } from '../support/postgres.ts'
+} from '../../../shared/event-log/postgres/postgres-event-log.ts'
+import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
+import { testLog } from '../../support/log.ts'
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { eventLogContract } from './contract.ts'
 
 let database: TestDatabase | undefined

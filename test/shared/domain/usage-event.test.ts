@@ -1,0 +1,98 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import {
+  contentOf,
+  correctionVersion,
+  occurredAtOfEventId,
+  reportVersion,
+  usageEventId,
+  type IdentityKey,
+} from '../../../shared/domain/usage-event.ts'
+
+const NAMESPACE = '0f8fad5b-d9cb-469f-a165-70867728950e'
+const ACCOUNT = 'account_0f8fad5bd9cb469fa16570867728950e'
+const METRIC = 'metric_7c9e6679742540de944be07fc1f90ae7'
+const keyed = (key: string): IdentityKey => ({ kind: 'event', key })
+
+describe('the id of a usage event', () => {
+  // The expected ids were computed with Python's hashlib.
+  it('never changes: it is how a retry after years meets its first report', () => {
+    expect(usageEventId(NAMESPACE, ACCOUNT, METRIC, 1_700_158_623, keyed('request-8812'))).to.equal(
+      'event_65565c9f31f0ef7e540c929546ee65a0',
+    )
+    expect(usageEventId(NAMESPACE, ACCOUNT, 'usd', 0, { kind: 'request', key: 'r', index: 7 })).to.equal(
+      'event_000000002d305d50474460bb50f8e37a',
+    )
+  })
+
+  it('begins with the time and depends on everything else that identifies', () => {
+    const word = fc.string({ maxLength: 8 })
+    const identity = fc.tuple(word, word, word, fc.constantFrom(0, 1_700_000_000, 4_294_967_295), word)
+    fc.assert(
+      fc.property(identity, identity, (a, b) => {
+        const [idA, idB] = [a, b].map(([n, account, source, at, key]) =>
+          usageEventId(n, account, source, at, keyed(key)),
+        )
+        expect(idA).to.match(/^event_[0-9a-f]{32}$/)
+        expect(occurredAtOfEventId(idA ?? '')).to.equal(a[3])
+        expect(idA === idB).to.equal(JSON.stringify(a) === JSON.stringify(b))
+      }),
+    )
+  })
+
+  it('keeps parts apart that would read the same when joined', () => {
+    const ids = [
+      ['a', 'bc', 'd'],
+      ['ab', 'c', 'd'],
+      ['a', 'b', 'cd'],
+      ['1:a', 'bc', 'd'],
+    ].map(([account = '', source = '', key = '']) => usageEventId(NAMESPACE, account, source, 5, keyed(key)))
+    expect(new Set(ids).size).to.equal(ids.length)
+  })
+
+  it('of a request’s key and place never meets that of an event’s own key', () => {
+    const ofRequest = usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, { kind: 'request', key: 'k', index: 0 })
+    expect(ofRequest).to.not.equal(usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, keyed('k')))
+    expect(ofRequest).to.not.equal(
+      usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, { kind: 'request', key: 'k', index: 1 }),
+    )
+  })
+
+  it('of an event without a key is new each time', () => {
+    const ids = Array.from({ length: 100 }, () =>
+      usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, { kind: 'random' }),
+    )
+    expect(new Set(ids).size).to.equal(100)
+  })
+})
+
+describe('the version of a usage event', () => {
+  const micros = fc.integer({ min: 0, max: 2 ** 53 - 1 })
+
+  it('lets the first report win, and any correction over every report, and the last correction', () => {
+    fc.assert(
+      fc.property(micros, micros, fc.string(), fc.string(), (a, b, contentA, contentB) => {
+        const [early, late] = a < b ? [a, b] : [b, a]
+        if (early !== late) {
+          expect(reportVersion(early, contentA) > reportVersion(late, contentB)).to.equal(true)
+          expect(correctionVersion(late, contentA) > correctionVersion(early, contentB)).to.equal(true)
+        }
+        expect(correctionVersion(early, contentA) > reportVersion(late, contentB)).to.equal(true)
+      }),
+    )
+  })
+
+  it('fits 64 bits', () => {
+    for (const at of [0, 1, 1_763_726_400_123_456, 2 ** 53 - 1])
+      for (const version of [reportVersion(at, 'x'), correctionVersion(at, 'x')]) {
+        expect(version >= 0n).to.equal(true)
+        expect(version < 2n ** 64n).to.equal(true)
+      }
+  })
+
+  it('of the same report in the same microsecond is the same, and mostly another for another content', () => {
+    const version = (quantity: string) => reportVersion(5, contentOf({ quantity, properties: '{}' }))
+    expect(version('1')).to.equal(version('1'))
+    expect(new Set(Array.from({ length: 100 }, (_, n) => version(String(n)))).size).to.be.greaterThan(70)
+  })
+})
