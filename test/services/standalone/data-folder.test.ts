@@ -1,0 +1,78 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect } from 'chai'
+import { openDataFolder, readOrMakeSecret } from '../../../services/standalone/data-folder.ts'
+import { makeTempFolder } from '../../support/temp-folder.ts'
+
+const HOLDER = path.join(import.meta.dirname, '../../support/hold-data-folder.js')
+
+describe('the data folder', function () {
+  this.timeout(30_000)
+  let folder: string
+  let holders: ChildProcess[] = []
+
+  beforeEach(async () => {
+    folder = path.join(await makeTempFolder('data-folder'), 'data')
+  })
+  afterEach(async () => {
+    for (const holder of holders) holder.kill('SIGKILL')
+    holders = []
+    await rm(path.dirname(folder), { recursive: true, force: true })
+  })
+
+  const hold = async (): Promise<{ holder: ChildProcess; said: string }> => {
+    const holder = spawn(process.execPath, [HOLDER, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+    holders.push(holder)
+    const [said] = (await once(createInterface({ input: holder.stdout }), 'line')) as [string]
+    return { holder, said }
+  }
+
+  const refusalOf = async (): Promise<string> => {
+    let refusal: unknown
+    await openDataFolder(folder).catch((err: unknown) => (refusal = err))
+    return String(refusal)
+  }
+
+  it('belongs to one process at a time, and can be had again once it is given back', async () => {
+    const held = await openDataFolder(folder)
+    expect((await hold()).said).to.match(/refused: StartupError: the data folder .* is in use by process \d+/)
+    await held.close()
+    expect((await hold()).said).to.equal('held')
+    expect(await refusalOf()).to.contain('is in use by process')
+  })
+
+  it('is free again after its process was killed', async () => {
+    const { holder } = await hold()
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    await (await openDataFolder(folder)).close()
+  })
+
+  it('is free when the number in its lock belongs to another program now', async () => {
+    const held = await openDataFolder(folder)
+    const text = await readFile(path.join(folder, 'lock'), 'utf8')
+    await held.close()
+    await writeFile(path.join(folder, 'lock'), text.replace(/\d+\n$/, '1\n')) // our number, another start
+    await (await openDataFolder(folder)).close()
+  })
+
+  it('goes to exactly one of many that come at once after a crash', async () => {
+    const { holder } = await hold()
+    holder.kill('SIGKILL')
+    await once(holder, 'exit')
+    const all = await Promise.all(Array.from({ length: 8 }, hold))
+    expect(all.filter(({ said }) => said === 'held')).to.have.length(1)
+  })
+
+  it('keeps secrets in files that only we can read, and does not change them', async () => {
+    const held = await openDataFolder(folder)
+    const file = held.join('secret')
+    expect(await readOrMakeSecret(file, () => 'one')).to.equal('one')
+    expect(await readOrMakeSecret(file, () => 'two')).to.equal('one')
+    expect((await stat(file)).mode & 0o777).to.equal(0o600)
+    await held.close()
+  })
+})
