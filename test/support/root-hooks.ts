@@ -1,4 +1,5 @@
 import { stopPostgres } from './postgres.ts'
+import { stopLeftTallies } from './start-tally.ts'
 
 let failed = false
 
@@ -8,6 +9,7 @@ export const mochaHooks = {
     if (this.currentTest?.state === 'failed') failed = true
   },
   async afterAll(): Promise<void> {
+    await stopLeftTallies()
     await stopPostgres(failed)
   },
 }

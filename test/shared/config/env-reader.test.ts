@@ -25,7 +25,9 @@ describe('settings', () => {
     })
       .to.throw(ConfigError)
       .with.property('message')
-      .that.matches(/A must be.*\n.*B must be.*\n.*C must be one of one, two.*\n.*D must be.*\n.*E must be.*\n.*F and G/)
+      .that.matches(
+        /A must be.*\n.*B must be.*\n.*C must be one of one, two.*\n.*D must be.*\n.*E must be.*\n.*F and G/,
+      )
   })
 
   it('never show a secret', () => {

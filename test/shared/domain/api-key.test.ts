@@ -16,7 +16,14 @@ describe('API keys', () => {
       const wrong = key.slice(0, at) + (key[at] === 'a' ? 'b' : 'a') + key.slice(at + 1)
       expect(isApiKey(wrong), wrong).to.equal(false)
     }
-    for (const text of ['', 'tally_live_', key.toLowerCase() + 'x', ` ${key}`, `${key}\n`, key.replace('live', 'prod')])
+    for (const text of [
+      '',
+      'tally_live_',
+      key.toLowerCase() + 'x',
+      ` ${key}`,
+      `${key}\n`,
+      key.replace('live', 'prod'),
+    ])
       expect(isApiKey(text)).to.equal(false)
   })
 

@@ -8,6 +8,7 @@ import {
   type LogConsumer,
   type LogRecord,
 } from '../../../shared/event-log/event-log.ts'
+import { until } from '../../support/until.ts'
 
 /** What a driver brings to be tested: logs on topics of their own, opened several times as several processes would. */
 export interface LogDriver {
@@ -302,14 +303,4 @@ async function drain(consumer: LogConsumer, count: number): Promise<LogRecord[]>
     return records.length >= count
   })
   return records.sort((a, b) => a.partition - b.partition || a.offset - b.offset)
-}
-
-async function until<T>(attempt: () => Promise<T | false>, timeoutMs = 30_000): Promise<T> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    const result = await attempt()
-    if (result !== false) return result
-    if (performance.now() > deadline) throw new Error(`gave up waiting after ${timeoutMs} ms`)
-    await sleep(5)
-  }
 }

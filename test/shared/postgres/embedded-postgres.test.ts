@@ -22,7 +22,8 @@ describe('embedded PostgreSQL', function () {
     folder = await makeTempFolder('embedded-postgres')
   })
   afterEach(async () => {
-    for (const holder of holders) if (holder.exitCode === null && holder.signalCode === null) holder.kill('SIGKILL')
+    for (const holder of holders)
+      if (holder.exitCode === null && holder.signalCode === null) holder.kill('SIGKILL')
     holders = []
     const server = await start().catch(() => undefined) // ends what a killed holder left behind
     await server?.close()
@@ -133,9 +134,10 @@ describe('embedded PostgreSQL', function () {
     await mkdir(path.join(closed, 'inner'), { recursive: true })
     await chmod(closed, 0o700)
     let refusal: unknown
-    await requireReachable(path.join(closed, 'inner/data'), 'the data folder', { uid: 12_345, gid: 12_345 }).catch(
-      (err: unknown) => (refusal = err),
-    )
+    await requireReachable(path.join(closed, 'inner/data'), 'the data folder', {
+      uid: 12_345,
+      gid: 12_345,
+    }).catch((err: unknown) => (refusal = err))
     expect(String(refusal)).to.contain(`cannot enter ${closed} on the way to the data folder`)
     await chmod(closed, 0o711)
     await requireReachable(path.join(closed, 'inner/data'), 'the data folder', { uid: 12_345, gid: 12_345 })

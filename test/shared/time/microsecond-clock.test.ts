@@ -50,9 +50,16 @@ describe('the microsecond clock', () => {
 
 describe('microseconds as text', () => {
   it('are what ClickHouse writes, and are read back', () => {
-    for (const at of [0, 1, 1_700_158_623_979_960, 4_102_444_800_000_000]) expect(parseMicros(formatMicros(at))).to.equal(at)
+    for (const at of [0, 1, 1_700_158_623_979_960, 4_102_444_800_000_000])
+      expect(parseMicros(formatMicros(at))).to.equal(at)
     expect(formatMicros(1_700_158_623_979_960)).to.equal('2023-11-16 18:17:03.979960')
-    for (const text of ['', '2023-11-16', '2023-11-16 18:17:03', '2023-11-16T18:17:03.979960', '2023-02-29 00:00:00.000000'])
+    for (const text of [
+      '',
+      '2023-11-16',
+      '2023-11-16 18:17:03',
+      '2023-11-16T18:17:03.979960',
+      '2023-02-29 00:00:00.000000',
+    ])
       expect(parseMicros(text), text).to.equal(undefined)
   })
 })

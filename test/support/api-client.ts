@@ -1,0 +1,74 @@
+import { ContractChecker } from './contract-checker.ts'
+
+/** An answer, taken apart. */
+export interface Answered<T = never> {
+  status: number
+  headers: Headers
+  text: string
+  /** The body as JSON. */
+  body: T
+}
+
+export interface RequestOptions {
+  headers?: Record<string, string>
+  /** Sent as it is, instead of JSON. */
+  raw?: string | Uint8Array
+}
+
+const checker = new ContractChecker()
+
+/** What the tests of this run have seen of each operation. */
+export const seenOperations = checker.seen
+
+/** Talks to a running Tally; every answer is held against openapi.yaml. */
+export class ApiClient {
+  readonly url: string
+  private readonly key: string | undefined
+
+  /** @param key the API key; undefined sends none */
+  constructor(url: string, key: string | undefined) {
+    this.url = url
+    this.key = key
+  }
+
+  get<T>(target: string, options: RequestOptions = {}): Promise<Answered<T>> {
+    return this.request<T>('GET', target, undefined, options)
+  }
+
+  post<T>(target: string, body: unknown, options: RequestOptions = {}): Promise<Answered<T>> {
+    return this.request<T>('POST', target, body, options)
+  }
+
+  /** The body of a POST that must succeed. */
+  async create<T>(target: string, body: unknown, options: RequestOptions = {}): Promise<T> {
+    const answer = await this.post<T>(target, body, options)
+    if (answer.status > 202) throw new Error(`POST ${target} answered ${answer.status}: ${answer.text}`)
+    return answer.body
+  }
+
+  async request<T>(
+    method: string,
+    target: string,
+    body: unknown,
+    options: RequestOptions,
+  ): Promise<Answered<T>> {
+    const response = await fetch(this.url + target, {
+      method,
+      headers: {
+        ...(this.key === undefined ? {} : { 'x-api-key': this.key }),
+        ...(body === undefined && options.raw === undefined ? {} : { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(options.raw === undefined
+        ? body === undefined
+          ? {}
+          : { body: JSON.stringify(body) }
+        : { body: options.raw }),
+    })
+    const text = await response.text()
+    const contentType = response.headers.get('content-type') ?? ''
+    checker.check({ method, target, status: response.status, contentType, text })
+    const parsed = (contentType.startsWith('application/json') ? JSON.parse(text) : undefined) as T
+    return { status: response.status, headers: response.headers, text, body: parsed }
+  }
+}

@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { openPool, type Pool } from '../../shared/postgres/pool.ts'
+import { testLog } from './log.ts'
+
+const run = promisify(execFile)
+
+/** What a command printed, and how it ended. */
+export interface CommandResult {
+  code: number
+  output: string
+}
+
+/** Runs a maintenance command as `npm run COMMAND` does. */
+export async function runCommand(dataFolder: string, ...words: string[]): Promise<CommandResult> {
+  const main = path.join(PROJECT_ROOT, 'dist/services/operator/main.js')
+  try {
+    const { stdout, stderr } = await run(process.execPath, [main, ...words], {
+      env: { ...process.env, DATA_DIR: dataFolder },
+    })
+    return { code: 0, output: stdout + stderr }
+  } catch (err) {
+    if (!(err instanceof Error && 'stdout' in err && 'stderr' in err && 'code' in err)) throw err
+    return { code: Number(err.code), output: String(err.stdout) + String(err.stderr) }
+  }
+}
+
+/** Changes ClickHouse behind the back of a Tally that is stopped. */
+export async function changeClickHouse(dataFolder: string, ...statements: string[]): Promise<void> {
+  const script = path.join(import.meta.dirname, 'run-clickhouse.js')
+  await run(process.execPath, [script, path.join(dataFolder, 'clickhouse'), ...statements])
+}
+
+/** Connects to the PostgreSQL of a running Tally, as its services do. */
+export async function connectToPostgres(dataFolder: string): Promise<Pool> {
+  const [pidFile, secrets] = await Promise.all([
+    readFile(path.join(dataFolder, 'postgres/postmaster.pid'), 'utf8'),
+    readFile(path.join(dataFolder, 'postgres-passwords.json'), 'utf8'),
+  ])
+  const port = pidFile.split('\n')[3] ?? ''
+  const { service } = JSON.parse(secrets) as { service: string }
+  return openPool({
+    url: `postgres://tally_service:${service}@127.0.0.1:${port}/tally`,
+    name: 'by hand',
+    connectionsMax: 2,
+    statementTimeoutMs: 10_000,
+    log: testLog,
+  })
+}

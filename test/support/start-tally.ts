@@ -1,0 +1,101 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { makeTempFolder } from './temp-folder.ts'
+
+/** A Tally in a process of its own, as `npm start` runs it. */
+export interface RunningTally {
+  url: string
+  /** Of the live company `default`, with every permission. */
+  key: string
+  /** Of the test company `sandbox`. */
+  testKey: string
+  dataFolder: string
+  process: ChildProcess
+  /** Everything it wrote so far. */
+  output: () => string
+  /** SIGINT, and waits for the end. @returns the exit code, null when a signal ended it */
+  stop(): Promise<number | null>
+  /** kill -9, and waits for the end. */
+  kill9(): Promise<void>
+}
+
+export interface StartOptions {
+  /** A folder of an earlier Tally; a new one otherwise. */
+  dataFolder?: string
+  env?: Record<string, string>
+}
+
+const MAIN = path.join(PROJECT_ROOT, 'dist/services/standalone/main.js')
+const START_MS = 60_000
+
+/** Ports 0 are free ones, so that several may run side by side. */
+const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', CLICKHOUSE_HTTP_PORT: '0' }
+
+const started = new Set<ChildProcess>()
+
+/** Starts Tally and waits until it serves. Tests end what they start; what is left is killed when the test run ends. */
+export async function startTally(options: StartOptions = {}): Promise<RunningTally> {
+  const dataFolder = options.dataFolder ?? path.join(await makeTempFolder('tally'), 'data')
+  const child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
+    env: {
+      ...process.env,
+      UV_THREADPOOL_SIZE: '12',
+      LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
+      ...FREE_PORTS,
+      DATA_DIR: dataFolder,
+      ...options.env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  started.add(child)
+  const exited = once(child, 'exit').then(([code]) => {
+    started.delete(child)
+    return code as number | null
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const url = await waitForUrl(child, () => output)
+  const readKey = (name: string) => readFile(path.join(dataFolder, name), 'utf8').then((text) => text.trim())
+  return {
+    url,
+    key: await readKey('api-key'),
+    testKey: await readKey('test-api-key'),
+    dataFolder,
+    process: child,
+    output: () => output,
+    stop: () => {
+      child.kill('SIGINT')
+      return exited
+    },
+    kill9: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+async function waitForUrl(child: ChildProcess, output: () => string): Promise<string> {
+  const deadline = performance.now() + START_MS
+  for (;;) {
+    const [, url] = /^Tally serves on (\S+)/m.exec(output()) ?? []
+    if (url !== undefined) return url
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`Tally did not start: ${output()}`)
+    if (performance.now() > deadline) throw new Error(`Tally did not start in time: ${output()}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+/** Ends every Tally that a failed test left running. */
+export async function stopLeftTallies(): Promise<void> {
+  await Promise.all(
+    [...started].map(async (child) => {
+      child.kill('SIGINT')
+      await once(child, 'exit')
+    }),
+  )
+}

@@ -1,0 +1,84 @@
+import { gzipSync } from 'node:zlib'
+import type { ApiClient } from './api-client.ts'
+import { until } from './until.ts'
+
+export interface Reported {
+  account_id?: string
+  metric_id?: string
+  currency?: string
+  quantity?: unknown
+  occurred_at?: unknown
+  idempotency_key?: unknown
+  properties?: unknown
+}
+
+export interface UsageLine {
+  metric_id: string | null
+  currency: string | null
+  metric_name: string | null
+  measurement_units: string | null
+  quantity: string
+}
+
+export interface EventBody {
+  id: string
+  metric_id: string | null
+  currency: string | null
+  quantity: string
+  account_id: string
+  occurred_at: number
+  properties: Record<string, unknown>
+  accepted_at: number
+  created_at: number
+}
+
+/** An account and two metrics of their own, and short ways to report and ask. */
+export async function makeWorld(api: ApiClient) {
+  const { id: account } = await api.create<{ id: string }>('/v2/accounts', { name: 'a' })
+  const { id: tokens } = await api.create<{ id: string }>('/v2/metrics', {
+    name: 'tokens',
+    measurement_units: 'tokens',
+  })
+  const { id: calls } = await api.create<{ id: string }>('/v2/metrics', { name: 'calls' })
+
+  const report = (event: Reported, headers: Record<string, string> = {}) =>
+    api.post<EventBody>('/v2/events', { account_id: account, ...event }, { headers })
+  const reportAll = (events: readonly Reported[], headers: Record<string, string> = {}) =>
+    api.post<{ accepted: number; event_ids: string[] }>(
+      '/v2/events/batch',
+      { events: events.map((event) => ({ account_id: account, ...event })) },
+      { headers },
+    )
+
+  /** What was used, by metric or currency; asks until it is as expected, because loading takes a moment. */
+  const usage = async (query = ''): Promise<Record<string, string>> => {
+    const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+      `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295${query}`,
+    )
+    return Object.fromEntries(
+      body.events_consumed.map((line) => [line.metric_id ?? line.currency ?? '', line.quantity]),
+    )
+  }
+
+  /** Waits until this many events of the account are counted. */
+  const counted = (events: number) =>
+    until(async () => {
+      const counts = Object.values(await usage('&aggregation=count')).map(Number)
+      return counts.reduce((sum, count) => sum + count, 0) >= events
+    })
+
+  const balance = async (query: string) =>
+    (
+      await api.get<{ grant_total: string; usage_total: string; balance: string }>(
+        `/v2/accounts/${account}/balance?${query}`,
+      )
+    ).body
+
+  return { account, tokens, calls, report, reportAll, usage, counted, balance }
+}
+
+/** A body as gzip, with its header. */
+export const gzipped = (body: unknown) => ({
+  raw: gzipSync(JSON.stringify(body)),
+  headers: { 'content-encoding': 'gzip' },
+})
