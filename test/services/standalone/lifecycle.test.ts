@@ -1,0 +1,217 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { readFile, rm, stat } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
+import { ApiClient } from '../../support/api-client.ts'
+import { runCommand } from '../../support/by-hand.ts'
+import { startTally } from '../../support/start-tally.ts'
+import { makeTempFolder } from '../../support/temp-folder.ts'
+import { until } from '../../support/until.ts'
+import { makeWorld, type UsageLine } from '../../support/usage-world.ts'
+
+describe('Tally as a process', function () {
+  this.timeout(120_000)
+  let folder: string
+
+  beforeEach(async () => {
+    folder = path.join(await makeTempFolder('lifecycle'), 'data')
+  })
+  afterEach(() => rm(path.dirname(folder), { recursive: true, force: true }))
+
+  const start = (env: Record<string, string> = {}) => startTally({ dataFolder: folder, env })
+
+  const refusalOf = async (env: Record<string, string>): Promise<string> => {
+    let refusal: unknown
+    await start(env)
+      .then((tally) => tally.stop())
+      .catch((err: unknown) => (refusal = err))
+    return String(refusal)
+  }
+
+  it('is started by npm start, and ended by Ctrl-C within ten seconds with exit code 0', async () => {
+    const npm = spawn('npm', ['start'], {
+      cwd: PROJECT_ROOT,
+      detached: true, // a process group of its own, as a terminal gives it
+      env: { ...process.env, DATA_DIR: folder, PORT: '0', ADMIN_PORT: '0', CLICKHOUSE_HTTP_PORT: '0' },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let output = ''
+    for (const stream of [npm.stdout, npm.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    await until(() => Promise.resolve(output.includes('Tally serves on')), 60_000)
+    const key = (await readFile(path.join(folder, 'api-key'), 'utf8')).trim()
+    expect(output).to.contain('api-key').and.not.contain(key)
+    const stoppedAt = performance.now()
+    process.kill(-(npm.pid ?? 0), 'SIGINT') // what Ctrl-C does
+    const [code] = (await once(npm, 'exit')) as [number | null]
+    expect(code, output).to.equal(0)
+    expect(performance.now() - stoppedAt).to.be.lessThan(10_000)
+    expect(existsSync(path.join(folder, 'postgres/postmaster.pid'))).to.equal(false)
+  })
+
+  it('makes keys that only we can read, and keeps everything through a stop and a kill', async () => {
+    let tally = await start()
+    for (const name of ['api-key', 'test-api-key', 'admin-token', 'postgres-passwords.json'])
+      expect((await stat(path.join(folder, name))).mode & 0o777, name).to.equal(0o600)
+    const { key } = tally
+    const world = await makeWorld(new ApiClient(tally.url, key))
+    await world.report({ metric_id: world.tokens, quantity: '1' })
+    expect(await tally.stop()).to.equal(0)
+    tally = await start()
+    expect(tally.key).to.equal(key)
+    const again = new ApiClient(tally.url, key)
+    await again.create('/v2/events', { account_id: world.account, metric_id: world.tokens, quantity: '2' })
+    await tally.kill9()
+    tally = await start()
+    expect(await sumOf(new ApiClient(tally.url, key), world.account, 2)).to.equal('3')
+    await tally.stop()
+  })
+
+  it('loses no acknowledged event and counts none twice when it is killed again and again under load', async () => {
+    const seed = Math.floor(Math.random() * 1e9)
+    let random = seed
+    const next = (max: number) => (random = (random * 48_271) % 2_147_483_647) % max
+    let tally = await start()
+    const world = await makeWorld(new ApiClient(tally.url, tally.key))
+    const attempted = new Set<string>()
+    const acknowledged = new Set<string>()
+    const now = Math.floor(Date.now() / 1_000)
+    let running = true
+    let number = 0
+    const reporter = async () => {
+      while (running) {
+        const keys = Array.from({ length: 1 + next(20) }, () => `k${number++}`)
+        const events = keys.map((key) => ({
+          account_id: world.account,
+          metric_id: world.tokens,
+          quantity: '1',
+          occurred_at: now,
+          idempotency_key: key,
+        }))
+        for (const key of keys) attempted.add(key)
+        // The same request again until it is answered, as a client should.
+        for (let answered = false; running && !answered;) {
+          const status = await post(tally.url, tally.key, { events })
+          answered = status === 202
+          if (answered) for (const key of keys) acknowledged.add(key)
+          else await sleep(20)
+        }
+      }
+    }
+    const reporters = [1, 2, 3, 4].map(reporter)
+    for (let round = 0; round < 3; round++) {
+      await sleep(300 + next(700))
+      await tally.kill9()
+      tally = await start()
+    }
+    await sleep(300)
+    running = false
+    await Promise.all(reporters)
+    const api = new ApiClient(tally.url, tally.key)
+    expect(acknowledged.size, `seed ${seed}`).to.be.greaterThan(50)
+    const counted = Number(await sumOf(api, world.account, acknowledged.size))
+    expect(counted, `seed ${seed}`).to.be.within(acknowledged.size, attempted.size)
+    const audit = await until(async () => {
+      const result = await runCommand(folder, 'audit')
+      return new RegExp(`events in ClickHouse +${counted}$`, 'm').test(result.output) && result
+    })
+    expect(audit.code, `seed ${seed}: ${audit.output}`).to.equal(0)
+    await tally.stop()
+  })
+
+  it('says in one line what is in the way', async () => {
+    const tally = await start()
+    expect(await refusalOf({})).to.match(
+      /the data folder \S+ is in use by process \d+: stop it, or set DATA_DIR/,
+    )
+    await tally.stop()
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    expect(await refusalOf({ PORT: String(port) })).to.match(/the port is taken: set PORT to another/)
+    taken.close()
+    expect(await refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://x' })).to.match(
+      /need mending:\n.*PORT must.*\n.*LOG_LEVEL must.*\n.*DATABASE_OWNER_URL is needed/,
+    )
+    const server = 'postgres://a:b@127.0.0.1:1/x'
+    expect(await refusalOf({ DATABASE_URL: server, DATABASE_OWNER_URL: server })).to.match(
+      /database cannot be reached/,
+    )
+    const beneathFile = path.join(folder, 'api-key/data')
+    expect(await refusalOf({ DATA_DIR: beneathFile })).to.match(
+      /data folder \S+ cannot be made: .*set DATA_DIR to another/,
+    )
+  })
+
+  it('stops working with a key within five seconds of its end, and at once with a new one', async () => {
+    const tally = await start()
+    const issued = await runCommand(folder, 'keys', 'issue', '--name', 'reader', '--permissions', 'read:all')
+    const key = issued.output.trim().split('\n').at(-1) ?? ''
+    const reader = new ApiClient(tally.url, key)
+    expect((await reader.get('/v2/accounts')).status).to.equal(200)
+    const forbidden = await reader.post('/v2/accounts', { name: 'x' })
+    expect([forbidden.status, forbidden.text]).to.deep.equal([
+      403,
+      'this key does not have the permission write:all',
+    ])
+    const [id = ''] = /[0-9a-f-]{36}/.exec(issued.output) ?? []
+    expect((await runCommand(folder, 'keys', 'revoke', id)).code).to.equal(0)
+    const revokedAt = performance.now()
+    await until(async () => (await reader.get('/v2/accounts')).status === 401)
+    expect(performance.now() - revokedAt).to.be.lessThan(5_000)
+    const list = await runCommand(folder, 'keys', 'list')
+    expect(list.output).to.match(new RegExp(`${id} .*reader .*revoked`))
+    expect(list.output).to.not.contain(key)
+    expect((await runCommand(folder, 'keys', 'revoke', 'nobody')).code).to.equal(1)
+    expect((await runCommand(folder, 'keys', 'issue', '--permissions', 'fly')).code).to.equal(2)
+    await tally.stop()
+  })
+
+  it('keeps companies apart', async () => {
+    const tally = await start()
+    expect(
+      (await runCommand(folder, 'companies', 'create', '--name', 'Second', '--mode', 'test')).code,
+    ).to.equal(0)
+    expect((await runCommand(folder, 'companies', 'create', '--name', 'Second')).output).to.contain('already')
+    const issued = await runCommand(folder, 'keys', 'issue', '--company', 'Second')
+    const key = issued.output.trim().split('\n').at(-1) ?? ''
+    expect(key).to.match(/^tally_test_/)
+    const second = new ApiClient(tally.url, key)
+    await new ApiClient(tally.url, tally.key).create('/v2/accounts', { name: 'mine' })
+    expect((await second.get<{ data: object[] }>('/v2/accounts')).body.data).to.have.length(0)
+    expect((await runCommand(folder, 'companies', 'list')).output).to.match(/Second +test/)
+    await tally.stop()
+  })
+})
+
+async function post(url: string, key: string, body: object): Promise<number> {
+  try {
+    const response = await fetch(`${url}/v2/events/batch`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    await response.arrayBuffer()
+    return response.status
+  } catch {
+    return 0 // the connection was cut
+  }
+}
+
+/** The account's usage, once at least this many events are counted. */
+async function sumOf(api: ApiClient, account: string, events: number): Promise<string> {
+  const ask = async (aggregation: string) => {
+    const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+      `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295&aggregation=${aggregation}`,
+    )
+    return body.events_consumed[0]?.quantity ?? '0'
+  }
+  await until(async () => Number(await ask('count')) >= events)
+  await sleep(500) // what was attempted and not acknowledged may still be on its way
+  return ask('sum')
+}
