@@ -1,5 +1,6 @@
 -- Current usage events, ids as in the API. Quantities are widened, so that no sum an analyst writes can wrap around.
-CREATE OR REPLACE VIEW {analytics}.events AS
+-- It reads with the rights of whoever made it: analysts have none on the table beneath.
+CREATE OR REPLACE VIEW {analytics}.events DEFINER = CURRENT_USER SQL SECURITY DEFINER AS
 SELECT
     e.namespace_id AS namespace_id,
     concat('event_', lower(hex(e.id))) AS event_id,

@@ -1,5 +1,5 @@
 -- Usage by UTC day, account and source.
-CREATE OR REPLACE VIEW {analytics}.daily_usage AS
+CREATE OR REPLACE VIEW {analytics}.daily_usage DEFINER = CURRENT_USER SQL SECURITY DEFINER AS
 SELECT
     namespace_id,
     toDate(occurred_at) AS day,

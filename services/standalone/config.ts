@@ -1,6 +1,7 @@
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readDataDir, readPort } from '../../shared/config/places.ts'
 import { readClickHouseConfig } from '../../shared/clickhouse/config.ts'
+import { readAnalystsConfig } from '../../shared/clickhouse/http-endpoint/config.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOG_LEVELS } from '../../shared/logging/logger.ts'
 import { readPostgresConfig } from '../../shared/postgres/config.ts'
@@ -21,6 +22,7 @@ export function readStandaloneConfig(read: EnvReader) {
       'the port where analysts query ClickHouse, on 127.0.0.1',
       8_123,
     ),
+    analysts: readAnalystsConfig(read),
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, {
       about: 'how much is logged, as JSON on standard error',
       default: 'info',

@@ -21,6 +21,7 @@ import type { RequestKeys } from '../gateway/report-usage.ts'
 import { loadUsage } from '../loader/load-usage.ts'
 import { adminApp } from '../operator/admin-app.ts'
 import { ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
+import { startAnalystEndpoint } from './analyst-endpoint.ts'
 import type { StandaloneConfig } from './config.ts'
 import { openDataFolder, readOrMakeSecret, writeSecretFile, type DataFolder } from './data-folder.ts'
 import { dispatch } from './dispatch.ts'
@@ -31,6 +32,8 @@ import { makeFirstCompanies, type FirstCompany } from './first-companies.ts'
 export interface Tally extends Closeable {
   port: number
   adminPort: number
+  /** Where analysts query the embedded ClickHouse; a server has a port of its own. */
+  analystPort: number | undefined
   dataFolder: string
   /** Companies that this start made: all of them on the first one, then none. */
   newCompanies: FirstCompany[]
@@ -121,6 +124,7 @@ async function serve(
   })
   opened.push(adminServer)
   await writeSecretFile(folder.join(ADMIN_ADDRESS_FILE), `127.0.0.1:${adminServer.port}\n`)
+  const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, log)
   // Last to open, first to close: whoever connects finds everything there.
   const server = await listen(dispatch(gateway, api), {
     ...common,
@@ -134,6 +138,7 @@ async function serve(
     name: 'Tally',
     port: server.port,
     adminPort: adminServer.port,
+    analystPort,
     dataFolder: folder.path,
     newCompanies,
     close: () => closeAll(opened, log),

@@ -1,10 +1,11 @@
 import path from 'node:path'
+import { ANALYST_PASSWORD_FILE } from './analyst-endpoint.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { Tally } from './tally.ts'
 
 /** What a user reads once Tally serves: where it is, where the keys are (never the keys), and what to try next. */
 export function welcome(tally: Tally, config: StandaloneConfig, seconds: number): string[] {
-  const { dataFolder, newCompanies } = tally
+  const { dataFolder, newCompanies, analystPort } = tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name
   const url = `http://${config.host}:${tally.port}`
   return [
@@ -15,6 +16,10 @@ export function welcome(tally: Tally, config: StandaloneConfig, seconds: number)
     ),
     'Try next:',
     `  curl -s -H "x-api-key: $(cat ${show('api-key')})" ${url}/v2/accounts`,
+    ...(analystPort === undefined ? [] : [analystsLine(analystPort, show(ANALYST_PASSWORD_FILE))]),
     '  README.md has a tour of five minutes.',
   ]
 }
+
+const analystsLine = (port: number, passwordFile: string): string =>
+  `  curl -s -u "analyst:$(cat ${passwordFile})" http://127.0.0.1:${port} -d 'SELECT * FROM daily_usage LIMIT 5'`

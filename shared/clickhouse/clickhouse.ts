@@ -1,6 +1,9 @@
 import { createClient, type ClickHouseClient, type ClickHouseSettings } from '@clickhouse/client'
 import type { Closeable } from '../lifecycle/close-all.ts'
+import { analyticsDatabase } from './analytics-database.ts'
 import { ChdbPool } from './embedded/chdb-pool.ts'
+import { quoteIdentifier } from './embedded/chdb-session.ts'
+import { writeEngineConfig } from './embedded/engine-config.ts'
 
 /** The one API to ClickHouse, whether it is a server or the engine in our process. */
 export type ClickHouse = ClickHouseClient
@@ -8,6 +11,14 @@ export type ClickHouse = ClickHouseClient
 export interface OpenedClickHouse extends Closeable {
   client: ClickHouse
   database: string
+  /** Set when it is embedded: what further connections to it are opened with. */
+  engine?: EmbeddedEngine
+}
+
+/** The ClickHouse engine in our process. */
+export interface EmbeddedEngine {
+  folder: string
+  engineArgs: readonly string[]
 }
 
 export type ClickHouseOptions = {
@@ -16,7 +27,16 @@ export type ClickHouseOptions = {
   queryTimeoutS: number
   /** Queries at once; more wait. */
   connections: number
-} & ({ url: string } | { folder: string })
+} & ({ url: string } | EmbeddedOptions)
+
+interface EmbeddedOptions {
+  folder: string
+  /** The databases whose analysts' views may be read in this process; settled when the engine starts. Default: this one's. */
+  analyticsDatabases?: readonly string[]
+}
+
+/** Filters on columns outside the sorting key must see the row that counts, not one that FINAL drops. */
+export const FINAL_SETTINGS: ClickHouseSettings = { optimize_move_to_prewhere_if_final: 0 }
 
 /**
  * Settings that are written out on every query, because their defaults differ between versions and engines: inserts are
@@ -32,8 +52,7 @@ const SETTINGS: ClickHouseSettings = {
   output_format_json_quote_decimals: 1,
   // A property object is stored as the text it came in.
   input_format_json_read_objects_as_strings: 1,
-  // Filters on columns outside the sorting key must see the row that counts, not one that FINAL drops.
-  optimize_move_to_prewhere_if_final: 0,
+  ...FINAL_SETTINGS,
 }
 
 /** Opens a ClickHouse server, or the engine on a folder of ours. */
@@ -51,10 +70,12 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
     })
     return { name: 'ClickHouse', client, database, close: () => client.close() }
   }
-  const { folder, connections } = options
-  const pool = await ChdbPool.open({ folder, connections, database, settings })
+  const { folder, connections, analyticsDatabases = [analyticsDatabase(database)] } = options
+  const engine = { folder, engineArgs: await writeEngineConfig(folder, analyticsDatabases) }
+  const setup = `CREATE DATABASE IF NOT EXISTS ${quoteIdentifier(database)}; USE ${quoteIdentifier(database)}`
+  const pool = await ChdbPool.open({ ...engine, connections, settings, setup })
   const client = createClient({ connection: pool })
-  return { name: 'embedded ClickHouse', client, database, close: () => client.close() }
+  return { name: 'embedded ClickHouse', client, database, engine, close: () => client.close() }
 }
 
 /** Runs a query and gives its rows; values come as text, but for numbers of up to 32 bits. */

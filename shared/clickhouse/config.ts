@@ -11,6 +11,12 @@ export function readClickHouseConfig(read: EnvReader) {
     min: 1,
     max: 1_024,
   })
+  const analystQueries = read.integer('ANALYST_QUERIES', {
+    about: 'queries of analysts at once, on the embedded ClickHouse; more wait',
+    default: threads < 12 ? 1 : 3,
+    min: 1,
+    max: 100,
+  })
   const database = read.string('CLICKHOUSE_DATABASE', {
     about: 'the database in ClickHouse',
     default: 'tally',
@@ -22,6 +28,7 @@ export function readClickHouseConfig(read: EnvReader) {
       about: 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR',
     }),
     database,
+    analystQueries,
     queryTimeoutS: read.integer('CLICKHOUSE_QUERY_TIMEOUT_S', {
       about: 'seconds one query may take',
       default: 30,
@@ -30,7 +37,7 @@ export function readClickHouseConfig(read: EnvReader) {
     }),
     connections: read.integer('CLICKHOUSE_CONNECTIONS', {
       about: 'queries of ClickHouse at once; more wait',
-      default: Math.max(2, threads - THREADS_LEFT),
+      default: Math.max(2, threads - THREADS_LEFT - analystQueries),
       min: 2,
       max: 500,
     }),

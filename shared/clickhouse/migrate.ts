@@ -2,10 +2,8 @@ import path from 'node:path'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import type { Logger } from '../logging/logger.ts'
 import { pendingMigrations, readMigrations } from '../migrations/migration-files.ts'
+import { analyticsDatabase } from './analytics-database.ts'
 import { queryRows, type OpenedClickHouse } from './clickhouse.ts'
-
-/** The database of the views that analysts may read. */
-export const analyticsDatabase = (database: string): string => `${database}_analytics`
 
 /**
  * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for these:

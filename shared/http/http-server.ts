@@ -12,6 +12,9 @@ export interface HttpServerOptions {
   portSetting: string
   /** How long requests under way may take to finish when the server closes. */
   closeTimeoutMs: number
+  /** The most bytes of a request before its body. */
+  headerBytesMax?: number
+  connectionsMax?: number
 }
 
 export interface HttpServer extends Closeable {
@@ -36,17 +39,18 @@ const CLOSE_IDLE_EVERY_MS = 50
  */
 export async function listen(handler: RequestListener, options: HttpServerOptions): Promise<HttpServer> {
   const { name, host, portSetting, closeTimeoutMs } = options
+  const { headerBytesMax = HEADER_BYTES_MAX, connectionsMax = CONNECTIONS_MAX } = options
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_TIMEOUTS_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: HEADER_BYTES_MAX,
+      maxHeaderSize: headerBytesMax,
     },
     handler,
   )
-  server.maxConnections = CONNECTIONS_MAX
+  server.maxConnections = connectionsMax
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
   server.listen(options.port, host)
   try {

@@ -1,3 +1,4 @@
+import { stopClickHouse } from './clickhouse.ts'
 import { stopPostgres } from './postgres.ts'
 import { stopLeftTallies } from './start-tally.ts'
 
@@ -11,5 +12,6 @@ export const mochaHooks = {
   async afterAll(): Promise<void> {
     await stopLeftTallies()
     await stopPostgres(failed)
+    await stopClickHouse(failed)
   },
 }

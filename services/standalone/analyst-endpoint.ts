@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { queryRows, type EmbeddedEngine, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { openAnalysts, type Analysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
+import { clickHouseHttp } from '../../shared/clickhouse/http-endpoint/http-endpoint.ts'
+import { openTrial, type Trial } from '../../shared/clickhouse/http-endpoint/trial.ts'
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import { listen } from '../../shared/http/http-server.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import type { StandaloneConfig } from './config.ts'
+import { readOrMakeSecret, type DataFolder } from './data-folder.ts'
+
+export const ANALYST_PASSWORD_FILE = 'analyst-password'
+
+/** ClickHouse takes a URL of this length, and clients put parameters there. */
+const HEADER_BYTES_MAX = 1_024 * 1_024
+/** Few, because each may have so much in memory before it has shown a password. */
+const CONNECTIONS_MAX = 512
+const CLOSE_REQUESTS_MS = 2_000
+
+const TRIAL_CONNECTIONS = 4
+const TRIAL_BODY_BYTES_MAX = 512 * 1_024 * 1_024
+const SECRET_CHARACTERS_MIN = 16
+
+/**
+ * Starts the port where analysts query the embedded ClickHouse; a ClickHouse server has a port of its own.
+ *
+ * @returns the port, or undefined when ClickHouse is a server
+ * @throws StartupError when the port is taken, or the secret for trials cannot be read
+ */
+export async function startAnalystEndpoint(
+  config: StandaloneConfig,
+  folder: DataFolder,
+  { client, database, engine }: OpenedClickHouse,
+  opened: Closeable[],
+  log: Logger,
+): Promise<number | undefined> {
+  if (engine === undefined) return undefined
+  const { waitingMax, limits } = config.analysts
+  const password = await readOrMakeSecret(folder.join(ANALYST_PASSWORD_FILE), () =>
+    randomBytes(24).toString('base64url'),
+  )
+  const analysts = await openAnalysts({
+    engine,
+    database,
+    password,
+    connections: config.clickhouse.analystQueries,
+    waitingMax,
+    limits,
+  })
+  opened.push(analysts)
+  const trial = await openTrialIfWanted(config.analysts.trialSecretFile, engine, database)
+  if (trial !== undefined) opened.push(trial)
+  const [facts] = await queryRows<{ version: string; timeZone: string }>(
+    client,
+    'SELECT version() AS version, timezone() AS timeZone',
+    {},
+  )
+  if (facts === undefined) throw new Error('the embedded ClickHouse does not know its version')
+  const users: (Analysts | Trial)[] = trial === undefined ? [analysts] : [analysts, trial]
+  const server = await listen(clickHouseHttp({ users, facts, log: log.child({ part: 'analysts' }) }), {
+    name: 'the port of analysts',
+    host: '127.0.0.1',
+    port: config.analystPort,
+    portSetting: 'CLICKHOUSE_HTTP_PORT',
+    closeTimeoutMs: CLOSE_REQUESTS_MS,
+    headerBytesMax: HEADER_BYTES_MAX,
+    connectionsMax: CONNECTIONS_MAX,
+  })
+  opened.push(server)
+  return server.port
+}
+
+async function openTrialIfWanted(
+  secretFile: string | undefined,
+  engine: EmbeddedEngine,
+  database: string,
+): Promise<Trial | undefined> {
+  if (secretFile === undefined) return undefined
+  const password = await readFile(secretFile, 'utf8').then(
+    (text) => text.trim(),
+    (err: unknown) => {
+      throw new StartupError(`CLICKHOUSE_HTTP_TRIAL_SECRET_FILE cannot be read: ${String(err)}`)
+    },
+  )
+  if (password.length < SECRET_CHARACTERS_MIN)
+    throw new StartupError(
+      `CLICKHOUSE_HTTP_TRIAL_SECRET_FILE must hold at least ${SECRET_CHARACTERS_MIN} characters`,
+    )
+  return openTrial({
+    engine,
+    database,
+    password,
+    connections: TRIAL_CONNECTIONS,
+    bodyBytesMax: TRIAL_BODY_BYTES_MAX,
+  })
+}

@@ -1,0 +1,24 @@
+import type { RawInsertFormat } from 'chdb'
+
+/** An INSERT whose rows come beside it, taken apart: chDB wants its parts. */
+export interface InsertStatement {
+  table: string
+  columns?: string[]
+  format: RawInsertFormat
+}
+
+const PATTERN = /^\s*INSERT INTO ((?:\w+\.)?\w+)(?:\s*\(([\w,\s]+)\))?\s+FORMAT (\w+)\s*$/i
+
+const FORMATS: readonly RawInsertFormat[] = ['JSONEachRow', 'JSONCompactEachRow', 'CSV', 'TabSeparated']
+
+/** @returns undefined when it is another statement, or one in another shape */
+export function findInsertStatement(query: string): InsertStatement | undefined {
+  const [, table, columns, name] = PATTERN.exec(query) ?? []
+  const format = FORMATS.find((known) => known === name)
+  if (table === undefined || format === undefined) return undefined
+  return {
+    table,
+    format,
+    ...(columns === undefined ? {} : { columns: columns.split(',').map((column) => column.trim()) }),
+  }
+}

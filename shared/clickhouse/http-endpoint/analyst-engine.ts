@@ -1,0 +1,111 @@
+import { analyticsDatabase, ANALYTICS_VIEWS } from '../analytics-database.ts'
+import type { EmbeddedEngine } from '../clickhouse.ts'
+import { ChdbSession, quoteIdentifier } from '../embedded/chdb-session.ts'
+import { ANALYST_ROLE } from '../embedded/engine-config.ts'
+import { SessionPool } from '../embedded/session-pool.ts'
+import { limitSettings, type AnalystLimits } from './analyst-limits.ts'
+import { analystSettings } from './analyst-settings.ts'
+import type { QueryAnswer } from './endpoint-user.ts'
+import { FunctionNames, LIST_FUNCTIONS, type FunctionRow } from './judge/function-names.ts'
+import { judgeQuery, type JudgeRules } from './judge/judge-query.ts'
+import { TimeZones } from './judge/time-zones.ts'
+import { nativeForRevision } from './native/native-for-revision.ts'
+import { requireOutputFormat } from './output-format.ts'
+import { textOf, type QueryRequest } from './query-request.ts'
+import { requireAnalystsConfined } from './require-analysts-confined.ts'
+import { schemaStatements } from './schema-statements.ts'
+
+export interface AnalystEngineOptions {
+  engine: EmbeddedEngine
+  /** Of the services; the analysts' is named after it. */
+  database: string
+  /** Queries at once. */
+  connections: number
+  limits: AnalystLimits
+}
+
+const DEFAULT_FORMAT = 'TabSeparated'
+
+/** Of a statement that carries a query and its parameters as values. */
+const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
+
+/** Connections of the analysts' own, which hold their role alone: they neither wait for the services nor share a setting. */
+export class AnalystEngine {
+  private readonly sessions: SessionPool
+  private readonly killer: ChdbSession
+  private readonly limits: AnalystLimits
+  private readonly rules: JudgeRules
+
+  private constructor(sessions: SessionPool, killer: ChdbSession, limits: AnalystLimits, rules: JudgeRules) {
+    this.sessions = sessions
+    this.killer = killer
+    this.limits = limits
+    this.rules = rules
+  }
+
+  /** @throws Error when the engine does not confine analysts as it must */
+  static async open({ engine, database, connections, limits }: AnalystEngineOptions): Promise<AnalystEngine> {
+    const own = analyticsDatabase(database)
+    // Each time: should the engine ever replace a broken connection, the new one would hold every right again.
+    const prelude = `USE ${quoteIdentifier(own)}; SET ROLE ${ANALYST_ROLE}`
+    const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
+    const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
+    const killer = await ChdbSession.open({ ...engine, prelude, setup })
+    const rules = await rulesOf(killer, own)
+    const opened = new AnalystEngine(sessions, killer, limits, rules)
+    try {
+      await requireAnalystsConfined(killer, database, limitSettings(limits), rules)
+    } catch (err) {
+      opened.close()
+      throw err
+    }
+    return opened
+  }
+
+  /**
+   * Judges a query and runs it.
+   *
+   * @param comment names it for kill
+   * @throws ClickHouseException when it may not run, or another error of the engine
+   */
+  async answer(request: QueryRequest, comment: string): Promise<QueryAnswer> {
+    const { params } = request
+    const own = analystSettings(request.settings, this.limits, this.rules.zones)
+    const limits = { ...limitSettings(this.limits), log_comment: comment }
+    const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
+    return this.sessions.use(async (session) => {
+      const judged = await judgeQuery(session, textOf(request), params, limits, this.rules)
+      const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
+      const result = await session.run({ text: judged.text, settings: { ...limits, ...own }, params, format })
+      const bytes = result.bytes()
+      const { rowsRead: resultRows, bytesRead: resultBytes, elapsed } = result
+      return {
+        bytes: format === 'Native' ? nativeForRevision(bytes, request.protocolRevision) : bytes,
+        format,
+        summary: { resultRows, resultBytes, writtenRows: 0, elapsed },
+      }
+    })
+  }
+
+  /** Ends the queries whose comment begins so: chDB has no way to end one, but the engine in it does. */
+  async kill(comment: string): Promise<void> {
+    const text = `KILL QUERY WHERE startsWith(Settings['log_comment'], {comment:String}) ASYNC`
+    await this.killer.run({ text, settings: {}, params: { comment } })
+  }
+
+  close(): void {
+    this.killer.close()
+    this.sessions.close()
+  }
+}
+
+async function rulesOf(session: ChdbSession, database: string): Promise<JudgeRules> {
+  const result = await session.run({ text: LIST_FUNCTIONS, settings: {}, format: 'JSONEachRow' })
+  const rows = result.text().trim().split('\n')
+  return {
+    functions: new FunctionNames(rows.map((row) => JSON.parse(row) as FunctionRow)),
+    zones: new TimeZones(),
+    tables: new Set(ANALYTICS_VIEWS.flatMap((view) => [view, `${database}.${view}`])),
+    statements: schemaStatements(database),
+  }
+}

@@ -1,0 +1,41 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import { FINAL_SETTINGS } from '../clickhouse.ts'
+
+/** What one query of an analyst may take. */
+export interface AnalystLimits {
+  /** Seconds. */
+  timeoutS: number
+  memoryBytes: number
+  threads: number
+  resultRows: number
+  resultBytes: number
+  readRows: number
+  /** On disk, for sorting and grouping what does not fit into memory. */
+  temporaryBytes: number
+}
+
+/** The limits as settings: written out on every query, so that no default and no earlier query decides instead. */
+export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
+  ...FINAL_SETTINGS,
+  apply_prewhere_after_final: 1,
+  apply_row_policy_after_final: 1,
+  allow_ddl: 0,
+  allow_introspection_functions: 0,
+  implicit_select: 0,
+  timeout_overflow_mode: 'throw',
+  result_overflow_mode: 'throw',
+  read_overflow_mode: 'throw',
+  max_execution_time: limits.timeoutS,
+  max_memory_usage: String(limits.memoryBytes),
+  max_threads: limits.threads,
+  max_result_rows: String(limits.resultRows),
+  max_result_bytes: String(limits.resultBytes),
+  max_rows_to_read: String(limits.readRows),
+  max_temporary_data_on_disk_size_for_query: String(limits.temporaryBytes),
+  // What a short text can be made to unfold to before anything runs, where no time limit is looked at.
+  max_ast_depth: '300',
+  max_ast_elements: '20000',
+  max_expanded_ast_elements: '50000',
+  max_parser_backtracks: '300000',
+  function_range_max_elements_in_block: '20000000',
+})

@@ -1,0 +1,118 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import type { AnalystLimits } from './analyst-limits.ts'
+import { ClickHouseException } from './exception.ts'
+import type { TimeZones } from './judge/time-zones.ts'
+
+type Check = (value: string, limits: AnalystLimits, zones: TimeZones) => string | number
+
+const refuse = (value: string, allowed: string): never => {
+  throw new ClickHouseException(
+    'BAD_ARGUMENTS',
+    `the value ${JSON.stringify(value.slice(0, 100))} is not ${allowed}.`,
+  )
+}
+const oneOf =
+  (...allowed: readonly string[]): Check =>
+  (value) =>
+    allowed.includes(value) ? value : refuse(value, `one of ${allowed.join(', ')}`)
+const flag: Check = (value) =>
+  ['0', '1', 'true', 'false'].includes(value)
+    ? Number(value === '1' || value === 'true')
+    : refuse(value, '0 or 1')
+const count: Check = (value) => (/^\d{1,15}$/.test(value) ? Number(value) : refuse(value, 'a whole number'))
+const character: Check = (value) => (/^[\x20-\x7e\t]$/.test(value) ? value : refuse(value, 'one character'))
+
+/** A limit can only be made narrower; 0, which is "none" to ClickHouse, leaves ours. */
+const atMost =
+  (most: (limits: AnalystLimits) => number): Check =>
+  (value, limits) => {
+    if (!/^\d{1,15}(?:\.\d{1,6})?$/.test(value)) refuse(value, 'a number')
+    return Number(value) === 0 ? most(limits) : Math.min(Number(value), most(limits))
+  }
+
+/** Settings that an analyst's client may send and that are put into force: how values are written, and narrower limits. */
+const APPLIED: Readonly<Record<string, Check>> = {
+  max_execution_time: atMost(({ timeoutS }) => timeoutS),
+  max_memory_usage: atMost(({ memoryBytes }) => memoryBytes),
+  max_threads: atMost(({ threads }) => threads),
+  max_result_rows: atMost(({ resultRows }) => resultRows),
+  max_result_bytes: atMost(({ resultBytes }) => resultBytes),
+  max_rows_to_read: atMost(({ readRows }) => readRows),
+  result_overflow_mode: oneOf('throw', 'break'),
+  limit: count,
+  offset: count,
+  extremes: flag,
+  join_use_nulls: flag,
+  session_timezone: (value, _limits, zones) => zones.require(value),
+  date_time_output_format: oneOf('simple', 'iso', 'unix_timestamp'),
+  format_csv_delimiter: character,
+  output_format_csv_crlf_end_of_line: flag,
+  output_format_decimal_trailing_zeros: flag,
+  output_format_json_array_of_rows: flag,
+  output_format_json_escape_forward_slashes: flag,
+  output_format_json_named_tuples_as_objects: flag,
+  output_format_json_quote_64bit_floats: flag,
+  output_format_json_quote_64bit_integers: flag,
+  output_format_json_quote_decimals: flag,
+  output_format_json_quote_denormals: flag,
+  output_format_json_validate_utf8: flag,
+  output_format_pretty_color: oneOf('0', '1', 'auto'),
+  output_format_pretty_max_rows: count,
+  output_format_pretty_row_numbers: flag,
+  output_format_tsv_crlf_end_of_line: flag,
+  output_format_write_statistics: flag,
+}
+
+/** What clients send by habit, and what makes no difference here. */
+const IGNORED = new Set([
+  'add_http_cors_header',
+  'allow_experimental_analyzer',
+  'allow_experimental_object_type',
+  'buffer_size',
+  'cancel_http_readonly_queries_on_client_close',
+  'connect_timeout',
+  'enable_analyzer',
+  'http_headers_progress_interval_ms',
+  'http_make_head_request',
+  'http_max_tries',
+  'http_receive_timeout',
+  'http_response_buffer_size',
+  'http_send_timeout',
+  'http_write_exception_in_output_format',
+  'http_zlib_compression_level',
+  'log_comment',
+  'log_queries',
+  'priority',
+  'readonly',
+  'receive_timeout',
+  'send_progress_in_http_headers',
+  'send_timeout',
+  'use_client_time_zone',
+  'wait_end_of_query',
+])
+
+/**
+ * What is in force for a query of an analyst, beside what its client asked for.
+ *
+ * @throws ClickHouseException naming the first setting that analysts may not set, or may not set so
+ */
+export function analystSettings(
+  requested: ReadonlyMap<string, string>,
+  limits: AnalystLimits,
+  zones: TimeZones,
+): ClickHouseSettings {
+  const settings: Record<string, string | number> = {}
+  for (const [name, value] of requested) {
+    if (IGNORED.has(name)) continue
+    const check = Object.hasOwn(APPLIED, name) ? APPLIED[name] : undefined
+    if (check === undefined)
+      throw new ClickHouseException('ACCESS_DENIED', `the setting ${name} cannot be changed by analysts.`)
+    try {
+      settings[name] = check(value, limits, zones)
+    } catch (err) {
+      if (!(err instanceof ClickHouseException)) throw err
+      throw new ClickHouseException([err.code, err.type], `setting ${name}: ${err.message}`)
+    }
+  }
+  return settings
+}

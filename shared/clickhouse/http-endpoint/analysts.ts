@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import { analyticsDatabase } from '../analytics-database.ts'
+import { AnalystEngine, type AnalystEngineOptions } from './analyst-engine.ts'
+import type { EndpointUser } from './endpoint-user.ts'
+import { ClickHouseException } from './exception.ts'
+import type { QueryRequest } from './query-request.ts'
+import { Turns } from './turns.ts'
+
+export interface AnalystsOptions extends AnalystEngineOptions {
+  password: string
+  /** Queries that may wait for their turn. */
+  waitingMax: number
+}
+
+/** The analysts, as the endpoint's user. */
+export interface Analysts extends EndpointUser, Closeable {}
+
+/** As much as a query may have. */
+const BODY_BYTES_MAX = 256 * 1_024
+const COMMENT = 'analyst:'
+const KILL_EVERY_MS = 50
+
+/** Serves the analysts: one judged SELECT a request, a bounded number at once, ended when its client goes. */
+export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
+  const { connections, database, limits } = options
+  const engine = await AnalystEngine.open(options)
+  const turns = new Turns({ atOnce: connections, waitingMax, waitMs: limits.timeoutS * 1_000 })
+  return {
+    name: 'analysts of ClickHouse',
+    user: 'analyst',
+    password,
+    bodyBytesMax: BODY_BYTES_MAX,
+    mayGet: true,
+    async answer(request, signal) {
+      requireDatabase(request, analyticsDatabase(database))
+      const comment = `${COMMENT}${randomUUID()}`
+      const kill = () => void engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
+      return turns.take(async () => {
+        signal.addEventListener('abort', kill)
+        try {
+          return await engine.answer(request, comment)
+        } finally {
+          signal.removeEventListener('abort', kill)
+        }
+      }, signal)
+    },
+    async close() {
+      turns.close()
+      while (turns.atWork > 0) {
+        await engine.kill(COMMENT) // again, because a query that is still being judged has yet to start
+        await sleep(KILL_EVERY_MS)
+      }
+      engine.close()
+    },
+  }
+}
+
+function requireDatabase({ database: asked }: QueryRequest, database: string): void {
+  if (asked !== undefined && asked !== '' && asked !== database)
+    throw new ClickHouseException(
+      'UNKNOWN_DATABASE',
+      `Database ${asked} does not exist; analysts have ${database}.`,
+    )
+}

@@ -1,0 +1,76 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import { ClickHouseException } from './exception.ts'
+
+export interface Credentials {
+  user: string
+  password: string
+}
+
+/**
+ * Finds the credentials of a request, in the three places where ClickHouse looks for them.
+ *
+ * @throws ClickHouseException when there are none, or some in two places
+ */
+export function readCredentials(headers: IncomingHttpHeaders, url: URLSearchParams): Credentials {
+  const found = [fromOwnHeaders(headers), fromAuthorization(headers), fromUrl(url)].filter(
+    (one) => one !== undefined,
+  )
+  const [credentials] = found
+  if (credentials === undefined)
+    throw new ClickHouseException(
+      'REQUIRED_PASSWORD',
+      'Authentication is required: give a user and a password.',
+    )
+  if (found.length > 1)
+    throw new ClickHouseException(
+      'AUTHENTICATION_FAILED',
+      'Invalid authentication: it is not allowed to use several ways of it simultaneously.',
+    )
+  return credentials
+}
+
+/**
+ * Finds the user whose name and password these are.
+ *
+ * @throws ClickHouseException the same one, after the same time, whether it is the name or the password that is wrong
+ */
+export function requireUser<User extends Credentials>(users: readonly User[], given: Credentials): User {
+  const digest = digestOf(given)
+  const user = users.filter((known) => timingSafeEqual(digestOf(known), digest)).at(0)
+  if (user !== undefined) return user
+  throw new ClickHouseException(
+    'AUTHENTICATION_FAILED',
+    `${given.user}: Authentication failed: password is incorrect, or there is no user with such name.`,
+  )
+}
+
+/** Both parts in one digest, so that the comparison takes the same time wherever they differ. */
+const digestOf = ({ user, password }: Credentials): Buffer =>
+  hash('sha256', JSON.stringify([user, password]), 'buffer')
+
+function fromOwnHeaders(headers: IncomingHttpHeaders): Credentials | undefined {
+  const user = headers['x-clickhouse-user']
+  const password = headers['x-clickhouse-key']
+  if (user === undefined && password === undefined) return undefined
+  return { user: String(user ?? ''), password: String(password ?? '') }
+}
+
+function fromAuthorization({ authorization }: IncomingHttpHeaders): Credentials | undefined {
+  if (authorization === undefined) return undefined
+  const [, encoded] = /^basic\s+([A-Za-z0-9+/=_-]+)\s*$/i.exec(authorization) ?? []
+  if (encoded === undefined)
+    throw new ClickHouseException('AUTHENTICATION_FAILED', 'Invalid authentication: only Basic is supported.')
+  const text = Buffer.from(encoded, 'base64').toString()
+  const colon = text.indexOf(':')
+  return colon < 0
+    ? { user: text, password: '' }
+    : { user: text.slice(0, colon), password: text.slice(colon + 1) }
+}
+
+function fromUrl(url: URLSearchParams): Credentials | undefined {
+  const user = url.get('user')
+  const password = url.get('password')
+  if (user === null && password === null) return undefined
+  return { user: user ?? '', password: password ?? '' }
+}

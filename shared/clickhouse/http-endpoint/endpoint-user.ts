@@ -1,0 +1,28 @@
+import type { Credentials } from './credentials.ts'
+import type { QueryRequest } from './query-request.ts'
+
+/** What a query gave. */
+export interface QueryAnswer {
+  bytes: Uint8Array
+  /** The format of the bytes, by ClickHouse's name. */
+  format: string
+  summary: QuerySummary
+}
+
+export interface QuerySummary {
+  resultRows: number
+  resultBytes: number
+  writtenRows: number
+  /** Seconds. */
+  elapsed: number
+}
+
+/** Somebody whose queries the endpoint takes. */
+export interface EndpointUser extends Credentials {
+  /** Inflated. */
+  bodyBytesMax: number
+  /** Whether queries may come in a GET. */
+  mayGet: boolean
+  /** @param signal that the client has gone */
+  answer(request: QueryRequest, signal: AbortSignal): Promise<QueryAnswer>
+}

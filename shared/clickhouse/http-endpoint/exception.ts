@@ -1,0 +1,89 @@
+/** The errors of ClickHouse that we raise ourselves, by name. */
+const CODES = {
+  BAD_ARGUMENTS: 36,
+  UNKNOWN_FUNCTION: 46,
+  NOT_IMPLEMENTED: 48,
+  UNKNOWN_TYPE: 50,
+  SYNTAX_ERROR: 62,
+  UNKNOWN_FORMAT: 73,
+  UNKNOWN_DATABASE: 81,
+  TOO_BIG_AST: 168,
+  REQUIRED_PASSWORD: 194,
+  TOO_MANY_SIMULTANEOUS_QUERIES: 202,
+  QUERY_IS_TOO_LARGE: 229,
+  ABORTED: 236,
+  ZLIB_INFLATE_FAILED: 354,
+  UNKNOWN_QUERY_PARAMETER: 456,
+  ACCESS_DENIED: 497,
+  AUTHENTICATION_FAILED: 516,
+  UNKNOWN_EXCEPTION: 1002,
+} as const
+
+/** As ClickHouse itself maps them, in exceptionCodeToHTTPStatus; 500 is the status of every other code. */
+const STATUS: readonly (readonly [status: number, codes: readonly number[]])[] = [
+  [401, [194]],
+  [403, [192, 193, 497, 512, 516]],
+  [
+    400,
+    [
+      6, 8, 15, 25, 26, 27, 36, 37, 38, 41, 44, 53, 62, 72, 117, 123, 167, 168, 223, 321, 376, 427, 441, 675,
+      676,
+    ],
+  ],
+  [404, [46, 47, 50, 56, 60, 63, 73, 78, 81, 115, 152, 336, 511]],
+  [408, [159]],
+  [411, [381]],
+  [413, [229]],
+  [415, [779]],
+  [501, [48]],
+  [503, [76, 209, 439]],
+]
+
+/** Longer messages repeat a whole query. */
+const MESSAGE_CHARACTERS_MAX = 4_000
+
+/** An error as ClickHouse tells it over HTTP. */
+export class ClickHouseException extends Error {
+  readonly code: number
+  readonly type: string
+
+  constructor(type: keyof typeof CODES | [code: number, type: string], message: string) {
+    super(message.length > MESSAGE_CHARACTERS_MAX ? `${message.slice(0, MESSAGE_CHARACTERS_MAX)}…` : message)
+    this.name = 'ClickHouseException'
+    ;[this.code, this.type] = typeof type === 'string' ? [CODES[type], type] : type
+  }
+
+  get status(): number {
+    return STATUS.find(([, codes]) => codes.includes(this.code))?.[0] ?? 500
+  }
+
+  /** As a server writes it. */
+  toText(version: string): string {
+    return `Code: ${this.code}. DB::Exception: ${this.message} (${this.type}) (version ${version})\n`
+  }
+}
+
+/** What an error of the engine begins and ends with; in between a whole query may be repeated, so nothing searches there. */
+const BEGINNING = /^(?:Code: (\d+)\. DB::\w*Exception: )+/
+const ENDING = /(?: \(version [^)]{1,100}\)\.?)?(?: \(([A-Z][A-Z0-9_]{2,80})\))?\.?$/
+const ENDING_CHARACTERS_MAX = 200
+
+/** An error of the engine, or undefined when it is one of ours: a bug, whose text is for the log alone. */
+export function exceptionOfEngine(err: unknown): ClickHouseException | undefined {
+  if (!(err instanceof Error)) return undefined
+  const text = err.message.trim()
+  const [beginning = '', code] = BEGINNING.exec(text.slice(0, MESSAGE_CHARACTERS_MAX)) ?? []
+  if (code === undefined) return undefined
+  const start = Math.max(beginning.length, text.length - ENDING_CHARACTERS_MAX)
+  let ending = text.slice(start)
+  let type: string | undefined
+  // Some errors carry their name and the version twice.
+  for (let match = ENDING.exec(ending); match !== null && match[0] !== ''; match = ENDING.exec(ending)) {
+    type ??= match[1]
+    ending = ending.slice(0, match.index)
+  }
+  return new ClickHouseException(
+    [Number(code), type ?? 'UNKNOWN_EXCEPTION'],
+    text.slice(beginning.length, start) + ending,
+  )
+}

@@ -1,0 +1,167 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import type { ChdbSession } from '../../embedded/chdb-session.ts'
+import { ClickHouseException, exceptionOfEngine } from '../exception.ts'
+import { judgeResolved, SHOWN_WHOLE } from './judge-resolved.ts'
+import { judgeTree } from './judge-tree.ts'
+import type { CallRules } from './require-harmless-call.ts'
+import { parseSyntaxTree } from './syntax-tree.ts'
+import { requireHarmlessTokens, type Token } from './tokens.ts'
+
+/** A query that may be run. */
+export interface JudgedQuery {
+  /** As ClickHouse formats it, without its FORMAT clause: this text is run, never the one that was sent. */
+  text: string
+  /** Of the FORMAT clause. */
+  format: string | undefined
+}
+
+export interface JudgeRules extends CallRules {
+  /** Statements other than SELECT that are harmless, as ClickHouse formats them, and what is run in their place. */
+  statements: ReadonlyMap<string, string>
+}
+
+const QUERY_BYTES_MAX = 256 * 1_024
+
+/** The name of the parameter that carries a query as a value. */
+const QUERY_PARAM = 'tally_judged_query'
+
+/**
+ * Why as a parameter: chDB runs several statements in one text, even behind EXPLAIN; as a value it is only parsed. Without
+ * braces there are no parameters to look into, and a long list of values need not come back.
+ */
+const FORMAT_AND_TOKENIZE = `
+  SELECT text, arrayMap(t -> (toString(t.3), substring(text, t.1 + 1, t.2 - t.1)), kept)
+  FROM (
+    SELECT formatQuerySingleLine({${QUERY_PARAM}:String}) AS text, tokenizeQuery(text) AS tokens,
+      arrayExists(t -> t.3 = 'OpeningCurlyBrace', tokens) AS has_braces,
+      arrayFilter(t -> t.3 != 'Whitespace' AND (has_braces OR t.3 NOT IN ('Comma', 'Number', 'StringLiteral')), tokens)
+        AS kept
+  )`
+
+const LINES = 'JSONCompactEachRow'
+
+/** What may come back while a query is judged: it is read in this process, which has other things to do. */
+const JUDGMENT_BYTES_MAX = 4 * 1_024 * 1_024
+
+/**
+ * Decides whether a query of an analyst may run, from ClickHouse's own understanding of it, in three steps: as a text (one
+ * statement, harmless tokens), as a syntax tree (closed lists of nodes, functions and tables), and as the engine resolves it.
+ *
+ * @param session stands in the analysts' database with the analysts' role
+ * @param limits in force while it is judged, for the engine computes constants and scalar subqueries meanwhile; nothing that
+ *   the analyst chose may be among them: `limit` would cut off what there is to judge
+ * @throws ClickHouseException saying why not
+ */
+export async function judgeQuery(
+  session: ChdbSession,
+  query: string,
+  params: Readonly<Record<string, string>>,
+  limits: ClickHouseSettings,
+  rules: JudgeRules,
+): Promise<JudgedQuery> {
+  const judged = await judgeWritten(session, query, params, limits, rules)
+  const explain = explainerOf(session, params, { ...limits, ...SHOWN_WHOLE })
+  if (!judged.isKnownStatement) judgeResolved(await explain('QUERY TREE passes = 1', judged.text), rules)
+  return judged
+}
+
+/** The first two steps of judgeQuery: what is written, before the engine resolves a name. */
+export async function judgeWritten(
+  session: ChdbSession,
+  query: string,
+  params: Readonly<Record<string, string>>,
+  limits: ClickHouseSettings,
+  rules: JudgeRules,
+): Promise<JudgedQuery & { isKnownStatement: boolean }> {
+  if (Buffer.byteLength(query) > QUERY_BYTES_MAX)
+    throw new ClickHouseException('QUERY_IS_TOO_LARGE', `the query is larger than ${QUERY_BYTES_MAX} bytes.`)
+  const { formatted, tokens } = await formatAndTokenize(session, query, limits)
+  const { text, format } = splitFormat(formatted)
+  const statement = rules.statements.get(text)
+  if (statement !== undefined) return { text: statement, format, isKnownStatement: true }
+  if (!/^(?:SELECT|WITH|\()/.test(text))
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      'analysts may run one SELECT over their views, and SHOW TABLES and DESCRIBE; nothing else.',
+    )
+  requireHarmlessTokens(tokens, params, rules.zones)
+  const explain = explainerOf(session, params, limits)
+  judgeTree(parseSyntaxTree(await explain('AST', text)), rules)
+  return { text, format, isKnownStatement: false }
+}
+
+function explainerOf(
+  session: ChdbSession,
+  params: Readonly<Record<string, string>>,
+  limits: ClickHouseSettings,
+): (what: string, text: string) => Promise<string[]> {
+  const settings = { ...limits, max_result_bytes: String(JUDGMENT_BYTES_MAX) }
+  return async (what, text) => {
+    const result = await session
+      .run({ text: `EXPLAIN ${what} ${text}`, settings, params, format: LINES })
+      .catch((err: unknown) => {
+        throw exceptionOfEngine(err)?.code === TOO_MANY_ROWS_OR_BYTES ? tooMuchToJudge() : err
+      })
+    return result
+      .text()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => (JSON.parse(line) as [string])[0])
+  }
+}
+
+const TOO_MANY_ROWS_OR_BYTES = 396
+
+const tooMuchToJudge = (): ClickHouseException =>
+  new ClickHouseException(
+    'TOO_BIG_AST',
+    'the query, or a constant that it computes, is too large to be looked through.',
+  )
+
+async function formatAndTokenize(
+  session: ChdbSession,
+  query: string,
+  settings: ClickHouseSettings,
+): Promise<{ formatted: string; tokens: Token[] }> {
+  try {
+    const result = await session.run({
+      text: FORMAT_AND_TOKENIZE,
+      settings,
+      params: { [QUERY_PARAM]: escapeParam(query) },
+      format: LINES,
+    })
+    const [formatted, tokens] = JSON.parse(result.text()) as [string, Token[]]
+    return { formatted, tokens }
+  } catch (err) {
+    throw aboutTheQuery(err)
+  }
+}
+
+/** What the engine says about the query without the frame that we put around it. */
+function aboutTheQuery(err: unknown): unknown {
+  const exception = exceptionOfEngine(err)
+  if (exception === undefined) return err
+  const message = (exception.message.split(': In scope SELECT formatQuerySingleLine(')[0] ?? '').replace(
+    /[. ]{1,5}$/,
+    '',
+  )
+  return new ClickHouseException([exception.code, exception.type], `${message}.`)
+}
+
+/** A parameter's value is read like a field of tab-separated text. */
+const escapeParam = (text: string): string =>
+  text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('\t', '\\t')
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\0', '\\0')
+
+/**
+ * Takes the FORMAT clause off. Were these words ever something else, no harm is done: what is left is judged by itself, and
+ * is all that runs.
+ */
+function splitFormat(formatted: string): JudgedQuery {
+  const [, text = formatted, format] = /^(.*) FORMAT (\w+)$/s.exec(formatted) ?? []
+  return { text, format }
+}

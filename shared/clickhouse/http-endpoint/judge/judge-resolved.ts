@@ -1,0 +1,52 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import { ClickHouseException } from '../exception.ts'
+import type { CallRules } from './require-harmless-call.ts'
+
+/**
+ * What EXPLAIN QUERY TREE needs to show all of a query: else it leaves out what a scalar subquery was made of, and has
+ * `__getScalar` in its place.
+ */
+export const SHOWN_WHOLE: ClickHouseSettings = { enable_scalar_subquery_optimization: 0 }
+
+/** What a SELECT without FROM reads, and where a recursive CTE keeps its rows. */
+const ANALYZER_TABLES = /^(?:system\.one|_temporary_and_external_tables\._tmp_[0-9a-f-]{36})$/
+
+/**
+ * Looks at a query once more, as the engine itself has resolved it (EXPLAIN QUERY TREE): whatever a name turned out to mean,
+ * only allowed functions and the analysts' views may be left. The first judgment already refused everything that is refused
+ * here; this one is for what nobody has thought of.
+ *
+ * @param lines of EXPLAIN QUERY TREE, under SHOWN_WHOLE
+ * @throws ClickHouseException when something else is in it
+ */
+export function judgeResolved(lines: readonly string[], { functions, tables }: CallRules): void {
+  for (const line of lines) {
+    const text = line.trimStart()
+    if (text.startsWith('TABLE_FUNCTION ')) throw refusal('a table function')
+    if (text.startsWith('FUNCTION id: '))
+      for (const name of valuesOf(text, ' function_name: ')) requireFunction(name, functions)
+    if (text.startsWith('TABLE id: '))
+      for (const name of valuesOf(text, ' table_name: ')) requireTable(name, tables)
+  }
+}
+
+function requireFunction(name: string, functions: CallRules['functions']): void {
+  if (functions.findAllowed(name) === undefined) throw refusal(`the function ${name}`)
+}
+
+function requireTable(name: string, tables: ReadonlySet<string>): void {
+  if (!ANALYZER_TABLES.test(name) && !tables.has(name)) throw refusal(`the table ${name}`)
+}
+
+/** Every value of a key in a line: an alias or a type may hold text that looks like one more, and then that counts too. */
+function valuesOf(line: string, key: string): string[] {
+  const values = line.split(key).slice(1)
+  if (values.length === 0) throw refusal('what is not understood here')
+  return values.map((value) => (value.split(',')[0] ?? '').trim())
+}
+
+const refusal = (what: string): ClickHouseException =>
+  new ClickHouseException(
+    'ACCESS_DENIED',
+    `${what} is not allowed: analysts may run one SELECT over their views.`,
+  )

@@ -1,0 +1,110 @@
+import { ClickHouseException } from '../exception.ts'
+import { requireHarmlessCall, type CallRules } from './require-harmless-call.ts'
+import type { SyntaxNode } from './syntax-tree.ts'
+
+const QUERIES = ['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery']
+const COLUMNS = [
+  'Asterisk',
+  'QualifiedAsterisk',
+  'ColumnsListMatcher',
+  'ColumnsRegexpMatcher',
+  'QualifiedColumnsListMatcher',
+  'QualifiedColumnsRegexpMatcher',
+]
+const EXPRESSIONS = ['Literal', 'Identifier', 'Function', 'Subquery', ...COLUMNS]
+
+/**
+ * Which nodes may stand in which: a closed list of what a SELECT is made of. Everything else is refused by being absent:
+ * every other statement, SETTINGS (`Set`), INTO OUTFILE, and APPLY, of which EXPLAIN AST does not tell the function.
+ */
+const CHILDREN: Readonly<Record<string, readonly string[]>> = {
+  SelectWithUnionQuery: ['ExpressionList'],
+  SelectIntersectExceptQuery: QUERIES,
+  SelectQuery: ['ExpressionList', 'TablesInSelectQuery', ...EXPRESSIONS],
+  ExpressionList: [
+    ...EXPRESSIONS,
+    'ExpressionList',
+    'WithElement',
+    'OrderByElement',
+    'WindowListElement',
+    'InterpolateElement',
+  ],
+  WithElement: ['Subquery', 'ExpressionList'],
+  Subquery: ['SelectWithUnionQuery'],
+  Function: ['ExpressionList', 'WindowDefinition'],
+  WindowListElement: ['WindowDefinition'],
+  WindowDefinition: ['ExpressionList', ...EXPRESSIONS],
+  OrderByElement: EXPRESSIONS,
+  InterpolateElement: EXPRESSIONS,
+  TablesInSelectQuery: ['TablesInSelectQueryElement'],
+  TablesInSelectQueryElement: ['TableExpression', 'TableJoin', 'ArrayJoin'],
+  TableExpression: ['TableIdentifier', 'Subquery', 'SampleRatio'],
+  TableJoin: ['ExpressionList', ...EXPRESSIONS],
+  ArrayJoin: ['ExpressionList'],
+  ...Object.fromEntries(
+    COLUMNS.map((kind) => [kind, ['Identifier', 'ExpressionList', 'ColumnsTransformerList']]),
+  ),
+  ColumnsTransformerList: ['ColumnsExceptTransformer', 'ColumnsReplaceTransformer'],
+  ColumnsExceptTransformer: ['Identifier'],
+  ColumnsReplaceTransformer: ['ColumnsReplaceTransformer::Replacement'],
+  'ColumnsReplaceTransformer::Replacement': EXPRESSIONS,
+  Literal: [],
+  Identifier: [],
+  TableIdentifier: [],
+  SampleRatio: [],
+}
+
+const WHAT_IT_IS: Readonly<Record<string, string>> = {
+  Set: 'a SETTINGS clause',
+  ColumnsApplyTransformer: 'APPLY',
+  'TableExpression Function': 'a table function',
+  'SelectWithUnionQuery Literal': 'INTO OUTFILE',
+  'SelectWithUnionQuery Identifier': 'a second FORMAT clause',
+}
+
+/**
+ * Allows one SELECT over the analysts' views, made of allowed functions.
+ *
+ * @throws ClickHouseException saying what is not allowed
+ */
+export function judgeTree(root: SyntaxNode, rules: CallRules): void {
+  if (root.kind !== 'SelectWithUnionQuery') throw refusal('a statement other than SELECT')
+  walk(root, CHILDREN, rules)
+}
+
+function walk(node: SyntaxNode, grammar: typeof CHILDREN, rules: CallRules): void {
+  const { kind, detail, children } = node
+  if (kind === 'Function') requireHarmlessCall(node, rules)
+  if (kind === 'TableIdentifier') requireTable(detail, rules.tables)
+  if (kind === 'Identifier') requirePlainPath(detail)
+  // The list in a union holds queries, every other list holds expressions.
+  const isUnion = kind === 'SelectWithUnionQuery'
+  const allowed = grammar[kind] ?? []
+  for (const child of children) {
+    if (!allowed.includes(child.kind))
+      throw refusal(WHAT_IT_IS[`${kind} ${child.kind}`] ?? WHAT_IT_IS[child.kind] ?? `${child.kind} here`)
+    walk(child, isUnion ? UNION : CHILDREN, rules)
+  }
+}
+
+const UNION: typeof CHILDREN = { ...CHILDREN, ExpressionList: QUERIES }
+
+function requireTable(name: string, tables: ReadonlySet<string>): void {
+  // A name without a dot is a CTE of the query, or a table of the analysts' database, which holds their views alone.
+  if (!/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name) && !tables.has(name))
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      `analyst: Not enough privileges: ${name} is not one of the analysts' views.`,
+    )
+}
+
+/** A subcolumn of JSON may name its type: `a.b.:Int64`. */
+function requirePlainPath(name: string): void {
+  if (name.includes('.:') && !/^[^:]*(?:\.:`?\w+`?)+$/.test(name)) throw refusal(`the subcolumn ${name}`)
+}
+
+const refusal = (what: string): ClickHouseException =>
+  new ClickHouseException(
+    'ACCESS_DENIED',
+    `${what} is not allowed: analysts may run one SELECT over their views.`,
+  )

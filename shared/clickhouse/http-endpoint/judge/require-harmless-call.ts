@@ -1,0 +1,87 @@
+import { ClickHouseException } from '../exception.ts'
+import { TYPE_ARGUMENT_OF, ZONE_ARGUMENT_OF } from './allowed-functions.ts'
+import { requireDataType } from './data-type.ts'
+import type { FunctionNames } from './function-names.ts'
+import type { SyntaxNode } from './syntax-tree.ts'
+import type { TimeZones } from './time-zones.ts'
+
+export interface CallRules {
+  functions: FunctionNames
+  zones: TimeZones
+  /** The views, as a query may name them. */
+  tables: ReadonlySet<string>
+}
+
+/**
+ * Checks a call of a function: its name, and the arguments that mean more than their value.
+ *
+ * @throws ClickHouseException saying what is not allowed
+ */
+export function requireHarmlessCall(call: SyntaxNode, { functions, zones, tables }: CallRules): void {
+  const name = call.detail
+  const canonical = functions.findAllowed(name)
+  if (canonical === undefined) throw refusedFunction(name, functions)
+  const args = call.children.find(({ kind }) => kind === 'ExpressionList')?.children ?? []
+  for (const arg of args) if (arg.kind === 'Identifier') requireNoFunction(arg, functions)
+  if (/^(?:global)?(?:not)?(?:null)?in$/i.test(canonical)) requireSet(args[1], tables)
+  const typeAt = TYPE_ARGUMENT_OF.get(canonical)
+  if (typeAt !== undefined) requireDataType(requireText(args.at(typeAt), 'a data type'), zones)
+  const zoneFrom = ZONE_ARGUMENT_OF.get(canonical)
+  if (zoneFrom !== undefined) for (const arg of args.slice(zoneFrom)) requireZoneOrNumber(arg, zones)
+}
+
+function refusedFunction(name: string, functions: FunctionNames): ClickHouseException {
+  return functions.isForbidden(name)
+    ? new ClickHouseException('ACCESS_DENIED', `the function ${name} is not for analysts.`)
+    : new ClickHouseException('UNKNOWN_FUNCTION', `Function with name \`${name}\` does not exist.`)
+}
+
+/** Why: the engine takes a name for a function where one can stand, so that `arrayMap(file, […])` reads files. */
+function requireNoFunction({ detail }: SyntaxNode, functions: FunctionNames): void {
+  if (functions.isForbidden(detail))
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      `${detail} is the name of a function that is not for analysts: call the column otherwise, with AS.`,
+    )
+}
+
+/** Why: on the right of IN the engine looks for a table by a name, and calls table functions. */
+function requireSet(set: SyntaxNode | undefined, tables: ReadonlySet<string>): void {
+  if (set?.kind === 'Identifier' && set.detail.includes('.') && !tables.has(set.detail))
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      `IN ${set.detail}: that is not one of the analysts' views; for a column, use has().`,
+    )
+}
+
+/**
+ * Why only text that is written out: the engine computes constants before it looks at them, so anything else could be any
+ * text in the end.
+ */
+function requireText(arg: SyntaxNode | undefined, what: string): string {
+  const text = arg === undefined ? undefined : findText(arg)
+  if (text !== undefined) return text
+  throw new ClickHouseException('ACCESS_DENIED', `${what} must be written out as text here.`)
+}
+
+function requireZoneOrNumber(arg: SyntaxNode, zones: TimeZones): void {
+  if (arg.kind === 'Literal' && /^(?:U?Int64|Float64)_/.test(arg.detail)) return
+  if (arg.kind === 'Literal' && arg.detail === 'NULL') return
+  if (arg.kind === 'Function' && /^toInterval[A-Z]/.test(arg.detail)) return
+  if (arg.kind === 'Function' && arg.detail === '_CAST' && /^'U?Int\d+'$/.test(typeOfCast(arg))) return
+  zones.require(requireText(arg, 'a time zone'))
+}
+
+/** The text of a literal, or of a parameter, which the engine writes as a conversion of a literal. */
+function findText(node: SyntaxNode): string | undefined {
+  const { kind, detail, children } = node
+  if (kind === 'Function' && detail === '_CAST') {
+    const value = children[0]?.children[0]
+    return value !== undefined && typeOfCast(node) === "'String'" ? findText(value) : undefined
+  }
+  if (kind !== 'Literal' || !/^'.*'$/s.test(detail)) return undefined
+  const text = detail.slice(1, -1).replaceAll("\\'", "'")
+  return text.includes('\\') ? undefined : text
+}
+
+const typeOfCast = ({ children }: SyntaxNode): string => children[0]?.children[1]?.detail ?? ''

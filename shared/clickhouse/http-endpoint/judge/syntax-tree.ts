@@ -1,0 +1,50 @@
+import { ClickHouseException } from '../exception.ts'
+
+/** A node of a query's syntax tree, as EXPLAIN AST shows it. */
+export interface SyntaxNode {
+  /** For example `Function` or `TableIdentifier`. */
+  kind: string
+  /** What the node names or holds: a function's name, a table's, a literal. Empty when it has nothing to say. */
+  detail: string
+  children: SyntaxNode[]
+}
+
+/** Deeper than any query that a person wrote; the walk below is recursive. */
+const DEPTH_MAX = 1_000
+const CHILDREN_CHARACTERS_MAX = 30
+
+/**
+ * Reads the lines of EXPLAIN AST: one node each, indented by its depth, with the number of its children. Both must agree,
+ * line by line; what we cannot read to the last character is refused.
+ *
+ * @throws ClickHouseException when a line is not what we know
+ */
+export function parseSyntaxTree(lines: readonly string[]): SyntaxNode {
+  let next = 0
+  const read = (depth: number): SyntaxNode => {
+    const line = lines[next++] ?? ''
+    const [start = '', kind] = /^ *(\w+(?:::\w+)?)(?= |$)/.exec(line) ?? []
+    if (kind === undefined || start.length !== depth + kind.length || depth > DEPTH_MAX) throw unreadable()
+    const [ending, count] = / \(children (\d+)\)$/.exec(line.slice(-CHILDREN_CHARACTERS_MAX)) ?? ['', '0']
+    const detail = detailOf(kind, line.slice(start.length + 1, line.length - ending.length))
+    const children = Array.from({ length: Number(count) }, () => read(depth + 1))
+    return { kind, detail, children }
+  }
+  const root = read(0)
+  if (next !== lines.length) throw unreadable()
+  return root
+}
+
+/** Takes the alias off. A literal is read to its closing quote, because what it holds can look like an alias. */
+function detailOf(kind: string, text: string): string {
+  if (kind === 'Literal' && text.startsWith("'")) {
+    const [literal] = /^'(?:[^'\\]|\\.)*'/s.exec(text) ?? []
+    if (literal === undefined) throw unreadable()
+    return literal
+  }
+  const alias = ` ${text}`.indexOf(' (alias ')
+  return alias < 0 ? text : text.slice(0, Math.max(0, alias - 1))
+}
+
+const unreadable = (): ClickHouseException =>
+  new ClickHouseException('ACCESS_DENIED', 'this query is of a form that is not known here.')

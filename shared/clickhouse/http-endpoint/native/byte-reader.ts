@@ -1,0 +1,42 @@
+/** Walks over bytes; every step is checked against their end. */
+export class ByteReader {
+  readonly bytes: Buffer
+  offset = 0
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+  }
+
+  get atEnd(): boolean {
+    return this.offset >= this.bytes.length
+  }
+
+  skip(count: number): void {
+    if (!Number.isSafeInteger(count) || count < 0 || this.offset + count > this.bytes.length)
+      throw new RangeError('the answer of the engine ended in the middle of a column')
+    this.offset += count
+  }
+
+  /** A number of 64 bits; ours are counts of what lies in memory. */
+  uint64(): number {
+    this.skip(8)
+    return Number(this.bytes.readBigUInt64LE(this.offset - 8))
+  }
+
+  /** Seven bits a byte, the lowest first. */
+  varUint(): number {
+    let value = 0
+    for (let factor = 1; ; factor *= 128) {
+      this.skip(1)
+      const byte = this.bytes.readUInt8(this.offset - 1)
+      value += (byte & 127) * factor
+      if (byte < 128) return value
+    }
+  }
+
+  text(): string {
+    const length = this.varUint()
+    this.skip(length)
+    return this.bytes.toString('utf8', this.offset - length, this.offset)
+  }
+}

@@ -1,0 +1,151 @@
+import { isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { ClickHouseException } from './exception.ts'
+
+/** What a client asks for. */
+export interface QueryRequest {
+  queryId: string
+  /** From the URL; the query, or the start of it. */
+  urlQuery: string
+  /** Inflated: the query, the rest of it, or the rows of an INSERT. */
+  body: Buffer
+  /** Values of `{name:Type}`, escaped as the client sent them. */
+  params: Record<string, string>
+  database: string | undefined
+  /** For a query without a FORMAT clause. */
+  format: string | undefined
+  /** Everything else in the URL. */
+  settings: Map<string, string>
+  /** The revision of ClickHouse's protocol by which the format Native is written; 0 for files. */
+  protocolRevision: number
+}
+
+/** What belongs to the protocol, and is no setting of a query. */
+const NOT_SETTINGS = new Set([
+  'query',
+  'query_id',
+  'database',
+  'user',
+  'password',
+  'quota_key',
+  'default_format',
+  'enable_http_compression',
+  'client_protocol_version',
+  'stacktrace',
+  // A session keeps temporary tables and settings from one query to the next; there are none to keep here.
+  'session_id',
+  'session_timeout',
+  'session_check',
+  'close_session',
+])
+
+/** Parts of the protocol that we do not have. Empty and 0 mean that they are not used. */
+const MISSING_PARTS = ['compress', 'decompress', 'role']
+
+/**
+ * Takes a request apart and reads its body, whose inflated bytes are counted as they come.
+ *
+ * @throws ClickHouseException when it is too long or cannot be read
+ */
+export async function readQueryRequest(
+  req: IncomingMessage,
+  url: URLSearchParams,
+  bodyBytesMax: number,
+): Promise<QueryRequest> {
+  requireKnownParts(req, url)
+  const params: Record<string, string> = Object.create(null) as Record<string, string>
+  const settings = new Map<string, string>()
+  for (const [name, value] of url)
+    if (name.startsWith('param_'))
+      params[requireParamName(name.slice('param_'.length))] = requireParamValue(value)
+    else if (!NOT_SETTINGS.has(name) && !MISSING_PARTS.includes(name)) settings.set(name, value)
+  return {
+    queryId: readQueryId(url),
+    urlQuery: url.get('query') ?? '',
+    body: await readBody(req, bodyBytesMax),
+    params,
+    database: header(req, 'x-clickhouse-database') ?? url.get('database') ?? undefined,
+    format: header(req, 'x-clickhouse-format') ?? url.get('default_format') ?? undefined,
+    settings,
+    protocolRevision: Number(/^\d{1,9}$/.exec(url.get('client_protocol_version') ?? '')?.[0] ?? 0),
+  }
+}
+
+/** The whole query: ClickHouse puts a line break between its two parts. */
+export function textOf({ urlQuery, body }: QueryRequest): string {
+  if (!isUtf8(body))
+    throw new ClickHouseException('SYNTAX_ERROR', 'Syntax error: the query is not valid UTF-8.')
+  return [urlQuery, body.toString()].filter((part) => part !== '').join('\n')
+}
+
+function requireParamName(name: string): string {
+  if (/^[A-Za-z_]\w{0,127}$/.test(name)) return name
+  throw new ClickHouseException('BAD_ARGUMENTS', `param_${name}: not a name for a parameter.`)
+}
+
+function requireParamValue(value: string): string {
+  if (!value.includes('\0')) return value
+  throw new ClickHouseException('BAD_ARGUMENTS', 'a parameter holds a NUL character.')
+}
+
+function readQueryId(url: URLSearchParams): string {
+  const id = url.get('query_id') ?? ''
+  if (id === '') return randomUUID()
+  if (/^[\w.:-]{1,128}$/.test(id)) return id
+  throw new ClickHouseException(
+    'BAD_ARGUMENTS',
+    'query_id: must be 1 to 128 letters, digits, dots, colons, dashes or underscores.',
+  )
+}
+
+function requireKnownParts(req: IncomingMessage, url: URLSearchParams): void {
+  for (const name of MISSING_PARTS)
+    if (!['', '0', 'false', null].includes(url.get(name)))
+      throw new ClickHouseException('NOT_IMPLEMENTED', `${name} is not supported here.`)
+  if (/^\s*multipart\//i.test(req.headers['content-type'] ?? ''))
+    throw new ClickHouseException(
+      'NOT_IMPLEMENTED',
+      'A body of several parts is not supported here: send the query as the body, and parameters as param_NAME in the URL.',
+    )
+}
+
+const header = (req: IncomingMessage, name: string): string | undefined => {
+  const value = req.headers[name]
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
+  if (encoding === 'identity') return collect(req, bytesMax)
+  if (encoding !== 'gzip')
+    throw new ClickHouseException('NOT_IMPLEMENTED', 'content-encoding: only gzip is supported here.')
+  const gunzip = createGunzip()
+  req.on('error', () => gunzip.destroy())
+  try {
+    return await collect(req.pipe(gunzip), bytesMax)
+  } catch (err) {
+    if (err instanceof ClickHouseException) throw err
+    throw new ClickHouseException('ZLIB_INFLATE_FAILED', 'the body is not valid gzip.')
+  } finally {
+    req.unpipe(gunzip)
+    gunzip.destroy()
+  }
+}
+
+async function collect(stream: Readable, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  // Not destroyed: the connection must bear the answer that says that the body is too long.
+  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
+    const buffer = chunk as Buffer
+    bytes += buffer.length
+    if (bytes > bytesMax)
+      throw new ClickHouseException('QUERY_IS_TOO_LARGE', `the body is larger than ${bytesMax} bytes.`)
+    chunks.push(buffer)
+  }
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+}

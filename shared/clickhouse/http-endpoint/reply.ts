@@ -1,0 +1,102 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { QueryAnswer } from './endpoint-user.ts'
+import type { ClickHouseException } from './exception.ts'
+import { contentTypeOf } from './output-format.ts'
+
+const compress = promisify(gzip)
+
+/** What every answer carries. */
+export interface ServerFacts {
+  version: string
+  timeZone: string
+}
+
+const TEXT = 'text/plain; charset=UTF-8'
+
+export function replyText(
+  res: ServerResponse,
+  status: number,
+  text: string,
+  headers: Record<string, string> = {},
+): void {
+  res.writeHead(status, {
+    ...COMMON,
+    'Content-Type': TEXT,
+    'Content-Length': Buffer.byteLength(text),
+    ...headers,
+  })
+  res.end(text)
+}
+
+export async function replyAnswer(
+  req: IncomingMessage,
+  res: ServerResponse,
+  facts: ServerFacts,
+  queryId: string,
+  answer: QueryAnswer,
+): Promise<void> {
+  const zipped = wantsGzip(req)
+  const body = zipped ? await compress(answer.bytes) : answer.bytes
+  res.writeHead(200, {
+    ...COMMON,
+    'Content-Type': contentTypeOf(answer.format),
+    'Content-Length': body.length,
+    ...(zipped ? { 'Content-Encoding': 'gzip' } : {}),
+    'X-ClickHouse-Query-Id': queryId,
+    'X-ClickHouse-Format': answer.format,
+    'X-ClickHouse-Timezone': facts.timeZone,
+    'X-ClickHouse-Summary': summaryText(answer),
+  })
+  res.end(body)
+}
+
+export function replyException(
+  req: IncomingMessage,
+  res: ServerResponse,
+  facts: ServerFacts,
+  queryId: string | undefined,
+  exception: ClickHouseException,
+): void {
+  replyText(res, exception.status, exception.toText(facts.version), {
+    'X-ClickHouse-Exception-Code': String(exception.code),
+    ...(queryId === undefined ? {} : { 'X-ClickHouse-Query-Id': queryId }),
+    ...(exception.status === 401 ? { 'WWW-Authenticate': 'Basic realm="ClickHouse server HTTP API"' } : {}),
+    ...(isUnread(req) ? { Connection: 'close' } : {}),
+  })
+  if (isUnread(req))
+    res.once('finish', () => {
+      req.socket.destroySoon()
+    })
+}
+
+/** Whether the rest of a body is still on its way, and will not be read. */
+const isUnread = (req: IncomingMessage): boolean =>
+  !req.complete &&
+  (req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0')
+
+const COMMON = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'X-ClickHouse-Server-Display-Name': 'Tally',
+}
+
+const wantsGzip = (req: IncomingMessage): boolean =>
+  /[?&]enable_http_compression=1(?:&|$)/.test(req.url ?? '') &&
+  /\bgzip\b/.test(req.headers['accept-encoding'] ?? '')
+
+/** Numbers as text, as ClickHouse writes them. */
+function summaryText({ summary, bytes }: QueryAnswer): string {
+  const { resultRows, resultBytes, writtenRows, elapsed } = summary
+  return JSON.stringify({
+    read_rows: String(resultRows),
+    read_bytes: String(resultBytes),
+    written_rows: String(writtenRows),
+    written_bytes: '0',
+    total_rows_to_read: '0',
+    result_rows: String(resultRows),
+    result_bytes: String(bytes.length),
+    elapsed_ns: String(Math.round(elapsed * 1e9)),
+  })
+}

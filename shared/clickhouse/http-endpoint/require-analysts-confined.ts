@@ -1,0 +1,69 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import type { ChdbSession } from '../embedded/chdb-session.ts'
+import { ANALYST_ROLE } from '../embedded/engine-config.ts'
+import { ClickHouseException, exceptionOfEngine } from './exception.ts'
+import { judgeQuery, type JudgeRules } from './judge/judge-query.ts'
+import { judgeResolved, SHOWN_WHOLE } from './judge/judge-resolved.ts'
+
+const ACCESS_DENIED = 497
+
+/** One for each way that once led out. */
+const REFUSED_BY_JUDGMENT = [
+  "SELECT file('/dev/null')",
+  "SELECT arrayMap(file, ['/dev/null'])",
+  'SELECT * APPLY(file) FROM events',
+  'SELECT * FROM system.one',
+  'SELECT * FROM numbers(1)',
+  'SELECT 1 IN system.one',
+  'SELECT 1 SETTINGS max_threads = 1',
+]
+const REFUSED_AS_RESOLVED = [
+  "SELECT arrayMap(file, ['/dev/null'])",
+  "SELECT arrayMap(x -> (SELECT arrayMap(file, ['/dev/null'])), [1])",
+  "SELECT * APPLY(file) FROM values('x String', ('/dev/null'))",
+  'SELECT * FROM numbers(1)',
+  'SELECT * FROM system.numbers LIMIT 1',
+]
+
+/**
+ * Tries, when the endpoint starts, that each line of defence still holds with this engine: a new version may print its trees
+ * in another way, or know another way out.
+ *
+ * @throws Error when one does not
+ */
+export async function requireAnalystsConfined(
+  session: ChdbSession,
+  database: string,
+  settings: ClickHouseSettings,
+  rules: JudgeRules,
+): Promise<void> {
+  const run = (text: string) => session.run({ text, settings, format: 'TabSeparated' })
+  const roles = (await run('SELECT currentRoles()')).text().trim()
+  if (roles !== `['${ANALYST_ROLE}']`) throw new Error(`analysts would hold the roles ${roles}`)
+  for (const table of [`${database}.usage_events`, "file('/dev/null', 'LineAsString')"])
+    await requireDenied(`reading ${table}`, () => run(`SELECT count() FROM ${table}`))
+  for (const query of REFUSED_BY_JUDGMENT)
+    await requireDenied(`judging ${query}`, () => judgeQuery(session, query, {}, settings, rules))
+  for (const query of REFUSED_AS_RESOLVED) {
+    const tree = await session.run({
+      text: `EXPLAIN QUERY TREE passes = 1 ${query}`,
+      settings: { ...settings, ...SHOWN_WHOLE },
+      format: 'TabSeparatedRaw',
+    })
+    await requireDenied(`looking into ${query}`, () => {
+      judgeResolved(tree.text().split('\n'), rules)
+    })
+  }
+  await judgeQuery(session, 'SELECT count() FROM events', {}, settings, rules)
+}
+
+async function requireDenied(what: string, attempt: () => unknown): Promise<void> {
+  try {
+    await attempt()
+  } catch (err) {
+    const exception = err instanceof ClickHouseException ? err : exceptionOfEngine(err)
+    if (exception?.code === ACCESS_DENIED) return
+    throw new Error(`analysts are not confined as they must be: ${what} failed otherwise`, { cause: err })
+  }
+  throw new Error(`analysts are not confined as they must be: ${what} was not refused`)
+}

@@ -1,0 +1,31 @@
+import { ANALYTICS_VIEWS } from '../analytics-database.ts'
+
+/**
+ * What clients ask about the schema, as ClickHouse formats it, and what is run: a closed list of whole statements. The
+ * engine shows the analysts' role nothing but their database.
+ */
+export function schemaStatements(database: string): ReadonlyMap<string, string> {
+  const same = [
+    'SHOW DATABASES',
+    'SHOW TABLES',
+    `SHOW TABLES FROM ${database}`,
+    ...ANALYTICS_VIEWS.flatMap((view) => [view, `${database}.${view}`]).flatMap((table) => [
+      `DESCRIBE TABLE ${table}`,
+      `EXISTS TABLE ${table}`,
+      `EXISTS VIEW ${table}`,
+    ]),
+  ]
+  return new Map([
+    ...same.map((text) => [text, text] as const),
+    // The greeting of clickhouse-connect, for Python: no setting is one that it should change by itself.
+    [
+      'SELECT name, value, readonly FROM system.settings LIMIT 10000',
+      "SELECT 'readonly' AS name, '2' AS value, toUInt8(1) AS readonly",
+    ] as const,
+    // The greeting of ClickHouse's Go client, and so of Grafana. The engine's display name is that of the machine.
+    [
+      'SELECT displayName(), version(), revision(), timezone()',
+      "SELECT 'Tally' AS `displayName()`, version(), revision(), timezone()",
+    ] as const,
+  ])
+}

@@ -1,0 +1,85 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import type { EmbeddedEngine } from '../clickhouse.ts'
+import { quoteIdentifier, type ChdbSession } from '../embedded/chdb-session.ts'
+import { findInsertStatement } from '../embedded/insert-statement.ts'
+import { SessionPool } from '../embedded/session-pool.ts'
+import type { EndpointUser, QueryAnswer } from './endpoint-user.ts'
+import { ClickHouseException } from './exception.ts'
+import { textOf, type QueryRequest } from './query-request.ts'
+
+export interface TrialOptions {
+  engine: EmbeddedEngine
+  database: string
+  /** The secret of this trial. */
+  password: string
+  /** Statements at once; more wait. */
+  connections: number
+  bodyBytesMax: number
+}
+
+/** Whoever tries several processes on one ClickHouse, as the endpoint's user. */
+export interface Trial extends EndpointUser, Closeable {}
+
+const DEFAULT_FORMAT = 'TabSeparated'
+
+/**
+ * Serves any statement with every right, for trials of several processes on one embedded engine: theirs is
+ * `CLICKHOUSE_URL=http://trial:SECRET@127.0.0.1:PORT`. Whoever has the secret has the data, and this machine's files.
+ */
+export async function openTrial(options: TrialOptions): Promise<Trial> {
+  const { engine, database, password, connections, bodyBytesMax } = options
+  const sessions = await SessionPool.open({
+    ...engine,
+    connections,
+    setup: `USE ${quoteIdentifier(database)}`,
+  })
+  return {
+    name: 'trial of ClickHouse',
+    user: 'trial',
+    password,
+    bodyBytesMax,
+    // As with ClickHouse, a link that somebody clicks changes nothing.
+    mayGet: false,
+    answer(request) {
+      requireDatabase(request.database, database)
+      return sessions.use((session) => answer(session, request))
+    },
+    close() {
+      sessions.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+async function answer(session: ChdbSession, request: QueryRequest): Promise<QueryAnswer> {
+  const settings = Object.fromEntries(request.settings) as ClickHouseSettings
+  const insert = findInsertStatement(request.urlQuery)
+  if (insert !== undefined) {
+    const writtenRows =
+      request.body.length === 0 ? 0 : await session.insertRaw({ ...insert, values: request.body }, settings)
+    return { bytes: new Uint8Array(), format: insert.format, summary: { ...NOTHING, writtenRows } }
+  }
+  const format = request.format ?? DEFAULT_FORMAT
+  const result = await session.run({ text: textOf(request), settings, params: request.params, format })
+  return {
+    bytes: result.bytes(),
+    format,
+    summary: {
+      ...NOTHING,
+      resultRows: result.rowsRead,
+      resultBytes: result.bytesRead,
+      elapsed: result.elapsed,
+    },
+  }
+}
+
+const NOTHING = { resultRows: 0, resultBytes: 0, writtenRows: 0, elapsed: 0 }
+
+function requireDatabase(asked: string | undefined, database: string): void {
+  if (asked !== undefined && asked !== database)
+    throw new ClickHouseException(
+      'UNKNOWN_DATABASE',
+      `Database ${asked} does not exist; the trial has ${database}.`,
+    )
+}

@@ -1,0 +1,91 @@
+import { ClickHouseException } from './exception.ts'
+
+export interface TurnsOptions {
+  /** At work at once. */
+  atOnce: number
+  /** In the queue; more are turned away at once. */
+  waitingMax: number
+  /** How long one may wait. */
+  waitMs: number
+}
+
+interface Waiting {
+  go: () => void
+  turnAway: (reason: string) => void
+}
+
+/** Lets a bounded number work at once, in the order they came, and a bounded number wait for a bounded time. */
+export class Turns {
+  private readonly options: TurnsOptions
+  /** How many are at work now. */
+  atWork = 0
+  private closed = false
+  private readonly queue = new Set<Waiting>()
+
+  constructor(options: TurnsOptions) {
+    this.options = options
+  }
+
+  /**
+   * Does work when its turn has come.
+   *
+   * @param signal gives up the place in the queue
+   * @throws ClickHouseException when it was turned away
+   */
+  async take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    if (this.closed) throw turnedAway('it is stopping')
+    if (this.atWork >= this.options.atOnce) await this.wait(signal)
+    else this.atWork++
+    try {
+      return await work()
+    } finally {
+      this.passOn()
+    }
+  }
+
+  /** Turns everybody away who waits or comes. */
+  close(): void {
+    this.closed = true
+    for (const { turnAway } of [...this.queue]) turnAway('it is stopping')
+  }
+
+  private wait(signal: AbortSignal): Promise<void> {
+    if (this.queue.size >= this.options.waitingMax) throw turnedAway('too many queries are waiting')
+    return new Promise((resolve, reject) => {
+      const settle = (then: () => void) => {
+        this.queue.delete(waiting)
+        clearTimeout(timer)
+        signal.removeEventListener('abort', leave)
+        then()
+      }
+      const waiting: Waiting = {
+        go: () => {
+          settle(resolve)
+        },
+        turnAway: (reason) => {
+          settle(() => {
+            reject(turnedAway(reason))
+          })
+        },
+      }
+      const leave = () => {
+        waiting.turnAway('the client has gone')
+      }
+      const timer = setTimeout(() => {
+        waiting.turnAway(`no turn within ${this.options.waitMs} ms`)
+      }, this.options.waitMs)
+      signal.addEventListener('abort', leave)
+      this.queue.add(waiting)
+    })
+  }
+
+  /** Whoever waited longest takes over the place of the one that has ended. */
+  private passOn(): void {
+    const [next] = this.queue
+    if (next === undefined) this.atWork--
+    else next.go()
+  }
+}
+
+const turnedAway = (reason: string): ClickHouseException =>
+  new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`)

@@ -1,0 +1,168 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import type { OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
+import { ChdbSession } from '../../../../shared/clickhouse/embedded/chdb-session.ts'
+import { limitSettings } from '../../../../shared/clickhouse/http-endpoint/analyst-limits.ts'
+import {
+  ClickHouseException,
+  exceptionOfEngine,
+} from '../../../../shared/clickhouse/http-endpoint/exception.ts'
+import {
+  FunctionNames,
+  LIST_FUNCTIONS,
+  type FunctionRow,
+} from '../../../../shared/clickhouse/http-endpoint/judge/function-names.ts'
+import {
+  judgeWritten,
+  type JudgeRules,
+} from '../../../../shared/clickhouse/http-endpoint/judge/judge-query.ts'
+import {
+  judgeResolved,
+  SHOWN_WHOLE,
+} from '../../../../shared/clickhouse/http-endpoint/judge/judge-resolved.ts'
+import { TimeZones } from '../../../../shared/clickhouse/http-endpoint/judge/time-zones.ts'
+import { schemaStatements } from '../../../../shared/clickhouse/http-endpoint/schema-statements.ts'
+import { LIMITS, startAnalysts, type AnalystEndpoint } from '../../../support/analysts.ts'
+import { attacks } from '../../../support/attacks.ts'
+import { createClickHouse } from '../../../support/clickhouse.ts'
+import { mutatedQueries } from '../../../support/mutate-query.ts'
+import { makeTempFolder } from '../../../support/temp-folder.ts'
+
+const CANARY = 'canary-51d0be'
+
+/** `FUZZ_RUNS=20000` looks longer. */
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 400)
+
+const HARMLESS = [
+  'SELECT 1',
+  'SELECT * FROM events',
+  'SELECT account_id, sum(quantity) FROM events GROUP BY account_id',
+  "SELECT JSONExtractString(properties, 'a') AS a, count() FROM events WHERE a != '' GROUP BY a ORDER BY a LIMIT 5",
+  'SELECT toStartOfHour(occurred_at) AS t, sum(quantity) FROM events GROUP BY t',
+  'WITH x AS (SELECT * FROM daily_usage) SELECT * FROM x WHERE quantity IN (SELECT max(quantity) FROM x)',
+  "SELECT arrayMap(x -> lower(x), ['A', 'B']), arrayFilter(x -> x > 1, [1, 2])",
+  'SELECT e.*, d.quantity FROM events AS e LEFT JOIN daily_usage AS d USING (account_id)',
+  'SELECT * EXCEPT (properties) REPLACE (quantity * 2 AS quantity) FROM events',
+  "SELECT CAST('1' AS Int8), '2'::Decimal(10, 2), toDateTime('2026-01-01 00:00:00', 'UTC')",
+  'SELECT sum(quantity) OVER (PARTITION BY account_id ORDER BY occurred_at) FROM events',
+]
+
+/** What each line of defence must hold alone: chains are not to hang on their weakest link. */
+describe('mutated queries at the ClickHouse endpoint', function () {
+  this.timeout(60_000 + RUNS * 100)
+  let clickhouse: OpenedClickHouse
+  let endpoint: AnalystEndpoint
+  let corpus: string[]
+  let rules: JudgeRules
+  /** Stands where analysts stand, but with every right. */
+  let almighty: ChdbSession
+
+  before(async () => {
+    clickhouse = await createClickHouse('mutated queries')
+    endpoint = await startAnalysts(clickhouse)
+    const folder = await makeTempFolder('canary')
+    const file = path.join(folder, 'secret.txt')
+    const { database, engine } = clickhouse
+    const analytics = endpoint.database
+    await writeFile(file, `${CANARY}\n`)
+    await clickhouse.client.command({
+      query: `INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, voided, version)
+        VALUES ('${CANARY}', '${CANARY}', 'usd', 0, 'event_${'0'.repeat(32)}', 1, '${CANARY}', 0, 1, 1)`,
+    })
+    const written = path.join(folder, 'written.csv')
+    corpus = [...HARMLESS, ...Object.values(attacks({ file, written, database, analytics })).flat()]
+    if (engine === undefined) throw new Error('not embedded')
+    almighty = await ChdbSession.open({ ...engine, setup: `USE ${analytics}; SET max_query_size = 8000000` })
+    const functions = await almighty.run({ text: LIST_FUNCTIONS, settings: {}, format: 'JSONEachRow' })
+    rules = {
+      functions: new FunctionNames(
+        functions
+          .text()
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line) as FunctionRow),
+      ),
+      zones: new TimeZones(),
+      tables: new Set(['events', 'daily_usage', `${analytics}.events`, `${analytics}.daily_usage`]),
+      statements: schemaStatements(analytics),
+    }
+  })
+  after(async () => {
+    almighty.close()
+    await endpoint.close()
+    await clickhouse.close()
+  })
+
+  /** Whether the work was done; a refusal of ours or an error of the engine is no surprise, everything else is. */
+  const attempt = async (work: () => Promise<string>): Promise<string | undefined> => {
+    try {
+      return await work()
+    } catch (err) {
+      if (err instanceof ClickHouseException || exceptionOfEngine(err) !== undefined) return undefined
+      throw err
+    }
+  }
+  const settings = limitSettings({ ...LIMITS, timeoutS: 2 })
+  const run = async (text: string) => (await almighty.run({ text, settings, format: 'TabSeparated' })).text()
+
+  /** Tries many, and makes sure that enough of them got through for the property to mean something. */
+  const check = async (property: (query: string) => Promise<string | undefined>) => {
+    let answered = 0
+    await fc.assert(
+      fc.asyncProperty(mutatedQueries(corpus), async (query) => {
+        const text = await property(query)
+        if (text !== undefined) answered++
+        expect(text ?? '').to.not.contain(CANARY)
+      }),
+      { numRuns: RUNS },
+    )
+    expect(answered).to.be.greaterThan(RUNS / 100)
+  }
+
+  it('never give the canary away', () =>
+    check(async (query) => {
+      const { status, code, text } = await endpoint.ask(query)
+      expect(code, `${query}: ${text}`).to.not.equal(1002) // an error of our own
+      expect(text).to.not.contain(CANARY)
+      return status === 200 ? text : undefined
+    }))
+
+  it('do not pass as they are written, even where every right is held', () =>
+    check((query) =>
+      attempt(async () => run((await judgeWritten(almighty, query, { x: 'x' }, settings, rules)).text)),
+    ))
+
+  it('do not pass as they are resolved, even where every right is held', () =>
+    check((query) =>
+      attempt(async () => {
+        const text = await run(
+          `SELECT formatQuerySingleLine('${query.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}') FORMAT TSVRaw`,
+        )
+        const select = text.trim().replace(/ (?:INTO OUTFILE|FORMAT|SETTINGS) .*$/s, '')
+        if (!/^(?:SELECT|WITH)/.test(select)) return 'not a SELECT'
+        const tree = await almighty.run({
+          text: `EXPLAIN QUERY TREE passes = 1 ${select}`,
+          settings: { ...settings, ...SHOWN_WHOLE },
+          format: 'TabSeparatedRaw',
+        })
+        judgeResolved(tree.text().split('\n'), rules)
+        return run(select)
+      }),
+    ))
+
+  it("find no row of another table with the analysts' role, even where nothing is judged", () =>
+    check(async (query) => {
+      const text = await attempt(async () => {
+        const roled = `SET ROLE tally_analyst; ${query.replace(/INTO OUTFILE/gi, '')}`
+        try {
+          return (await almighty.run({ text: roled, settings, format: 'TabSeparated' })).text()
+        } finally {
+          await run('SET ROLE DEFAULT')
+        }
+      })
+      // A role does not bind scalar functions: reading a file is what the other lines are for.
+      return query.includes('file') || query.includes('ROLE') ? undefined : text
+    }))
+})

@@ -1,0 +1,95 @@
+import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import type { AnalystLimits } from '../../shared/clickhouse/http-endpoint/analyst-limits.ts'
+import { openAnalysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
+import { clickHouseHttp } from '../../shared/clickhouse/http-endpoint/http-endpoint.ts'
+import { listen } from '../../shared/http/http-server.ts'
+import { testLog } from './log.ts'
+
+const MB = 1_024 * 1_024
+
+export const USER = 'analyst'
+export const PASSWORD = 'a password of analysts'
+export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
+
+/** As generous as a test may need them. */
+export const LIMITS: AnalystLimits = {
+  timeoutS: 10,
+  memoryBytes: 512 * MB,
+  threads: 1,
+  resultRows: 100_000,
+  resultBytes: 32 * MB,
+  readRows: 1e9,
+  temporaryBytes: 256 * MB,
+}
+
+/** What came back. */
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** By X-ClickHouse-Exception-Code; undefined when it went well. */
+  code: number | undefined
+}
+
+/** The analysts' endpoint over the database of a test. */
+export interface AnalystEndpoint {
+  url: string
+  /** The analysts' database. */
+  database: string
+  /** Asks with the password; the query travels in the body. */
+  ask(query: string, url?: Record<string, string>, headers?: Record<string, string>): Promise<Answer>
+  close(): Promise<void>
+}
+
+export async function startAnalysts(clickhouse: OpenedClickHouse): Promise<AnalystEndpoint> {
+  const { engine, database } = clickhouse
+  if (engine === undefined) throw new Error('not embedded')
+  const analysts = await openAnalysts({
+    engine,
+    database,
+    password: PASSWORD,
+    connections: 2,
+    waitingMax: 500,
+    limits: LIMITS,
+  })
+  const facts = { version: '26.7.2.1', timeZone: 'UTC' }
+  const server = await listen(clickHouseHttp({ users: [analysts], facts, log: testLog }), {
+    name: 'analysts of a test',
+    host: '127.0.0.1',
+    port: 0,
+    portSetting: '',
+    closeTimeoutMs: 1_000,
+    headerBytesMax: MB,
+  })
+  const url = `http://127.0.0.1:${server.port}`
+  return {
+    url,
+    database: `${database}_analytics`,
+    ask: (query, params = {}, headers = {}) =>
+      askAt(url, query, params, { authorization: AUTHORIZATION, ...headers }),
+    async close() {
+      await server.close()
+      await analysts.close()
+    },
+  }
+}
+
+export async function askAt(
+  url: string,
+  query: string,
+  params: Record<string, string>,
+  headers: Record<string, string>,
+): Promise<Answer> {
+  const response = await fetch(`${url}/?${new URLSearchParams(params).toString()}`, {
+    method: 'POST',
+    body: query,
+    headers,
+  })
+  const code = response.headers.get('x-clickhouse-exception-code')
+  return {
+    status: response.status,
+    headers: response.headers,
+    text: await response.text(),
+    code: code === null ? undefined : Number(code),
+  }
+}

@@ -1,0 +1,56 @@
+import { appendFile, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
+import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
+import { testLog } from './log.ts'
+import { makeTempFolder } from './temp-folder.ts'
+
+/** Why numbers: the engine learns when it starts which databases its analysts may read, and cannot be told of more later. */
+const DATABASES = Array.from({ length: 50 }, (_, i) => `test_${i + 1}`)
+
+interface Engine {
+  folder: string
+  /** Holds the engine open for the whole run: with its last connection the engine would end. */
+  anchor: OpenedClickHouse
+}
+
+let engine: Promise<Engine> | undefined
+let used = 0
+
+/** A process has one data folder of chDB, so all test files share an engine; it starts when the first one needs it. */
+function startEngine(): Promise<Engine> {
+  engine ??= makeTempFolder('clickhouse').then(async (made) => {
+    const folder = path.join(made, 'data')
+    return { folder, anchor: await open(folder, 'test_anchor') }
+  })
+  return engine
+}
+
+const open = (folder: string, database: string): Promise<OpenedClickHouse> =>
+  openClickHouse({
+    folder,
+    database,
+    connections: 2,
+    queryTimeoutS: 30,
+    analyticsDatabases: DATABASES.map(analyticsDatabase),
+  })
+
+/** A database of its own for one test file, migrated; it is kept with the data when a test fails. */
+export async function createClickHouse(purpose: string): Promise<OpenedClickHouse> {
+  const { folder } = await startEngine()
+  const database = DATABASES[used++]
+  if (database === undefined) throw new Error('more test files than databases: raise their number')
+  await appendFile(path.join(folder, '..', 'databases.txt'), `${database} ${purpose}\n`)
+  const opened = await open(folder, database)
+  await migrateClickHouse(opened, testLog)
+  return opened
+}
+
+/** Ends the engine, and forgets its data unless a test failed. */
+export async function stopClickHouse(keepData: boolean): Promise<void> {
+  if (engine === undefined) return
+  const { folder, anchor } = await engine
+  await anchor.close()
+  if (!keepData) await rm(path.dirname(folder), { recursive: true, force: true })
+}

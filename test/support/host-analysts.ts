@@ -1,0 +1,86 @@
+import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { openAnalysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
+import type { AnalystLimits } from '../../shared/clickhouse/http-endpoint/analyst-limits.ts'
+import { clickHouseHttp } from '../../shared/clickhouse/http-endpoint/http-endpoint.ts'
+import { openTrial } from '../../shared/clickhouse/http-endpoint/trial.ts'
+import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
+import { listen } from '../../shared/http/http-server.ts'
+import { testLog } from './log.ts'
+
+const MB = 1_024 * 1_024
+
+/** What the tests may have `host-analysts` do otherwise. */
+export interface HostOptions {
+  folder: string
+  limits?: Partial<AnalystLimits>
+  connections?: number
+  waitingMax?: number
+  /** Leaves the migrations to the test. */
+  bare?: boolean
+}
+
+const options = JSON.parse(process.argv[2] ?? '') as HostOptions
+
+/** A process that serves analysts and trials on a data folder of its own: `node host-analysts.js '{"folder":"…"}'`. */
+const opened = await openClickHouse({
+  folder: options.folder,
+  database: 'tally',
+  connections: 3,
+  queryTimeoutS: 60,
+})
+if (options.bare !== true) await migrateClickHouse(opened, testLog)
+const { engine } = opened
+if (engine === undefined) throw new Error('not embedded')
+const trial = await openTrial({
+  engine,
+  database: 'tally',
+  password: 'a secret of trials',
+  connections: 3,
+  bodyBytesMax: 64 * MB,
+})
+const analysts =
+  options.bare === true
+    ? undefined
+    : await openAnalysts({
+        engine,
+        database: 'tally',
+        password: 'a password of analysts',
+        connections: options.connections ?? 3,
+        waitingMax: options.waitingMax ?? 500,
+        limits: {
+          timeoutS: 30,
+          memoryBytes: 1_024 * MB,
+          threads: 1,
+          resultRows: 1_000_000,
+          resultBytes: 128 * MB,
+          readRows: 1e10,
+          temporaryBytes: 1_024 * MB,
+          ...options.limits,
+        },
+      })
+const server = await listen(
+  clickHouseHttp({
+    users: analysts === undefined ? [trial] : [analysts, trial],
+    facts: { version: '26.7.2.1', timeZone: 'UTC' },
+    log: testLog,
+  }),
+  {
+    name: 'the host of analysts',
+    host: '127.0.0.1',
+    port: 0,
+    portSetting: '',
+    closeTimeoutMs: 1_000,
+    headerBytesMax: MB,
+    connectionsMax: 512,
+  },
+)
+process.stdout.write(`${server.port}\n`)
+process.once('SIGTERM', () => {
+  void (async () => {
+    await server.close()
+    await trial.close()
+    await analysts?.close()
+    await opened.close()
+    process.exit(0)
+  })()
+})

@@ -1,0 +1,43 @@
+import {
+  contentOf,
+  correctionVersion,
+  reportVersion,
+  usageEventId,
+  type UsageEvent,
+} from '../../shared/domain/usage-event.ts'
+
+const NAMESPACE = '018cc251-f400-7000-8000-000000000001'
+const ACCOUNT = `account_${'a'.repeat(32)}`
+
+let made = 0
+
+/** A report, as the gateway makes it; only what a test is about need be given. */
+export function makeReport(fields: Partial<UsageEvent> & { key?: string } = {}): UsageEvent {
+  const { key = `key ${made++}`, ...given } = fields
+  const event = {
+    namespaceId: NAMESPACE,
+    accountId: ACCOUNT,
+    source: 'usd',
+    quantity: '1',
+    occurredAt: 1_767_225_600, // 2026-01-01 00:00:00
+    acceptedAt: 1_767_225_600_000_000 + made,
+    properties: '{}',
+    propertyPairs: [],
+    correctedAt: null,
+    voided: false,
+    ...given,
+  }
+  const { namespaceId, accountId, source, occurredAt } = event
+  return {
+    id: usageEventId(namespaceId, accountId, source, occurredAt, { kind: 'event', key }),
+    version: reportVersion(event.acceptedAt, contentOf(event)),
+    ...event,
+  }
+}
+
+/** A correction of an event: the whole of it, with what has changed. */
+export function makeCorrection(event: UsageEvent, change: Partial<UsageEvent>): UsageEvent {
+  const correctedAt = (event.correctedAt ?? event.acceptedAt) + 1_000
+  const corrected = { ...event, ...change, correctedAt }
+  return { ...corrected, version: correctionVersion(correctedAt, contentOf(corrected)) }
+}
