@@ -29,7 +29,7 @@ interface Batch {
 }
 
 /** How long one look into the log waits when there is nothing. */
-const IDLE_WAIT_MS = 1_000
+const IDLE_WAIT_MS = 200
 const BACK_OFF_MS = 500
 
 /**
