@@ -39,7 +39,7 @@ module.exports = {
       name: 'nothing-but-tests-knows-tests',
       comment: 'Tests are not shipped.',
       severity: 'error',
-      from: { path: '^(services|shared|bench)/' },
+      from: { path: '^(services|shared)/' },
       to: { path: '^test/' },
     },
     {

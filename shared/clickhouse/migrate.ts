@@ -5,7 +5,7 @@ import { pendingMigrations, readMigrations } from '../migrations/migration-files
 import { queryRows, type OpenedClickHouse } from './clickhouse.ts'
 
 /** The database of the views that analysts may read. */
-export const analyticsDatabase = (database: string): string => `${database}_analytics`
+const analyticsDatabase = (database: string): string => `${database}_analytics`
 
 /**
  * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for these:

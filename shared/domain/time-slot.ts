@@ -1,8 +1,8 @@
 /** Usage is stored and read by time slots of five minutes, in seconds. */
-export const SLOT_S = 300
+const SLOT_S = 300
 
 /** The last second that a 32-bit time can hold. */
-export const LAST_SECOND = 2 ** 32 - 1
+const LAST_SECOND = 2 ** 32 - 1
 
 /** The start of the slot a second lies in, as Unix time. */
 export const slotOf = (second: number): number => second - (second % SLOT_S)

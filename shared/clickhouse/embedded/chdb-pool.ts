@@ -193,8 +193,7 @@ function requireName(name: string): void {
 const quoteText = (text: string): string => `'${text.replace(/\\/g, '\\\\').replace(/'/g, "\\'")}'`
 
 /** Quotes a name of a database, table or column. */
-export const quoteIdentifier = (name: string): string =>
-  `\`${name.replace(/\\/g, '\\\\').replace(/`/g, '\\`')}\``
+const quoteIdentifier = (name: string): string => `\`${name.replace(/\\/g, '\\\\').replace(/`/g, '\\`')}\``
 
 /** Takes apart the statement of an insert of raw rows: chDB wants its parts. */
 function parseInsert(query: string): { table: string; columns?: string[]; format: 'JSONEachRow' } {

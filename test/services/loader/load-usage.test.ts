@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { loadUsage } from '../../../services/loader/load-usage.ts'
-import type { PlacedLine } from '../../../services/loader/store-lines.ts'
+import type { Block } from '../../../services/loader/read-record.ts'
 import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgres-event-log.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
@@ -86,7 +86,7 @@ describe('loading usage', function () {
           if (Math.random() < 0.3) throw new Error('trouble that passes')
           for (const line of block.toString().split('\n')) if (line !== '') stored.add(line)
         },
-        bury: async ({ bytes }: PlacedLine) => {
+        bury: async ({ bytes }: Block) => {
           await sleep(5)
           if (Math.random() < 0.3) throw new Error('trouble that passes')
           buried.add(bytes.toString())

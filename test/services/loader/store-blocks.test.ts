@@ -1,11 +1,26 @@
 import { ClickHouseError } from '@clickhouse/client'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { storeLines, type PlacedLine } from '../../../services/loader/store-lines.ts'
+import type { Block } from '../../../services/loader/read-record.ts'
+import { storeBlocks } from '../../../services/loader/store-blocks.ts'
 import { testLog } from '../../support/log.ts'
 
-const placed = (texts: readonly string[]): PlacedLine[] =>
-  texts.map((text, line) => ({ partition: 0, offset: 0, line, bytes: Buffer.from(text) }))
+/** Blocks of one, two, three … lines. */
+function blocksOf(texts: readonly string[]): Block[] {
+  const blocks: Block[] = []
+  for (let line = 0, rows = 1; line < texts.length; line += rows, rows++) {
+    const part = texts.slice(line, line + rows)
+    const end = line % 2 === 0 ? '\n' : ''
+    blocks.push({
+      partition: 0,
+      offset: 0,
+      line,
+      rows: part.length,
+      bytes: Buffer.from(part.join('\n') + end),
+    })
+  }
+  return blocks
+}
 
 const dataError = () =>
   new ClickHouseError({
@@ -14,11 +29,12 @@ const dataError = () =>
     type: 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
   })
 
-describe('storing lines', () => {
+describe('storing blocks of lines', () => {
   /** A ClickHouse that takes a block whole or not at all, and takes none with a line that begins with "bad". */
   const make = (failures: Error[] = []) => {
     const stored: string[] = []
     const buried: string[] = []
+    const places: number[] = []
     const stopping = new AbortController()
     const deps = {
       insertLines: (block: Buffer) => {
@@ -29,24 +45,26 @@ describe('storing lines', () => {
         stored.push(...lines)
         return Promise.resolve()
       },
-      bury: ({ bytes }: PlacedLine) => {
+      bury: ({ bytes, line }: Block) => {
         buried.push(bytes.toString())
+        places.push(line)
         return Promise.resolve()
       },
       log: testLog,
       signal: stopping.signal,
     }
-    return { stored, buried, deps, stopping }
+    return { stored, buried, places, deps, stopping }
   }
 
   it('stores every good line once and buries exactly the bad ones, however they are mixed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 60 }), async (goods) => {
         const texts = goods.map((good, n) => `${good ? 'good' : 'bad'} ${n}`)
-        const { stored, buried, deps } = make()
-        await storeLines(placed(texts), deps)
+        const { stored, buried, places, deps } = make()
+        await storeBlocks(blocksOf(texts), deps)
         expect(stored).to.deep.equal(texts.filter((text) => text.startsWith('good')))
         expect(buried).to.deep.equal(texts.filter((text) => text.startsWith('bad')))
+        expect(places.map((line) => texts[line])).to.deep.equal(buried)
       }),
     )
   })
@@ -58,7 +76,7 @@ describe('storing lines', () => {
       new ClickHouseError({ message: 'Memory limit', code: '241', type: 'MEMORY_LIMIT_EXCEEDED' }),
     ]
     const { stored, buried, deps } = make(trouble)
-    await storeLines(placed(['good 1', 'good 2']), deps)
+    await storeBlocks(blocksOf(['good 1', 'good 2']), deps)
     expect(stored).to.deep.equal(['good 1', 'good 2'])
     expect(buried).to.deep.equal([])
   })
@@ -69,7 +87,7 @@ describe('storing lines', () => {
       stopping.abort()
     }, 50)
     let refusal: unknown
-    await storeLines(placed(['good']), deps).catch((err: unknown) => (refusal = err))
+    await storeBlocks(blocksOf(['good']), deps).catch((err: unknown) => (refusal = err))
     expect(refusal).to.have.property('name', 'AbortError')
     expect(buried).to.deep.equal([])
   })
