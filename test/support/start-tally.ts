@@ -8,6 +8,8 @@ import { makeTempFolder } from './temp-folder.ts'
 /** A Tally in a process of its own, as `npm start` runs it. */
 export interface RunningTally {
   url: string
+  /** Where analysts query ClickHouse. */
+  analystUrl: string
   /** Of the live company `default`, with every permission. */
   key: string
   /** Of the test company `sandbox`. */
@@ -59,9 +61,11 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const url = await waitForUrl(child, () => output)
+  const [, analystUrl = ''] = /^Analysts query ClickHouse on (\S+)/m.exec(output) ?? []
   const readKey = (name: string) => readFile(path.join(dataFolder, name), 'utf8').then((text) => text.trim())
   return {
     url,
+    analystUrl,
     key: await readKey('api-key'),
     testKey: await readKey('test-api-key'),
     dataFolder,
