@@ -1,0 +1,174 @@
+import { pipeline, type Readable } from 'node:stream'
+import { CsvError, parse, type Parser } from 'csv-parse'
+import { UsageError } from '../usage-error.ts'
+import {
+  isDamaged,
+  NOT_UTF8,
+  RECORD_BYTES_MAX,
+  type BadLine,
+  type InputLine,
+  type InputLines,
+  type WantedColumns,
+} from './input-line.ts'
+
+export interface CsvOptions {
+  /** One character. */
+  delimiter: string
+  /** Whether the first record names the columns; otherwise columns are numbers from 1. */
+  header: boolean
+}
+
+/** What csv-parse gives with `raw`. */
+interface RawRecord {
+  record: string[]
+  raw: string
+}
+
+/**
+ * Reads CSV: quoted cells may hold delimiters, doubled quotes and line ends; lines end in LF or CR LF; a byte order mark
+ * is passed over, and so are empty lines.
+ *
+ * Why `relax_quotes`, and a check of our own: csv-parse otherwise either stops at a stray quote or swallows lines after it
+ * without a word. Relaxed it finds its feet at the next line end, and what is not well-formed is named as a bad line here.
+ *
+ * Why line numbers are counted from the raw text: csv-parse counts CR LF within quotes twice.
+ *
+ * @throws UsageError when a column is not there
+ */
+export async function* readCsv(input: Readable, wanted: WantedColumns, options: CsvOptions): InputLines {
+  const isWellFormed = wellFormedCsv(options.delimiter)
+  let layout = options.header ? undefined : numberedLayout(wanted)
+  let next = 1
+  try {
+    for await (const { record, raw } of recordsOf(input, options.delimiter)) {
+      if (next === 1) refuseUtf16(raw)
+      const { text, line, lastLine } = placeOf(raw, next)
+      next = lastLine + 1
+      const fault = isWellFormed(text) ? undefined : 'has a quote where none belongs'
+      if (layout === undefined) {
+        if (fault !== undefined) throw new UsageError(`line ${line}, which names the columns, ${fault}`)
+        layout = namedLayout(record, wanted)
+      } else if (fault !== undefined) yield { line, lastLine, fault }
+      else yield lineOf({ line, lastLine, text }, record, layout)
+    }
+  } catch (err) {
+    const fault = findEndFault(err)
+    if (fault === undefined) throw err
+    if (layout === undefined) throw new UsageError(`line ${next}, which names the columns, ${fault}`)
+    yield { line: next, lastLine: next, fault: `${fault}; nothing from here on was read` }
+  }
+  if (layout === undefined)
+    throw new UsageError('the input is empty: there is no line that names the columns')
+}
+
+function recordsOf(input: Readable, delimiter: string): AsyncIterable<RawRecord> {
+  const parser: Parser = parse({
+    bom: true,
+    delimiter,
+    raw: true,
+    record_delimiter: ['\r\n', '\n'],
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    max_record_size: RECORD_BYTES_MAX,
+  })
+  pipeline(input, parser, () => undefined) // an error of the input comes out of the parser
+  return parser
+}
+
+/** csv-parse leaves the LF of a CR LF out, and puts empty lines that it passed over in front of the next record. */
+function placeOf(raw: string, next: number): { text: string; line: number; lastLine: number } {
+  const start = raw.search(/[^\r\n]/)
+  const line = next + start
+  const text = raw
+    .slice(start)
+    .replace(/[\r\n]$/, '')
+    .replaceAll('\r\n', '\n')
+  let lastLine = line
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) lastLine++
+  return { text, line, lastLine }
+}
+
+/** A test whether a record obeys RFC 4180: a cell is quoted as a whole, or holds no quote. */
+function wellFormedCsv(delimiter: string): (text: string) => boolean {
+  const mark = delimiter.replace(/[\\\]^-]/, '\\$&')
+  const cell = `(?:"[^"]*(?:""[^"]*)*"|[^"${mark}]*)`
+  const record = new RegExp(`^${cell}(?:[${mark}]${cell})*$`)
+  return (text) => !text.includes('"') || record.test(text)
+}
+
+/** Where the wanted columns are. */
+interface Layout {
+  cells: readonly number[]
+  /** Why the place and not the name: it is part of the line as it stands, so no header can change a key. */
+  columnKeys: readonly string[]
+  properties: readonly { index: number; name: string }[]
+  /** How many cells a record has; undefined when the first record is yet to say. */
+  count: number | undefined
+}
+
+function layoutOf(wanted: WantedColumns, indexOf: (column: string) => number, count?: number): Layout {
+  const cells = wanted.cells.map(indexOf)
+  return {
+    cells,
+    columnKeys: cells.map((index) => String(index + 1)),
+    properties: wanted.properties.map(({ column, name }) => ({ index: indexOf(column), name })),
+    count,
+  }
+}
+
+function namedLayout(header: readonly string[], wanted: WantedColumns): Layout {
+  const indexOf = (column: string) => {
+    const index = header.indexOf(column)
+    if (index < 0)
+      throw new UsageError(`there is no column ${JSON.stringify(column)}; there are ${header.join(', ')}`)
+    if (header.includes(column, index + 1))
+      throw new UsageError(`there are several columns ${JSON.stringify(column)}; use --no-header and numbers`)
+    return index
+  }
+  return layoutOf(wanted, indexOf, header.length)
+}
+
+function numberedLayout(wanted: WantedColumns): Layout {
+  const indexOf = (column: string) => {
+    if (/^[1-9]\d{0,5}$/.test(column)) return Number(column) - 1
+    throw new UsageError(`with --no-header a column is a number from 1, not ${JSON.stringify(column)}`)
+  }
+  return layoutOf(wanted, indexOf)
+}
+
+function lineOf(
+  place: Pick<InputLine, 'line' | 'lastLine' | 'text'>,
+  record: readonly string[],
+  layout: Layout,
+): InputLine | BadLine {
+  layout.count ??= record.length
+  if (record.length !== layout.count)
+    return { ...place, fault: `has ${record.length} cells where there should be ${layout.count}` }
+  const cells = layout.cells.map((index) => record[index])
+  const properties = layout.properties.flatMap(({ index, name }): [string, string][] => {
+    const value = record[index] ?? ''
+    return value === '' ? [] : [[name, value]]
+  })
+  if (cells.some(isDamaged) || properties.some(([, value]) => isDamaged(value)))
+    return { ...place, fault: NOT_UTF8 }
+  // Why fromEntries: an assignment to `__proto__` would vanish.
+  return { ...place, cells, columnKeys: layout.columnKeys, properties: Object.fromEntries(properties) }
+}
+
+/** Why the parser cannot go on: the rest of the input is one bad record. Undefined when it is not the input's fault. */
+function findEndFault(err: unknown): string | undefined {
+  if (!(err instanceof CsvError)) return undefined
+  switch (err.code as string) {
+    case 'CSV_QUOTE_NOT_CLOSED':
+      return 'has a quote that is never closed'
+    case 'CSV_MAX_RECORD_SIZE':
+      return `is longer than ${RECORD_BYTES_MAX} bytes, probably for a quote that is never closed`
+    default:
+      return undefined
+  }
+}
+
+function refuseUtf16(raw: string): void {
+  if (raw.includes('\0')) throw new UsageError('the input is not UTF-8 text; it looks like UTF-16')
+}
