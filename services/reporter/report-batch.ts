@@ -3,14 +3,14 @@ import type { HttpAnswer } from './http-sender.ts'
 import type { Ask } from './reporting-client.ts'
 
 /** An event that Tally does not take. */
-export interface RefusedEvent {
+interface RefusedEvent {
   /** Its place among the events that were given. */
   index: number
   /** In Tally's words; begins with the field. */
   reason: string
 }
 
-export interface BatchResult {
+interface BatchResult {
   accepted: number
   refused: RefusedEvent[]
 }

@@ -30,7 +30,7 @@ export interface ReportingClientOptions {
 export type Ask = (request: HttpRequest) => Promise<HttpAnswer>
 
 /** The program was told to stop; whether the request was carried out is not known. */
-export class Interrupted extends Error {
+class Interrupted extends Error {
   constructor() {
     super('interrupted')
     this.name = 'Interrupted'

@@ -30,17 +30,17 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-export type InputFormat = 'csv' | 'ndjson'
+type InputFormat = 'csv' | 'ndjson'
 
 /** A quantity column and what it is a quantity of. */
-export interface QuantityColumn {
+interface QuantityColumn {
   column: string
   /** A metric's name or id, or `currency:usd`. */
   metric: string
 }
 
 /** Where the account of a line comes from: one for all, or a column of external ids. */
-export type AccountChoice = { fixed: string } | { column: string }
+type AccountChoice = { fixed: string } | { column: string }
 
 export interface ImportOptions {
   /** A path, or `-` for standard input. */

@@ -17,6 +17,8 @@ export interface ImportDeps {
   sources: readonly EventSource[]
   counts: ImportCounts
   onBadLine: (line: BadLine) => void
+  /** Once aborted, nothing new is sent. */
+  signal: AbortSignal
 }
 
 export interface ImportLimits {
@@ -43,13 +45,13 @@ export async function importUsage(
   deps: ImportDeps,
   limits: ImportLimits,
 ): Promise<void> {
-  const { counts } = deps
+  const { counts, signal } = deps
   const inFlight = new InFlight(limits.inFlightMax)
-  const mustStop = () => limits.strict && counts.badLines > 0
+  const mustStop = () => signal.aborted || (limits.strict && counts.badLines > 0)
   const drafted = draftLines(lines, rules, deps, mustStop)
   try {
     for await (const batch of batchesOf(drafted, limits.batchSize)) {
-      await inFlight.add(() => sendBatch(batch, deps))
+      await inFlight.add(() => (signal.aborted ? Promise.resolve() : sendBatch(batch, deps)))
       if (mustStop()) break
     }
   } finally {
@@ -135,7 +137,7 @@ const externalIdsOf = (lines: readonly DraftedLine[]): Set<string> =>
   new Set(lines.flatMap(({ drafts }) => drafts.map(({ accountExternalId }) => accountExternalId ?? '')))
 
 /** An event as the API takes it. */
-export function eventJson(draft: EventDraft, accountId: string, sources: readonly EventSource[]): string {
+function eventJson(draft: EventDraft, accountId: string, sources: readonly EventSource[]): string {
   return JSON.stringify({
     account_id: accountId,
     ...sources[draft.quantityIndex],

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Transform, type Readable, type TransformCallback } from 'node:stream'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** The bytes to import. */
 export interface Input {
@@ -28,10 +29,14 @@ export async function openInput(
 ): Promise<Input> {
   const bytesTotal = file === '-' ? undefined : await sizeOf(file)
   const source = file === '-' ? standardInput : createReadStream(file, { highWaterMark: CHUNK_BYTES })
+  let bytes = 0
   const counter = new Transform({
     transform(chunk: Buffer, _encoding, callback: TransformCallback) {
+      const fault = bytes === 0 && isUtf16(chunk)
+      bytes += chunk.length
       onBytes(chunk.length)
-      callback(null, chunk)
+      if (fault) callback(new UsageError('the input is UTF-16: convert it to UTF-8'))
+      else callback(null, chunk)
     },
   })
   addAbortSignal(signal, counter)
@@ -51,3 +56,7 @@ async function sizeOf(file: string): Promise<number | undefined> {
     })
   }
 }
+
+/** By its byte order mark. */
+const isUtf16 = (start: Buffer): boolean =>
+  start.length >= 2 && [0xfeff, 0xfffe].includes(start.readUInt16BE(0))

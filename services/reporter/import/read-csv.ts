@@ -1,5 +1,5 @@
 import { pipeline, type Readable } from 'node:stream'
-import { CsvError, parse, type Parser } from 'csv-parse'
+import { parse, type CsvError, type Parser } from 'csv-parse'
 import { UsageError } from '../usage-error.ts'
 import {
   isDamaged,
@@ -37,32 +37,32 @@ interface RawRecord {
  */
 export async function* readCsv(input: Readable, wanted: WantedColumns, options: CsvOptions): InputLines {
   const isWellFormed = wellFormedCsv(options.delimiter)
+  const parser = parserOf(options.delimiter)
+  const broken = watchForBreak(parser)
+  pipeline(input, parser, () => undefined) // an error of the input comes out of the parser
   let layout = options.header ? undefined : numberedLayout(wanted)
   let next = 1
-  try {
-    for await (const { record, raw } of recordsOf(input, options.delimiter)) {
-      if (next === 1) refuseUtf16(raw)
-      const { text, line, lastLine } = placeOf(raw, next)
-      next = lastLine + 1
-      const fault = isWellFormed(text) ? undefined : 'has a quote where none belongs'
-      if (layout === undefined) {
-        if (fault !== undefined) throw new UsageError(`line ${line}, which names the columns, ${fault}`)
-        layout = namedLayout(record, wanted)
-      } else if (fault !== undefined) yield { line, lastLine, fault }
-      else yield lineOf({ line, lastLine, text }, record, layout)
-    }
-  } catch (err) {
-    const fault = findEndFault(err)
-    if (fault === undefined) throw err
-    if (layout === undefined) throw new UsageError(`line ${next}, which names the columns, ${fault}`)
-    yield { line: next, lastLine: next, fault: `${fault}; nothing from here on was read` }
+  let records = 0
+  for await (const { record, raw } of parser as AsyncIterable<RawRecord>) {
+    if (++records > broken.after) break
+    const { text, line, lastLine } = placeOf(raw, next)
+    next = lastLine + 1
+    const fault = isWellFormed(text) ? undefined : 'has a quote where none belongs'
+    if (layout === undefined) {
+      if (fault !== undefined) throw new UsageError(`line ${line}, which names the columns, ${fault}`)
+      layout = namedLayout(record, wanted)
+    } else if (fault !== undefined) yield { line, lastLine, fault }
+    else yield lineOf({ line, lastLine, text }, record, layout)
   }
+  const { fault } = broken
   if (layout === undefined)
-    throw new UsageError('the input is empty: there is no line that names the columns')
+    throw new UsageError(`line ${next}, which should name the columns, ${fault ?? 'is not there'}`)
+  if (fault !== undefined)
+    yield { line: next, lastLine: next, fault: `${fault}; nothing from here on was read` }
 }
 
-function recordsOf(input: Readable, delimiter: string): AsyncIterable<RawRecord> {
-  const parser: Parser = parse({
+const parserOf = (delimiter: string): Parser =>
+  parse({
     bom: true,
     delimiter,
     raw: true,
@@ -70,10 +70,32 @@ function recordsOf(input: Readable, delimiter: string): AsyncIterable<RawRecord>
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
+    skip_records_with_error: true,
     max_record_size: RECORD_BYTES_MAX,
   })
-  pipeline(input, parser, () => undefined) // an error of the input comes out of the parser
-  return parser
+
+interface Break {
+  /** How many records came before it; what comes after is made of pieces. */
+  after: number
+  fault: string | undefined
+}
+
+/**
+ * Notices where the parser loses its way: at a quote that is never closed.
+ *
+ * Why not by its errors: an error takes the records with it that were read but not fetched yet.
+ */
+function watchForBreak(parser: Parser): Break {
+  const broken: Break = { after: Infinity, fault: undefined }
+  parser.on('skip', (err: CsvError) => {
+    if (broken.fault !== undefined) return
+    broken.after = parser.info.records
+    broken.fault =
+      (err.code as string) === 'CSV_MAX_RECORD_SIZE'
+        ? `is longer than ${RECORD_BYTES_MAX} bytes, probably for a quote that is never closed`
+        : 'has a quote that is never closed'
+  })
+  return broken
 }
 
 /** csv-parse leaves the LF of a CR LF out, and puts empty lines that it passed over in front of the next record. */
@@ -154,21 +176,4 @@ function lineOf(
     return { ...place, fault: NOT_UTF8 }
   // Why fromEntries: an assignment to `__proto__` would vanish.
   return { ...place, cells, columnKeys: layout.columnKeys, properties: Object.fromEntries(properties) }
-}
-
-/** Why the parser cannot go on: the rest of the input is one bad record. Undefined when it is not the input's fault. */
-function findEndFault(err: unknown): string | undefined {
-  if (!(err instanceof CsvError)) return undefined
-  switch (err.code as string) {
-    case 'CSV_QUOTE_NOT_CLOSED':
-      return 'has a quote that is never closed'
-    case 'CSV_MAX_RECORD_SIZE':
-      return `is longer than ${RECORD_BYTES_MAX} bytes, probably for a quote that is never closed`
-    default:
-      return undefined
-  }
-}
-
-function refuseUtf16(raw: string): void {
-  if (raw.includes('\0')) throw new UsageError('the input is not UTF-8 text; it looks like UTF-16')
 }

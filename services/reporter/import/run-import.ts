@@ -75,7 +75,13 @@ async function sendAll({ options, rules, counts, input, context }: Job, lines: I
       progress.note(describeBadLine(bad))
     }
     try {
-      await importUsage(lines, rules, { ...resolved, ask: connection.ask, counts, onBadLine }, options)
+      const { signal } = context
+      await importUsage(
+        lines,
+        rules,
+        { ...resolved, ask: connection.ask, counts, onBadLine, signal },
+        options,
+      )
     } finally {
       progress.stop()
       for (const line of summaryOf(counts, performance.now() - startedAt, options.source)) context.out(line)

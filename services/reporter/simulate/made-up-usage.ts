@@ -20,7 +20,7 @@ export interface MadeUpEvent {
 
 export interface MadeUpUsageOptions {
   seed: string
-  /** Enters the keys: another run makes other events. */
+  /** Enters the keys, as the seed does: another run makes other events. */
   run: string
   accounts: number
   /** Zipf's exponent. */
@@ -50,15 +50,11 @@ export function* madeUpUsage(
   const pickAccount = zipfPicker(options.accounts, options.skew)
   const again = new DuplicateQueue()
   for (let n = 0; ; n++) {
-    const late = random() < options.lateShare ? LATE_MIN_S + randomInteger(random, options.lateMaxS) : 0
-    for (const event of eventsOfRequest(
-      options.run,
-      n,
-      pickAccount(random),
-      nowAt() - late,
-      late > 0,
-      random,
-    )) {
+    const isLate = random() < options.lateShare
+    const lateS = isLate ? LATE_MIN_S + randomInteger(random, options.lateMaxS) : 0
+    const id = `${options.run}.${options.seed}-${n}`
+    const request = { id, account: pickAccount(random), occurredAt: nowAt() - lateS, isLate }
+    for (const event of eventsOfRequest(request, random)) {
       yield* again.due()
       yield event
       if (random() < options.duplicateShare)
@@ -67,22 +63,16 @@ export function* madeUpUsage(
   }
 }
 
-function* eventsOfRequest(
-  run: string,
-  n: number,
-  account: number,
-  occurredAt: number,
-  isLate: boolean,
+function eventsOfRequest(
+  { id, ...request }: Pick<MadeUpEvent, 'account' | 'occurredAt' | 'isLate'> & { id: string },
   random: Random,
-): Generator<MadeUpEvent> {
+): MadeUpEvent[] {
   const { model, region, quantities } = makeUpRequest(random)
-  const requestId = `${run}-${n}`
-  const properties = { model, region, request_id: requestId }
-  for (const source of SOURCE_NAMES) {
-    const key = `${requestId}-${source}`
-    const quantity = quantities[source]
-    yield { account, source, quantity, occurredAt, key, properties, isLate, isDuplicate: false }
-  }
+  const properties = { model, region, request_id: id }
+  return SOURCE_NAMES.map((source) => {
+    const key = `${id}-${source}`
+    return { ...request, source, quantity: quantities[source], key, properties, isDuplicate: false }
+  })
 }
 
 /** Events that come again a while later. */

@@ -10,10 +10,9 @@ import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts
 import { ensureWorld } from './simulated-world.ts'
 import { SimulationStats } from './simulation-stats.ts'
 import { UsageTotals } from './usage-totals.ts'
-import { readTotals, verifyUsage, type Difference } from './verify-usage.ts'
+import { readSettledTotals, verifyUsage, type Difference } from './verify-usage.ts'
 
 const PRINT_EVERY_MS = 1_000
-const VERIFY_WAIT_MS = 30_000
 const DIFFERENCES_SHOWN_MAX = 20
 
 /**
@@ -58,7 +57,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   // A named run has accounts of its own and may be a repetition: what is there already is its own too.
   const before =
     options.verify && !options.runIsNamed
-      ? await readTotals(resources, world.accountIds, range)
+      ? await readSettledTotals(resources, world.accountIds, range, context.signal)
       : new UsageTotals()
   context.out(
     `${accounts} accounts, seed ${seed}, run ${run}, events from ${new Date(startAt * 1_000).toISOString()}`,
@@ -79,7 +78,11 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const ms = await withProbes(probe, stats, context.out, () =>
     sendMadeUpUsage({ options, world, startAt, ask: asks.send, stats, totals: sent, signal }),
   )
-  for (const line of stats.summary(ms)) context.out(line)
+  const due =
+    options.rate === undefined || signal.aborted
+      ? undefined
+      : Math.min(Math.floor(options.rate * options.secondsMax), options.eventsMax)
+  for (const line of stats.summary(ms, due)) context.out(line)
   if (signal.aborted) return EXIT_INTERRUPTED
   if (!options.verify) return EXIT_OK
   const { accountIds } = world
@@ -89,7 +92,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
     range,
     before,
     sent,
-    waitMs: VERIFY_WAIT_MS,
+    waitMs: options.verifyWaitMs,
   })
   return tellVerdict(differences, sent, context)
 }

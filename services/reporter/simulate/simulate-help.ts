@@ -33,6 +33,7 @@ how well
                           accepted; 1000 unless given, 0 for none
   --verify                at the end, compare what was sent with the usage that Tally answers, to the last digit; exit
                           code 1 when anything differs. Nobody else may report to these accounts meanwhile
+  --verify-seconds N      for how long what was accepted may still be missing there, 30 unless given
 
 where
   --url URL               where Tally is; http://127.0.0.1:PORT unless given (PORT is 8080 unless set)

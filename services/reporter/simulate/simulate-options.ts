@@ -22,6 +22,7 @@ const OPTIONS = {
   'start-at': { type: 'string' },
   'probe-every': { type: 'string' },
   verify: { type: 'boolean', default: false },
+  'verify-seconds': { type: 'string' },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
@@ -50,11 +51,13 @@ export interface SimulateOptions {
   /** Milliseconds between probes; 0 for none. */
   probeEveryMs: number
   verify: boolean
+  /** How long accepted events may take to be counted before a total is wrong, in milliseconds. */
+  verifyWaitMs: number
   connection: ConnectionValues
 }
 
 const SECONDS_DEFAULT = 30
-const RUN = /^[A-Za-z0-9_.-]{1,64}$/
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**
  * Reads the command line.
@@ -66,8 +69,8 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
   const { values } = parseArgs({ args: [...args], options: OPTIONS })
   if (values.help) return undefined
   const { run, seconds, events } = values
-  if (run !== undefined && !RUN.test(run))
-    throw new UsageError('--run must be 1 to 64 letters, digits, dots, dashes or underscores')
+  requireName('run', run ?? 'unnamed')
+  requireName('seed', values.seed)
   if (run !== undefined && values['start-at'] === undefined)
     throw new UsageError('--run needs --start-at: a run that can be repeated has fixed times')
   return {
@@ -101,6 +104,13 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
       max: 3_600_000,
     }),
     verify: values.verify,
+    verifyWaitMs:
+      numberOption('verify-seconds', values['verify-seconds'], { default: 30, min: 0, max: 86_400 }) * 1_000,
     connection: values,
   }
+}
+
+function requireName(option: string, text: string): void {
+  if (!NAME.test(text))
+    throw new UsageError(`--${option} must be 1 to 64 letters, digits, dots, dashes or underscores`)
 }

@@ -40,16 +40,25 @@ export class SimulationStats {
     return line
   }
 
-  /** @param ms how long events were sent for */
-  summary(ms: number): string[] {
+  /**
+   * @param ms how long events were sent for
+   * @param due how many were due in that time; undefined when there was no schedule
+   */
+  summary(ms: number, due: number | undefined): string[] {
     const seconds = ms / 1_000
     return [
       `sent                ${format(this.sent)} events in ${seconds.toFixed(1)} s (${rate(this.sent, seconds)}/s); ${format(this.late)} late, ${format(this.duplicates)} duplicates`,
       `acknowledged        ${format(this.acknowledged)} events (${rate(this.acknowledged, seconds)}/s)`,
       `request latency     ${percentiles(this.latency)}, max ${milliseconds(this.latency.maxMs)}, from the time a request was due`,
       `accepted to visible ${percentiles(this.visible)}, max ${milliseconds(this.visible.maxMs)}, of ${format(this.visible.count)} probes`,
-      `behind schedule     ${(this.behindMaxMs / 1_000).toFixed(2)} s at most`,
+      ...(due === undefined ? [] : [this.scheduleLine(due)]),
     ]
+  }
+
+  private scheduleLine(due: number): string {
+    const unsent = due - this.sent
+    const rest = unsent > 0 ? `; ${format(unsent)} events were due and not sent: Tally did not keep up` : ''
+    return `behind schedule     ${(this.behindMaxMs / 1_000).toFixed(2)} s at most${rest}`
   }
 }
 

@@ -12,9 +12,10 @@ export interface Range {
 
 const SIDE_BY_SIDE = 8
 const AGAIN_EVERY_MS = 250
+const SETTLED_MS = 1_000
 
 /** Reads what Tally answers for accounts: sum and count of every source. */
-export async function readTotals(
+async function readTotals(
   resources: TallyResources,
   accountIds: readonly string[],
   range: Range,
@@ -34,6 +35,25 @@ export async function readTotals(
     })
   await inFlight.settle()
   return totals
+}
+
+/**
+ * Reads totals once they no longer change: events of an earlier run may have been accepted and not be counted yet, and
+ * would seem to be too many later.
+ */
+export async function readSettledTotals(
+  resources: TallyResources,
+  accountIds: readonly string[],
+  range: Range,
+  signal: AbortSignal,
+): Promise<UsageTotals> {
+  let totals = await readTotals(resources, accountIds, range)
+  for (;;) {
+    await sleep(SETTLED_MS, undefined, { signal })
+    const next = await readTotals(resources, accountIds, range)
+    if (accountIds.every((id) => differencesOf(id, totals, new UsageTotals(), next).length === 0)) return next
+    totals = next
+  }
 }
 
 /** A total that is not what it should be. */
