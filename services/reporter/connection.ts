@@ -35,6 +35,8 @@ export interface Connection {
 const PORT_MAX = 65_535
 const PATIENCE_S = { default: 300, min: 0, max: 86_400 }
 const REQUEST_TIMEOUT_MS = 60_000
+/** How long answers are waited for once the program is to stop. */
+const LAST_ANSWERS_MS = 5_000
 
 /**
  * Reads where Tally is. The key never comes from the command line, where every user of the machine can see it.
@@ -92,9 +94,16 @@ export function connect(
   onRetry: (retry: Retry) => void,
 ): Connection {
   const sender = httpSender({ baseUrl, apiKey, connectionsMax, timeoutMs: REQUEST_TIMEOUT_MS })
+  const cutLater = () => {
+    setTimeout(() => {
+      sender.close()
+    }, LAST_ANSWERS_MS).unref()
+  }
+  signal.addEventListener('abort', cutLater, { once: true })
   return {
     ask: reportingClient({ sender, patienceMs, signal, onRetry }),
     close: () => {
+      signal.removeEventListener('abort', cutLater)
       sender.close()
     },
   }

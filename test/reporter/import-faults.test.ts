@@ -111,7 +111,7 @@ describe('import through failures', () => {
     )
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fate, { maxLength: 12 }),
+        fc.array(fate, { maxLength: 7 }),
         fc.integer({ min: 1, max: 4 }),
         async (fates, inFlight) => {
           const { account, args } = await prepare(60)
@@ -211,6 +211,18 @@ describe('import through failures', () => {
     const { code } = await importWith([...args, '--url', 'http://127.0.0.1:1'], { signal: controller.signal })
     expect(code).to.equal(130)
     expect(performance.now() - startedAt).to.be.lessThan(3_000)
+  })
+
+  it('does not wait for ever for an answer when it is interrupted', async () => {
+    const { args } = await prepare(10)
+    const controller = new AbortController()
+    const { url } = await failBatches(() => {
+      controller.abort()
+      return new Promise(() => undefined)
+    })
+    const startedAt = performance.now()
+    expect((await importWith([...args, '--url', url], { signal: controller.signal })).code).to.equal(130)
+    expect(performance.now() - startedAt).to.be.within(4_500, 8_000)
   })
 
   it('counts everything once when the import was killed in the middle and runs again', async () => {

@@ -1,6 +1,7 @@
 import { pipeline, type Readable } from 'node:stream'
 import { parse, type CsvError, type Parser } from 'csv-parse'
 import { UsageError } from '../usage-error.ts'
+import { namedLayout, numberedLayout, type CsvLayout } from './csv-layout.ts'
 import {
   isDamaged,
   NOT_UTF8,
@@ -100,7 +101,7 @@ function watchForBreak(parser: Parser): Break {
 
 /** csv-parse leaves the LF of a CR LF out, and puts empty lines that it passed over in front of the next record. */
 function placeOf(raw: string, next: number): { text: string; line: number; lastLine: number } {
-  const start = raw.search(/[^\r\n]/)
+  const start = Math.max(raw.search(/[^\r\n]/), 0)
   const line = next + start
   const text = raw
     .slice(start)
@@ -119,50 +120,10 @@ function wellFormedCsv(delimiter: string): (text: string) => boolean {
   return (text) => !text.includes('"') || record.test(text)
 }
 
-/** Where the wanted columns are. */
-interface Layout {
-  cells: readonly number[]
-  /** Why the place and not the name: it is part of the line as it stands, so no header can change a key. */
-  columnKeys: readonly string[]
-  properties: readonly { index: number; name: string }[]
-  /** How many cells a record has; undefined when the first record is yet to say. */
-  count: number | undefined
-}
-
-function layoutOf(wanted: WantedColumns, indexOf: (column: string) => number, count?: number): Layout {
-  const cells = wanted.cells.map(indexOf)
-  return {
-    cells,
-    columnKeys: cells.map((index) => String(index + 1)),
-    properties: wanted.properties.map(({ column, name }) => ({ index: indexOf(column), name })),
-    count,
-  }
-}
-
-function namedLayout(header: readonly string[], wanted: WantedColumns): Layout {
-  const indexOf = (column: string) => {
-    const index = header.indexOf(column)
-    if (index < 0)
-      throw new UsageError(`there is no column ${JSON.stringify(column)}; there are ${header.join(', ')}`)
-    if (header.includes(column, index + 1))
-      throw new UsageError(`there are several columns ${JSON.stringify(column)}; use --no-header and numbers`)
-    return index
-  }
-  return layoutOf(wanted, indexOf, header.length)
-}
-
-function numberedLayout(wanted: WantedColumns): Layout {
-  const indexOf = (column: string) => {
-    if (/^[1-9]\d{0,5}$/.test(column)) return Number(column) - 1
-    throw new UsageError(`with --no-header a column is a number from 1, not ${JSON.stringify(column)}`)
-  }
-  return layoutOf(wanted, indexOf)
-}
-
 function lineOf(
   place: Pick<InputLine, 'line' | 'lastLine' | 'text'>,
   record: readonly string[],
-  layout: Layout,
+  layout: CsvLayout,
 ): InputLine | BadLine {
   layout.count ??= record.length
   if (record.length !== layout.count)

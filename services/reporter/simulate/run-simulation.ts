@@ -3,7 +3,7 @@ import { connect, readConnection } from '../connection.ts'
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../program.ts'
 import { retryNotes } from '../retry-notes.ts'
 import { tallyResources } from '../tally-resources.ts'
-import { probeVisibility, type ProbeOptions } from './probe-visibility.ts'
+import type { ProbeOptions } from './probe-visibility.ts'
 import { sendMadeUpUsage } from './send-made-up-usage.ts'
 import { SIMULATE_HELP } from './simulate-help.ts'
 import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts'
@@ -11,8 +11,8 @@ import { ensureWorld } from './simulated-world.ts'
 import { SimulationStats } from './simulation-stats.ts'
 import { UsageTotals } from './usage-totals.ts'
 import { readSettledTotals, verifyUsage, type Difference } from './verify-usage.ts'
+import { whileProbing } from './while-probing.ts'
 
-const PRINT_EVERY_MS = 1_000
 const DIFFERENCES_SHOWN_MAX = 20
 
 /**
@@ -75,7 +75,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
     },
   }
   const { signal } = context
-  const ms = await withProbes(probe, stats, context.out, () =>
+  const ms = await whileProbing(probe, stats, context.out, () =>
     sendMadeUpUsage({ options, world, startAt, ask: asks.send, stats, totals: sent, signal }),
   )
   const due =
@@ -95,43 +95,6 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
     waitMs: options.verifyWaitMs,
   })
   return tellVerdict(differences, sent, context)
-}
-
-/**
- * Does the work while probes go on and a line is printed every second.
- *
- * @returns how long the work took, in milliseconds
- */
-async function withProbes(
-  probe: ProbeOptions,
-  stats: SimulationStats,
-  print: (line: string) => void,
-  work: () => Promise<void>,
-): Promise<number> {
-  const ended = new AbortController()
-  const signal = AbortSignal.any([probe.signal, ended.signal])
-  const probing =
-    probe.everyMs === 0
-      ? Promise.resolve()
-      : probeVisibility({ ...probe, signal }).catch((err: unknown) => {
-          if (!signal.aborted) throw err
-        })
-  const timer = setInterval(() => {
-    print(stats.nextLine())
-  }, PRINT_EVERY_MS)
-  const startedAt = performance.now()
-  try {
-    // Both, so that a probe that fails is not found out about only at the end.
-    let ms = 0
-    const working = work().finally(() => {
-      ms = performance.now() - startedAt
-      ended.abort()
-    })
-    await Promise.all([working, probing])
-    return ms
-  } finally {
-    clearInterval(timer)
-  }
 }
 
 function tellVerdict(

@@ -14,7 +14,7 @@ how much
                           to those before take, up to as many requests at once as there are connections
   --seconds N             for how long, 30 unless --events is given
   --events N              how many events
-  --batch-size N          events in a request, 100 unless given, at most 1000
+  --batch-size N          events in a request, at most 1000; 100 unless given, and fewer below 1000 events a second
   --connections N         requests at once, 4 unless given
 
 what

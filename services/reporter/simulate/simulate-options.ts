@@ -57,6 +57,8 @@ export interface SimulateOptions {
 }
 
 const SECONDS_DEFAULT = 30
+/** Unless the user says otherwise. */
+const BATCH_SIZE_MAX = 100
 const NAME = /^[A-Za-z0-9_.-]{1,64}$/
 
 /**
@@ -73,18 +75,23 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
   requireName('seed', values.seed)
   if (run !== undefined && values['start-at'] === undefined)
     throw new UsageError('--run needs --start-at: a run that can be repeated has fixed times')
+  const rate =
+    values.rate === 'max'
+      ? undefined
+      : numberOption('rate', values.rate, { default: 1_000, min: 0.01, max: 10_000_000 })
   return {
-    rate:
-      values.rate === 'max'
-        ? undefined
-        : numberOption('rate', values.rate, { default: 1_000, min: 0.01, max: 10_000_000 }),
+    rate,
     secondsMax:
       seconds === undefined && events !== undefined
         ? Infinity
         : numberOption('seconds', seconds, { default: SECONDS_DEFAULT, min: 0.1, max: 31_536_000 }),
     eventsMax:
       events === undefined ? Infinity : integerOption('events', events, { default: 1, min: 1, max: 1e12 }),
-    batchSize: integerOption('batch-size', values['batch-size'], { default: 100, min: 1, max: 1_000 }),
+    batchSize: integerOption('batch-size', values['batch-size'], {
+      default: batchSizeFor(rate),
+      min: 1,
+      max: 1_000,
+    }),
     connectionsMax: integerOption('connections', values.connections, { default: 4, min: 1, max: 1_000 }),
     accounts: integerOption('accounts', values.accounts, { default: 100, min: 1, max: 1_000_000 }),
     skew: numberOption('skew', values.skew, { default: 1, min: 0, max: 10 }),
@@ -109,6 +116,9 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
     connection: values,
   }
 }
+
+/** A tenth of a second's events, so that few of them do not come in rare heaps. */
+const batchSizeFor = (rate = Infinity): number => Math.min(Math.max(Math.floor(rate / 10), 1), BATCH_SIZE_MAX)
 
 function requireName(option: string, text: string): void {
   if (!NAME.test(text))
