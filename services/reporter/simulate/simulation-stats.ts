@@ -50,9 +50,14 @@ export class SimulationStats {
       `sent                ${format(this.sent)} events in ${seconds.toFixed(1)} s (${rate(this.sent, seconds)}/s); ${format(this.late)} late, ${format(this.duplicates)} duplicates`,
       `acknowledged        ${format(this.acknowledged)} events (${rate(this.acknowledged, seconds)}/s)`,
       `request latency     ${percentiles(this.latency)}, max ${milliseconds(this.latency.maxMs)}, from the time a request was due`,
-      `accepted to visible ${percentiles(this.visible)}, max ${milliseconds(this.visible.maxMs)}, of ${format(this.visible.count)} probes`,
+      ...(this.visible.count === 0 ? [] : [this.visibleLine()]),
       ...(due === undefined ? [] : [this.scheduleLine(due)]),
     ]
+  }
+
+  private visibleLine(): string {
+    const { visible } = this
+    return `accepted to visible ${percentiles(visible)}, max ${milliseconds(visible.maxMs)}, of ${format(visible.count)} probes`
   }
 
   private scheduleLine(due: number): string {
