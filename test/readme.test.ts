@@ -29,7 +29,9 @@ describe('README.md', function () {
     })
 
     it('runs as it stands, command by command, and shows what it says', async () => {
-      const blocks = [...readme.matchAll(/<!-- tour -->\n\n?```sh\n([^]*?)```/g)].map(([, commands = '']) => commands)
+      const blocks = [...readme.matchAll(/<!-- tour -->\n\n?```sh\n([^]*?)```/g)].map(
+        ([, commands = '']) => commands,
+      )
       expect(blocks.length).to.be.greaterThan(6)
       const script = ['set -euo pipefail', ...blocks]
         .join('\n')
@@ -43,7 +45,8 @@ describe('README.md', function () {
       expect(output).to.match(/"quantity":"4808"}.*"quantity":"1\.25"/) // the largest of each source
       expect(output).to.match(/│ metric_\w+ │ ᴺᵁᴸᴸ +│ +4808\.3 │ +3 │/)
       expect(output).to.contain('everything adds up')
-      const ids = output.match(/"id":"event_\w+","metric_id":"metric_\w+","currency":null,"quantity":"4808"/g) ?? []
+      const ids =
+        output.match(/"id":"event_\w+","metric_id":"metric_\w+","currency":null,"quantity":"4808"/g) ?? []
       expect(new Set(ids.slice(0, 3)).size).to.equal(1)
     })
   })
@@ -71,10 +74,14 @@ describe('README.md', function () {
 /** Prettier pads the cells of tables. */
 const withoutPadding = (row: string): string => row.replaceAll(/\s*\|\s*/g, '|')
 
-async function bash(script: string, env: Record<string, string>): Promise<{ code: number | null; output: string }> {
+async function bash(
+  script: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
   const shell = spawn('bash', ['-c', script], { cwd: PROJECT_ROOT, env: { ...process.env, ...env } })
   let output = ''
-  for (const stream of [shell.stdout, shell.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  for (const stream of [shell.stdout, shell.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const [code] = (await once(shell, 'exit')) as [number | null]
   return { code, output }
 }

@@ -69,7 +69,9 @@ export function canonicalAmount(text: string): string {
   return formatAmount(parseAmount(text))
 }
 
+export const addAmounts = (a: Amount, b: Amount): Amount => Exact.add(a, b)
 export const subtractAmounts = (a: Amount, b: Amount): Amount => Exact.sub(a, b)
+export const compareAmounts = (a: Amount, b: Amount): number => a.comparedTo(b)
 
 /**
  * The mean of `count` amounts, to 18 places, half even.

@@ -11,3 +11,4 @@ export const newId = (prefix: Exclude<IdPrefix, 'event'>): string => `${prefix}_
 export const newUuid = (): string => randomUUID()
 
 export const EVENT_ID_PATTERN = /^event_[0-9a-f]{32}$/
+export const METRIC_ID_PATTERN = /^metric_[0-9a-f]{32}$/

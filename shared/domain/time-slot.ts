@@ -2,7 +2,7 @@
 const SLOT_S = 300
 
 /** The last second that a 32-bit time can hold. */
-const LAST_SECOND = 2 ** 32 - 1
+export const LAST_SECOND = 2 ** 32 - 1
 
 /** The start of the slot a second lies in, as Unix time. */
 export const slotOf = (second: number): number => second - (second % SLOT_S)
