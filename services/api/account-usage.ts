@@ -10,7 +10,7 @@ import { inNamespace } from '../../shared/postgres/transaction.ts'
 import type { UsageReader } from './usage-reader.ts'
 
 /** What an account used of one source in a range, as one number. */
-export interface ConsumedSource {
+interface ConsumedSource {
   source: UsageSource
   /** Undefined for a currency. */
   metric: Metric | undefined
@@ -18,12 +18,12 @@ export interface ConsumedSource {
   quantity: string
 }
 
-export interface AccountUsage {
+interface AccountUsage {
   account: Account
   consumed: ConsumedSource[]
 }
 
-export interface AccountUsageQuery {
+interface AccountUsageQuery {
   range: TimeRange
   aggregation: Aggregation
   /** Only usage of this currency. */

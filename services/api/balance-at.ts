@@ -11,7 +11,7 @@ import { inNamespace } from '../../shared/postgres/transaction.ts'
 import type { UsageReader } from './usage-reader.ts'
 
 /** What an account was granted and used of one source, and what is left. */
-export interface Balance {
+interface Balance {
   accountId: string
   source: UsageSource
   grantTotal: Amount

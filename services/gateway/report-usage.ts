@@ -51,9 +51,7 @@ export interface Report {
 export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
 
 /** How many faulty events an answer names. */
-export const FAULTS_NAMED_MAX = 20
-
-const NEWLINE = Buffer.from('\n')
+const FAULTS_NAMED_MAX = 20
 
 /**
  * Takes reported usage: checks all of it, then appends it to the event log; when it resolves, every event is durable.
@@ -195,27 +193,27 @@ export function faultList(messages: readonly string[]): string {
 /** One record for each partition, and more where one would be too large. */
 function recordsOf(events: readonly UsageEvent[], partitions: number): NewRecord[] {
   const records: NewRecord[] = []
-  const open = new Map<number, { lines: Buffer[]; bytes: number }>()
+  const open = new Map<number, { text: string; bytes: number }>()
   const seen = new Set<string>()
-  const [first] = events
-  const acceptedAt = first?.acceptedAt ?? 0
-  const flush = (partition: number, lines: readonly Buffer[]) =>
-    records.push({ partition, acceptedAt, value: Buffer.concat(lines) })
+  const acceptedAt = events[0]?.acceptedAt ?? 0
+  const flush = (partition: number, text: string) =>
+    records.push({ partition, acceptedAt, value: Buffer.from(text) })
   for (const event of events) {
     if (seen.has(event.id)) continue // an equal report in the same request
     seen.add(event.id)
-    const line = Buffer.from(usageEventToLine(event))
+    const line = `${usageEventToLine(event)}\n`
+    const bytes = Buffer.byteLength(line)
     const partition = partitionOfAccount(event.accountId, partitions)
-    const batch = open.get(partition) ?? { lines: [], bytes: 0 }
-    if (batch.lines.length > 0 && batch.bytes + line.length + 1 > RECORD_BYTES_MAX) {
-      flush(partition, batch.lines)
-      batch.lines = []
-      batch.bytes = 0
+    const record = open.get(partition)
+    if (record === undefined) open.set(partition, { text: line, bytes })
+    else if (record.bytes + bytes > RECORD_BYTES_MAX) {
+      flush(partition, record.text)
+      open.set(partition, { text: line, bytes })
+    } else {
+      record.text += line
+      record.bytes += bytes
     }
-    batch.lines.push(line, NEWLINE)
-    batch.bytes += line.length + 1
-    open.set(partition, batch)
   }
-  for (const [partition, { lines }] of open) flush(partition, lines)
+  for (const [partition, { text }] of open) flush(partition, text)
   return records
 }

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConsumer, LogRecord, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { readRecord } from './read-record.ts'
-import { storeLines, type PlacedLine, type StoreLinesDeps } from './store-lines.ts'
-
-export interface LoadUsageDeps extends Pick<StoreLinesDeps, 'insertLines' | 'bury'> {
+import { readRecord, type Block, type RejectedLine } from './read-record.ts'
+import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
+export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
   consumer: LogConsumer
   log: Logger
 }
@@ -21,15 +20,16 @@ export interface LoadUsageOptions {
 
 /** Records that are stored together. */
 interface Batch {
-  lines: PlacedLine[]
-  rejected: { at: PlacedLine; reason: string }[]
+  blocks: Block[]
+  rejected: RejectedLine[]
+  rows: number
   bytes: number
   /** For each partition the next offset after this batch. */
   positions: Map<number, number>
 }
 
 /** How long one look into the log waits when there is nothing. */
-const IDLE_WAIT_MS = 1_000
+const IDLE_WAIT_MS = 200
 const BACK_OFF_MS = 500
 
 /**
@@ -68,36 +68,35 @@ export function loadUsage(deps: LoadUsageDeps, options: LoadUsageOptions): Close
 }
 
 async function gather(consumer: LogConsumer, options: LoadUsageOptions, signal: AbortSignal): Promise<Batch> {
-  const batch: Batch = { lines: [], rejected: [], bytes: 0, positions: new Map() }
+  const batch: Batch = { blocks: [], rejected: [], rows: 0, bytes: 0, positions: new Map() }
   let flushAt = Infinity
   while (!signal.aborted) {
     const waitMs = Math.min(IDLE_WAIT_MS, Math.max(0, flushAt - performance.now()))
     const records = await consumer.poll({ bytesMax: options.batchBytesMax - batch.bytes, waitMs })
     for (const record of records) add(batch, record)
     if (records.length > 0) flushAt = Math.min(flushAt, performance.now() + options.flushMs)
-    const isFull = batch.lines.length >= options.batchRowsMax || batch.bytes >= options.batchBytesMax
+    const isFull = batch.rows >= options.batchRowsMax || batch.bytes >= options.batchBytesMax
     if (isFull || performance.now() >= flushAt) break
   }
   return batch
 }
 
 function add(batch: Batch, record: LogRecord): void {
-  const { partition, offset } = record
-  const { lines, rejected } = readRecord(record)
-  for (const { line, bytes } of lines) batch.lines.push({ partition, offset, line, bytes })
-  for (const { line, reason, value } of rejected)
-    batch.rejected.push({ at: { partition, offset, line, bytes: value }, reason })
+  const { blocks, rejected } = readRecord(record)
+  batch.blocks.push(...blocks)
+  batch.rejected.push(...rejected)
+  batch.rows += blocks.reduce((sum, { rows }) => sum + rows, 0)
   batch.bytes += record.value.length
-  batch.positions.set(partition, offset + 1)
+  batch.positions.set(record.partition, record.offset + 1)
 }
 
 /** Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop. */
 async function store(batch: Batch, deps: LoadUsageDeps, signal: AbortSignal): Promise<void> {
   const { consumer, log } = deps
   const positions: Position[] = [...batch.positions].map(([partition, offset]) => ({ partition, offset }))
-  const bury = (line: PlacedLine, reason: string) => untilDone(() => deps.bury(line, reason), log, signal)
+  const bury = (line: Block, reason: string) => untilDone(() => deps.bury(line, reason), log, signal)
   try {
-    await storeLines(batch.lines, { ...deps, bury, signal })
+    await storeBlocks(batch.blocks, { ...deps, bury, signal })
     for (const { at, reason } of batch.rejected) {
       log.error(
         { partition: at.partition, offset: at.offset, line: at.line, reason },
@@ -106,13 +105,10 @@ async function store(batch: Batch, deps: LoadUsageDeps, signal: AbortSignal): Pr
       await bury(at, reason)
     }
     await untilDone(() => consumer.commit(positions), log, signal)
-    log.debug({ rows: batch.lines.length, bytes: batch.bytes }, 'loaded a batch')
+    log.debug({ rows: batch.rows, bytes: batch.bytes }, 'loaded a batch')
   } catch (err) {
     if (!signal.aborted) throw err
-    log.info(
-      { rows: batch.lines.length },
-      'stopping before a batch was stored: it comes again after the next start',
-    )
+    log.info({ rows: batch.rows }, 'stopping before a batch was stored: it comes again after the next start')
   }
 }
 

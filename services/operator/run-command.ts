@@ -3,9 +3,8 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import { UsageError, type CommandDeps } from './command.ts'
 import { COMMANDS } from './commands.ts'
 
-export const EXIT_OK = 0
-export const EXIT_FAILED = 1
-export const EXIT_USAGE = 2
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
 
 /**
  * Runs a command where the engines are open.

@@ -5,8 +5,8 @@ import { DomainError } from '../errors/domain-error.ts'
 export type Amount = Decimal
 
 /** Digits an amount may have before and after the decimal point: the range of Decimal(38, 18). */
-export const INTEGER_DIGITS_MAX = 20
-export const FRACTION_DIGITS_MAX = 18
+const INTEGER_DIGITS_MAX = 20
+const FRACTION_DIGITS_MAX = 18
 
 // Why a clone: decimal.js rounds every result to 20 significant digits unless told otherwise. A sum of 2^64 amounts
 // has at most 40 + 18 digits, so 80 never rounds a sum; only averageAmount divides, and rounds to 18 places itself.

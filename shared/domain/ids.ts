@@ -1,11 +1,11 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
+import { randomHex } from './random-hex.ts'
 
 /** The kinds of resource whose ids are a prefix and 32 lowercase hexadecimal digits. */
 export type IdPrefix = 'account' | 'metric' | 'grant' | 'event'
 
 /** A new id of 128 random bits, for example `account_9f…`. Event ids are not random: see usageEventId. */
-export const newId = (prefix: Exclude<IdPrefix, 'event'>): string =>
-  `${prefix}_${randomBytes(16).toString('hex')}`
+export const newId = (prefix: Exclude<IdPrefix, 'event'>): string => `${prefix}_${randomHex(16)}`
 
 /** A new id of a customer, company, namespace or key: a UUID. */
 export const newUuid = (): string => randomUUID()

@@ -1,8 +1,8 @@
 import { characterCount } from './character-count.ts'
 
 /** Limits of the free-form properties of a usage event. */
-export const PROPERTIES_BYTES_MAX = 16 * 1024
-export const PROPERTIES_DEPTH_MAX = 8
+const PROPERTIES_BYTES_MAX = 16 * 1024
+const PROPERTIES_DEPTH_MAX = 8
 
 /** Which properties can be asked for by name and value, as the query's own rules have it. */
 const PROPERTY_NAME = /^[A-Za-z0-9_]{1,100}$/

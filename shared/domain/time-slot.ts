@@ -1,5 +1,5 @@
 /** Usage is stored and read by time slots of five minutes, in seconds. */
-export const SLOT_S = 300
+const SLOT_S = 300
 
 /** The last second that a 32-bit time can hold. */
 export const LAST_SECOND = 2 ** 32 - 1

@@ -1,8 +1,7 @@
 import { averageAmount, formatAmount, type Amount } from '../amount/amount.ts'
 
 /** How a set of usage events is boiled down to one number. */
-export const AGGREGATIONS = ['sum', 'min', 'max', 'avg', 'latest', 'count'] as const
-export type Aggregation = (typeof AGGREGATIONS)[number]
+export type Aggregation = 'sum' | 'min' | 'max' | 'avg' | 'latest' | 'count'
 
 /** Everything that can be asked of the events of one source, of which there is at least one. */
 export interface UsageAggregate {

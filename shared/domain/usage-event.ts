@@ -1,5 +1,6 @@
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Micros } from '../time/microsecond-clock.ts'
+import { randomHex } from './random-hex.ts'
 
 /** What usage is measured against: a metric's id (`metric_…`) or a lowercase currency code (`usd`). */
 export type UsageSource = string
@@ -59,7 +60,7 @@ export function usageEventId(
 function identityDigits(namespaceId: string, accountId: string, source: string, key: IdentityKey): string {
   switch (key.kind) {
     case 'random':
-      return randomBytes(12).toString('hex')
+      return randomHex(12)
     case 'event':
       return digest96(['tally/event', namespaceId, accountId, source, key.key])
     case 'request':
@@ -79,21 +80,16 @@ export const occurredAtOfEventId = (id: string): number => parseInt(id.slice('ev
 
 const CONTENT_BITS = 8n
 const REPORT_TOP = (1n << 55n) - 1n
-const CORRECTION_BIT = 1n << 63n
 
 /**
- * The version of a report: it falls with `acceptedAt`, so of several reports of one event the first wins. Its lowest 8
+ * The version of a report: it falls with `acceptedAt`, so of several reports of one event the first wins. It leaves the
+ * highest bit free: corrections, which set it, win over every report. Its lowest 8
  * bits are taken from the content, so that a tie of different contents needs the same microsecond and one chance in 256.
  *
  * @param content see contentOf
  */
 export function reportVersion(acceptedAt: Micros, content: string): bigint {
   return ((REPORT_TOP - BigInt(acceptedAt)) << CONTENT_BITS) | contentBits(content)
-}
-
-/** The version of a correction: above every report, and rising with `correctedAt`, so the last correction wins. */
-export function correctionVersion(correctedAt: Micros, content: string): bigint {
-  return CORRECTION_BIT | (BigInt(correctedAt) << CONTENT_BITS) | contentBits(content)
 }
 
 /** What two reports of one event must agree in to be the same report. */

@@ -1,10 +1,10 @@
 import { MICROS_PER_SECOND, type Micros } from './microsecond-clock.ts'
 
+/** Why the last one is kept: all events of a request share their accepted_at. */
 let formatted: { at: Micros; text: string } = { at: -1, text: '' }
 
 /** An instant as ClickHouse writes DateTime64(6, 'UTC'): `2023-11-16 18:17:03.979960`. */
 export function formatMicros(at: Micros): string {
-  // Why the last one is kept: all events of a request share their accepted_at.
   if (formatted.at === at) return formatted.text
   const text = new Date(Math.floor(at / 1_000)).toISOString()
   const micros = String(at % MICROS_PER_SECOND).padStart(6, '0')
@@ -16,6 +16,7 @@ const MICROS_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})$/
 
 /** Reads what formatMicros writes; undefined for anything else. */
 export function parseMicros(value: string): Micros | undefined {
+  if (value === formatted.text) return formatted.at
   const match = MICROS_TEXT.exec(value)
   if (match === null) return undefined
   const ms = Date.parse(`${match[1] ?? ''}T${match[2] ?? ''}Z`)

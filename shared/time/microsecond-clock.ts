@@ -40,6 +40,3 @@ export function microsecondClock(
 
 /** The whole second an instant lies in, as the API shows it. */
 export const unixSeconds = (at: Micros): number => Math.floor(at / MICROS_PER_SECOND)
-
-/** An instant as a Date; microseconds are cut to milliseconds. */
-export const dateFromMicros = (at: Micros): Date => new Date(Math.floor(at / 1_000))

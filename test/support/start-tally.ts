@@ -1,13 +1,17 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { endOrphanedServer } from '../../shared/postgres/embedded/orphan.ts'
+import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** A Tally in a process of its own, as `npm start` runs it. */
 export interface RunningTally {
   url: string
+  /** Where analysts query ClickHouse. */
+  analystUrl: string
   /** Of the live company `default`, with every permission. */
   key: string
   /** Of the test company `sandbox`. */
@@ -18,8 +22,10 @@ export interface RunningTally {
   output: () => string
   /** SIGINT, and waits for the end. @returns the exit code, null when a signal ended it */
   stop(): Promise<number | null>
-  /** kill -9, and waits for the end. */
+  /** kill -9, and waits for the end. Its PostgreSQL runs on; another start on the folder ends it, or discard. */
   kill9(): Promise<void>
+  /** Stops whatever still runs, and forgets the data. */
+  discard(): Promise<void>
 }
 
 export interface StartOptions {
@@ -59,21 +65,29 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const url = await waitForUrl(child, () => output)
+  const [, analystUrl = ''] = /^Analysts query ClickHouse on (\S+)/m.exec(output) ?? []
   const readKey = (name: string) => readFile(path.join(dataFolder, name), 'utf8').then((text) => text.trim())
+  const stop = () => {
+    child.kill('SIGINT')
+    return exited
+  }
   return {
     url,
+    analystUrl,
     key: await readKey('api-key'),
     testKey: await readKey('test-api-key'),
     dataFolder,
     process: child,
     output: () => output,
-    stop: () => {
-      child.kill('SIGINT')
-      return exited
-    },
+    stop,
     kill9: async () => {
       child.kill('SIGKILL')
       await exited
+    },
+    discard: async () => {
+      await stop()
+      await endOrphanedServer(path.join(dataFolder, 'postgres'), testLog)
+      await rm(path.dirname(dataFolder), { recursive: true, force: true })
     },
   }
 }

@@ -1,11 +1,4 @@
-import {
-  addAmounts,
-  averageAmount,
-  compareAmounts,
-  formatAmount,
-  parseAmount,
-  ZERO,
-} from '../../shared/amount/amount.ts'
+import { divideHalfEven, textOf, unitsOf } from './decimal-units.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 
 /** A usage event as the plain model keeps it. */
@@ -47,25 +40,25 @@ export class UsageModel {
 }
 
 function aggregate(aggregation: Aggregation, events: readonly ModelEvent[]): string {
-  const amounts = events.map(({ quantity }) => parseAmount(quantity))
-  const sum = amounts.reduce(addAmounts, ZERO)
-  const ordered = [...amounts].sort(compareAmounts)
+  const units = events.map(({ quantity }) => unitsOf(quantity))
+  const sum = units.reduce((total, unit) => total + unit, 0n)
+  const ordered = [...units].sort((a, b) => (a < b ? -1 : 1))
   switch (aggregation) {
     case 'sum':
-      return formatAmount(sum)
+      return textOf(sum)
     case 'count':
       return String(events.length)
     case 'avg':
-      return formatAmount(averageAmount(sum, BigInt(events.length)))
+      return textOf(divideHalfEven(sum, BigInt(events.length)))
     case 'min':
-      return formatAmount(ordered[0] ?? ZERO)
+      return textOf(ordered[0] ?? 0n)
     case 'max':
-      return formatAmount(ordered.at(-1) ?? ZERO)
+      return textOf(ordered.at(-1) ?? 0n)
     case 'latest': {
       const latest = [...events].sort(
         (a, b) => a.occurredAt - b.occurredAt || a.acceptedOrder - b.acceptedOrder || (a.id < b.id ? -1 : 1),
       )
-      return formatAmount(parseAmount(latest.at(-1)?.quantity ?? '0'))
+      return textOf(unitsOf(latest.at(-1)?.quantity ?? '0'))
     }
   }
 }

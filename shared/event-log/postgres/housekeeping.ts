@@ -60,7 +60,11 @@ export function keepHouse(options: HousekeepingOptions): Closeable {
   }
 }
 
-/** One round of housekeeping. */
+/**
+ * One round of housekeeping.
+ *
+ * @internal
+ */
 export async function tidy(options: HousekeepingOptions): Promise<void> {
   await withTransaction(options.pool, async (db) => {
     const { rows } = await db.query<{ mine: boolean }>(

@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { constants, gunzip, gzip } from 'node:zlib'
 
 /** How a value is stored: as it is, or gzipped. */
-export const PLAIN = 0
-export const GZIPPED = 1
+const PLAIN = 0
+const GZIPPED = 1
 
 /** Below this many bytes gzip costs more time than the smaller write saves. */
 const GZIP_BYTES_MIN = 16 * 1024

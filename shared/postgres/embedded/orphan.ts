@@ -70,6 +70,11 @@ async function readPid(lockFile: string): Promise<number | undefined> {
   return Number.isInteger(pid) && pid > 1 ? pid : undefined
 }
 
+/**
+ * Whether a process with this number exists.
+ *
+ * @internal
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)

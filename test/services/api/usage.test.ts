@@ -1,11 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { AGGREGATIONS } from '../../../shared/domain/usage-aggregate.ts'
+import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
 import { until } from '../../support/until.ts'
 import { UsageModel } from '../../support/usage-model.ts'
 import { makeWorld, type EventBody, type UsageLine } from '../../support/usage-world.ts'
+
+const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 
 interface Page<T> {
   data: T[]
@@ -315,7 +317,7 @@ describe('usage and balances over HTTP', function () {
   it('never lets somebody who keeps the last id miss an event', async () => {
     const world = await makeWorld(other)
     const reported: string[] = []
-    let reporting = true
+    const state = { reporting: true }
     const seen: string[] = []
     let cursor: string | undefined
     const follow = async () => {
@@ -336,8 +338,8 @@ describe('usage and balances over HTTP', function () {
         reported.push(...answer.body.event_ids)
       }
     }
-    const reporters = Promise.all([1, 2, 3, 4].map(reporter)).then(() => (reporting = false))
-    while (reporting) await follow()
+    const reporters = Promise.all([1, 2, 3, 4].map(reporter)).then(() => (state.reporting = false))
+    while (state.reporting) await follow()
     await reporters
     await until(async () => {
       await follow()

@@ -82,9 +82,10 @@ describe('Tally as a process', function () {
     const acknowledged = new Set<string>()
     const now = Math.floor(Date.now() / 1_000)
     let running = true
+    const isRunning = () => running
     let number = 0
     const reporter = async () => {
-      while (running) {
+      while (isRunning()) {
         const keys = Array.from({ length: 1 + next(20) }, () => `k${number++}`)
         const events = keys.map((key) => ({
           account_id: world.account,
@@ -95,11 +96,12 @@ describe('Tally as a process', function () {
         }))
         for (const key of keys) attempted.add(key)
         // The same request again until it is answered, as a client should.
-        for (let answered = false; running && !answered;) {
-          const status = await post(tally.url, tally.key, { events })
-          answered = status === 202
-          if (answered) for (const key of keys) acknowledged.add(key)
-          else await sleep(20)
+        while (isRunning()) {
+          if ((await post(tally.url, tally.key, { events })) === 202) {
+            for (const key of keys) acknowledged.add(key)
+            break
+          }
+          await sleep(20)
         }
       }
     }

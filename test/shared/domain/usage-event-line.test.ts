@@ -10,7 +10,7 @@ import {
 } from '../../../shared/domain/usage-event.ts'
 
 const hex = (length: number) =>
-  fc.string({ unit: fc.constantFrom(...'0123456789abcdef'), minLength: length, maxLength: length })
+  fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length })
 
 const event: fc.Arbitrary<UsageEvent> = fc
   .record({
@@ -23,7 +23,7 @@ const event: fc.Arbitrary<UsageEvent> = fc
     quantity: fc.constantFrom('0', '-5', '0.000000000000000001', '99999999999999999999.999999999999999999'),
     occurredAt: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
     acceptedAt: fc.integer({ min: 0, max: 4_102_444_800_000_000 }),
-    properties: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })) as fc.Arbitrary<Properties>,
+    properties: fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })),
     correctedAt: fc.option(fc.integer({ min: 0, max: 4_102_444_800_000_000 })),
     voided: fc.boolean(),
   })

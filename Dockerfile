@@ -1,0 +1,18 @@
+# Tally on its embedded databases. Our tests do not build this image.
+FROM node:22-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc tsconfig.json openapi.yaml ./
+COPY shared shared
+COPY services services
+RUN npm ci && npm prune --omit=dev
+
+FROM node:22-bookworm-slim
+RUN useradd --system --create-home tally && install --directory --owner tally /data
+WORKDIR /app
+COPY --from=build /app .
+COPY clickhouse clickhouse
+USER tally
+ENV HOST=0.0.0.0 DATA_DIR=/data
+VOLUME /data
+EXPOSE 8080
+CMD ["npm", "start"]

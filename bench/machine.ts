@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import { promisify } from 'node:util'
+import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+
+const run = promisify(execFile)
+
+/** The machine, in one line. */
+export function describeMachine(): string {
+  const gib = (os.totalmem() / 1024 ** 3).toFixed(0)
+  return `${os.availableParallelism()} cores, ${gib} GiB, Node ${process.version}`
+}
+
+/** Writes a result as JSON, with the machine's size and the commit it was measured on. */
+export async function saveResult(file: string, result: object): Promise<void> {
+  const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: PROJECT_ROOT }).catch(() => ({
+    stdout: 'unknown',
+  }))
+  const whole = { at: new Date().toISOString(), machine: describeMachine(), commit: stdout.trim(), ...result }
+  await writeFile(file, `${JSON.stringify(whole, null, 2)}\n`)
+}

@@ -1,0 +1,71 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findDataFault } from '../../shared/clickhouse/data-fault.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { linesOf, type Block } from './read-record.ts'
+
+export interface StoreBlocksDeps {
+  /** Stores lines, all of them or none. */
+  insertLines: (lines: Buffer) => Promise<void>
+  /** Keeps one line that ClickHouse does not take. */
+  bury: (line: Block, reason: string) => Promise<void>
+  log: Logger
+  /** Ends waiting after a failed attempt; the lines come again after the next start. */
+  signal: AbortSignal
+}
+
+const NEWLINE = 0x0a
+
+const BACK_OFF_FIRST_MS = 100
+const BACK_OFF_MAX_MS = 5_000
+
+/**
+ * Stores lines, however long that takes: it tries again for ever while ClickHouse is in trouble, and halves a batch that
+ * holds a line which ClickHouse does not take until that one line is buried. It never drops one.
+ *
+ * @throws AbortError when it is told to stop while ClickHouse is in trouble
+ */
+export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDeps): Promise<void> {
+  const [first] = blocks
+  if (first === undefined) return
+  const fault = await tryUntilSettled(blocks, deps)
+  if (fault === undefined) return
+  const parts = blocks.length === 1 ? linesOf(first) : blocks
+  const [only] = parts
+  if (only !== undefined && parts.length === 1) {
+    const { partition, offset, line } = only
+    deps.log.error({ partition, offset, line, reason: fault }, 'a usage event was sent to the dead letters')
+    await deps.bury(only, fault)
+    return
+  }
+  const half = Math.ceil(parts.length / 2)
+  await storeBlocks(parts.slice(0, half), deps)
+  await storeBlocks(parts.slice(half), deps)
+}
+
+/** Inserts until it took, or until the data is found to be at fault; then it gives the fault. */
+async function tryUntilSettled(blocks: readonly Block[], deps: StoreBlocksDeps): Promise<string | undefined> {
+  const { insertLines, log, signal } = deps
+  const lines = joinBlocks(blocks)
+  for (let waitMs = BACK_OFF_FIRST_MS; ; waitMs = Math.min(waitMs * 2, BACK_OFF_MAX_MS)) {
+    try {
+      await insertLines(lines)
+      return undefined
+    } catch (err) {
+      const fault = findDataFault(err)
+      if (fault !== undefined) return fault
+      log.warn({ err, bytes: lines.length, waitMs }, 'ClickHouse did not take a batch, trying again')
+      await sleep(waitMs, undefined, { signal })
+    }
+  }
+}
+
+/** The bytes of several blocks in one, each ended by a line end. */
+function joinBlocks(blocks: readonly Block[]): Buffer {
+  const joined = Buffer.allocUnsafe(blocks.reduce((sum, { bytes }) => sum + bytes.length + 1, 0))
+  let end = 0
+  for (const { bytes } of blocks) {
+    end += bytes.copy(joined, end)
+    if (bytes.at(-1) !== NEWLINE) joined[end++] = NEWLINE
+  }
+  return joined.subarray(0, end)
+}

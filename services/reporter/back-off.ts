@@ -1,0 +1,28 @@
+const FIRST_MS = 200
+const LONGEST_MS = 10_000
+
+/**
+ * How long to wait before a request goes out again: twice as long each time up to ten seconds, and a random part of it,
+ * so that clients which were refused together do not come back together.
+ *
+ * @param attempt how often it failed before, from 0
+ * @param random from 0 up to 1
+ * @returns milliseconds
+ */
+export function backOffMs(attempt: number, random: number): number {
+  const full = Math.min(FIRST_MS * 2 ** attempt, LONGEST_MS)
+  return full / 2 + (random * full) / 2
+}
+
+/**
+ * Reads a Retry-After header, which holds seconds or a date.
+ *
+ * @param now milliseconds since 1970
+ * @returns milliseconds; 0 when there is none or it makes no sense
+ */
+export function parseRetryAfter(header: string | undefined, now: number): number {
+  if (header === undefined) return 0
+  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1_000
+  const at = Date.parse(header)
+  return Number.isNaN(at) ? 0 : Math.max(at - now, 0)
+}

@@ -1,0 +1,75 @@
+import { LRUCache } from 'lru-cache'
+import { StartupError } from '../../../shared/errors/startup-error.ts'
+import type { TallyResources } from '../tally-resources.ts'
+
+/** Finds the ids of accounts by their external ids; an external id that no account has is absent. */
+export type AccountIds = (externalIds: ReadonlySet<string>) => Promise<ReadonlyMap<string, string>>
+
+const REMEMBERED_MAX = 200_000
+
+/**
+ * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an import.
+ *
+ * @param create whether to make accounts that are missing, named by their external ids
+ */
+export function accountIds(resources: TallyResources, create: boolean): AccountIds {
+  const known = new LRUCache<string, string>({ max: REMEMBERED_MAX })
+  const asked = new Map<string, Promise<string | undefined>>()
+  const ask = async (externalId: string): Promise<string | undefined> => {
+    const account = create
+      ? await resources.ensureAccount(externalId)
+      : await resources.findAccountByExternalId(externalId)
+    if (account !== undefined) known.set(externalId, account.id)
+    return account?.id
+  }
+  const askOnce = (externalId: string): Promise<string | undefined> => {
+    const answer = asked.get(externalId) ?? ask(externalId).finally(() => asked.delete(externalId))
+    asked.set(externalId, answer)
+    return answer
+  }
+  return async (externalIds) => {
+    const found = new Map<string, string>()
+    await Promise.all(
+      [...externalIds].map(async (externalId) => {
+        const id = known.get(externalId) ?? (await askOnce(externalId))
+        if (id !== undefined) found.set(externalId, id)
+      }),
+    )
+    return found
+  }
+}
+
+/** More accounts of one name are not looked for. */
+const NAMESAKES_MAX = 3
+
+/**
+ * Finds the one account that all lines are for.
+ *
+ * @param text its id, its external id or its name, tried in this order
+ * @param create whether to make it when there is none, with the text as external id and name
+ * @throws StartupError when there is none, or several of that name
+ */
+export async function resolveAccount(
+  resources: TallyResources,
+  text: string,
+  create: boolean,
+): Promise<string> {
+  if (/^account_[0-9a-f]{32}$/.test(text)) {
+    const account = await resources.findAccount(text)
+    if (account === undefined) throw new StartupError(`there is no account ${text}`)
+    return account.id
+  }
+  const byExternalId = await resources.findAccountByExternalId(text)
+  if (byExternalId !== undefined) return byExternalId.id
+  const named = await resources.listAccountsNamed(text, NAMESAKES_MAX)
+  const [first] = named
+  if (named.length > 1)
+    throw new StartupError(
+      `several accounts are named ${JSON.stringify(text)}; say which by its id: ${named.map(({ id }) => id).join(', ')}`,
+    )
+  if (first !== undefined) return first.id
+  if (create) return (await resources.ensureAccount(text)).id
+  throw new StartupError(
+    `there is no account with the id, external id or name ${JSON.stringify(text)}; --create makes it`,
+  )
+}

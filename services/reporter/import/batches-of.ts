@@ -1,0 +1,32 @@
+import type { EventDraft } from './line-to-events.ts'
+
+/** A good line and its events. */
+export interface DraftedLine {
+  line: number
+  lastLine: number
+  drafts: EventDraft[]
+}
+
+/**
+ * Gathers whole lines into batches, so that a line Tally refuses is named once.
+ *
+ * @param eventsMax the most events in a batch; a line has no more of them than that
+ */
+export async function* batchesOf(
+  lines: AsyncIterable<DraftedLine>,
+  eventsMax: number,
+): AsyncGenerator<DraftedLine[]> {
+  let batch: DraftedLine[] = []
+  let events = 0
+  for await (const line of lines) {
+    if (line.drafts.length === 0) continue // nothing but empty quantities
+    if (events + line.drafts.length > eventsMax) {
+      yield batch
+      batch = []
+      events = 0
+    }
+    batch.push(line)
+    events += line.drafts.length
+  }
+  if (batch.length > 0) yield batch
+}

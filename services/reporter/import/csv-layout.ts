@@ -1,0 +1,44 @@
+import { UsageError } from '../usage-error.ts'
+import type { WantedColumns } from './input-line.ts'
+
+/** Where the wanted columns of a CSV are. */
+export interface CsvLayout {
+  cells: readonly number[]
+  /** Why the place and not the name: it is part of the line as it stands, so no header can change a key. */
+  columnKeys: readonly string[]
+  properties: readonly { index: number; name: string }[]
+  /** How many cells a record has; undefined when the first record is yet to say. */
+  count: number | undefined
+}
+
+/** @throws UsageError when the names do not hold a wanted column, or hold it twice */
+export function namedLayout(header: readonly string[], wanted: WantedColumns): CsvLayout {
+  const indexOf = (column: string) => {
+    const index = header.indexOf(column)
+    if (index < 0)
+      throw new UsageError(`there is no column ${JSON.stringify(column)}; there are ${header.join(', ')}`)
+    if (header.includes(column, index + 1))
+      throw new UsageError(`there are several columns ${JSON.stringify(column)}; use --no-header and numbers`)
+    return index
+  }
+  return layoutOf(wanted, indexOf, header.length)
+}
+
+/** @throws UsageError when a wanted column is not a number from 1 */
+export function numberedLayout(wanted: WantedColumns): CsvLayout {
+  const indexOf = (column: string) => {
+    if (/^[1-9]\d{0,5}$/.test(column)) return Number(column) - 1
+    throw new UsageError(`with --no-header a column is a number from 1, not ${JSON.stringify(column)}`)
+  }
+  return layoutOf(wanted, indexOf)
+}
+
+function layoutOf(wanted: WantedColumns, indexOf: (column: string) => number, count?: number): CsvLayout {
+  const cells = wanted.cells.map(indexOf)
+  return {
+    cells,
+    columnKeys: cells.map((index) => String(index + 1)),
+    properties: wanted.properties.map(({ column, name }) => ({ index: indexOf(column), name })),
+    count,
+  }
+}

@@ -1,0 +1,21 @@
+/** How far an import has come. */
+export interface ImportCounts {
+  bytes: number
+  lines: number
+  /** Events that Tally confirmed. */
+  events: number
+  badLines: number
+  /** Quantity cells without a quantity: no event was made of them. */
+  emptyQuantities: number
+  /** Lines equal to an earlier one of this input; each counts. */
+  repeatedLines: number
+}
+
+export const newImportCounts = (): ImportCounts => ({
+  bytes: 0,
+  lines: 0,
+  events: 0,
+  badLines: 0,
+  emptyQuantities: 0,
+  repeatedLines: 0,
+})

@@ -1,0 +1,149 @@
+import { InFlight } from '../in-flight.ts'
+import type { EventSource } from '../metric-source.ts'
+import { reportBatch } from '../report-batch.ts'
+import type { Ask } from '../reporting-client.ts'
+import type { AccountIds } from './account-ids.ts'
+import { batchesOf, type DraftedLine } from './batches-of.ts'
+import type { ImportCounts } from './import-counts.ts'
+import type { BadLine, InputLines } from './input-line.ts'
+import { LineOrdinals } from './line-ordinals.ts'
+import { lineToEvents, type EventDraft, type LineRules } from './line-to-events.ts'
+
+export interface ImportDeps {
+  ask: Ask
+  /** The account of every line, or how to find that of an external id. */
+  account: { id: string } | { idsOf: AccountIds }
+  /** What each quantity column is a quantity of. */
+  sources: readonly EventSource[]
+  counts: ImportCounts
+  onBadLine: (line: BadLine) => void
+  /** Once aborted, nothing new is sent. */
+  signal: AbortSignal
+}
+
+export interface ImportLimits {
+  batchSize: number
+  inFlightMax: number
+  /** Stop at the first bad line. */
+  strict: boolean
+}
+
+/** Half of what Tally takes unless told otherwise: who sends too much may be cut off before the answer says so. */
+const BODY_BYTES_MAX = 2 * 1_024 * 1_024
+
+/**
+ * Reports the lines of an input as usage. Reading waits while as many batches as allowed are under way, so memory does not
+ * grow with the input, but for what LineOrdinals keeps.
+ *
+ * With `strict` what stands before the first bad line is reported, and of what follows only what was on its way already.
+ *
+ * @throws StartupError, Interrupted as the client does, when what was on its way has ended; `counts` tells how far it came
+ */
+export async function importUsage(
+  lines: InputLines,
+  rules: LineRules,
+  deps: ImportDeps,
+  limits: ImportLimits,
+): Promise<void> {
+  const { counts, signal } = deps
+  const inFlight = new InFlight(limits.inFlightMax)
+  const mustStop = () => signal.aborted || (limits.strict && counts.badLines > 0)
+  const drafted = draftLines(lines, rules, deps, mustStop)
+  try {
+    for await (const batch of batchesOf(drafted, limits.batchSize)) {
+      await inFlight.add(() => (signal.aborted ? Promise.resolve() : sendBatch(batch, deps)))
+      if (mustStop()) break
+    }
+  } finally {
+    await inFlight.settle()
+  }
+}
+
+async function* draftLines(
+  lines: InputLines,
+  rules: LineRules,
+  { counts, onBadLine }: ImportDeps,
+  mustStop: () => boolean,
+): AsyncGenerator<DraftedLine> {
+  const ordinals = new LineOrdinals()
+  for await (const line of lines) {
+    counts.lines++
+    const events = 'fault' in line ? line : lineToEvents(line, rules, ordinals)
+    counts.repeatedLines = ordinals.repeated
+    if ('fault' in events) {
+      counts.badLines++
+      onBadLine({ line: line.line, lastLine: line.lastLine, fault: events.fault })
+      if (mustStop()) return
+    } else {
+      counts.emptyQuantities += events.emptyQuantities
+      yield { line: line.line, lastLine: line.lastLine, drafts: events.drafts }
+    }
+  }
+}
+
+interface PlacedEvent {
+  line: DraftedLine
+  json: string
+}
+
+async function sendBatch(lines: readonly DraftedLine[], deps: ImportDeps): Promise<void> {
+  const { account, counts } = deps
+  const accountIds = 'id' in account ? undefined : await account.idsOf(externalIdsOf(lines))
+  const bad = new Map<DraftedLine, string>()
+  const events: PlacedEvent[] = []
+  for (const line of lines) {
+    for (const draft of line.drafts) {
+      const id = 'id' in account ? account.id : accountIds?.get(draft.accountExternalId ?? '')
+      if (id === undefined)
+        bad.set(
+          line,
+          `there is no account with the external id ${JSON.stringify(draft.accountExternalId)}; --create makes it`,
+        )
+      else events.push({ line, json: eventJson(draft, id, deps.sources) })
+    }
+  }
+  for (const part of partsBySize(events)) {
+    const { accepted, refused } = await reportBatch(
+      deps.ask,
+      part.map(({ json }) => json),
+    )
+    counts.events += accepted
+    for (const { index, reason } of refused) {
+      const line = part[index]?.line
+      if (line !== undefined) bad.set(line, `Tally refuses it: ${reason}`)
+    }
+  }
+  counts.badLines += bad.size
+  for (const [{ line, lastLine }, fault] of bad) deps.onBadLine({ line, lastLine, fault })
+}
+
+/** Cuts a batch whose events are large into several requests. */
+function partsBySize(events: readonly PlacedEvent[]): PlacedEvent[][] {
+  const parts: PlacedEvent[][] = []
+  let bytes = Infinity
+  for (const event of events) {
+    const size = Buffer.byteLength(event.json) + 1
+    bytes += size
+    if (bytes > BODY_BYTES_MAX) {
+      parts.push([])
+      bytes = size
+    }
+    parts.at(-1)?.push(event)
+  }
+  return parts
+}
+
+const externalIdsOf = (lines: readonly DraftedLine[]): Set<string> =>
+  new Set(lines.flatMap(({ drafts }) => drafts.map(({ accountExternalId }) => accountExternalId ?? '')))
+
+/** An event as the API takes it. */
+function eventJson(draft: EventDraft, accountId: string, sources: readonly EventSource[]): string {
+  return JSON.stringify({
+    account_id: accountId,
+    ...sources[draft.quantityIndex],
+    quantity: draft.quantity,
+    occurred_at: draft.occurredAt,
+    idempotency_key: draft.key,
+    properties: draft.properties,
+  })
+}

@@ -1,0 +1,62 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { addAbortSignal, pipeline, Transform, type Readable, type TransformCallback } from 'node:stream'
+import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** The bytes to import. */
+export interface Input {
+  stream: Readable
+  /** Undefined when it cannot be known, as on a pipe. */
+  bytesTotal: number | undefined
+}
+
+const CHUNK_BYTES = 256 * 1_024
+
+/**
+ * Opens a file, or standard input.
+ *
+ * @param file a path, or `-`
+ * @param signal ends the stream when it is aborted
+ * @param onBytes told how many bytes were read, as they are
+ * @throws StartupError when there is no such file
+ */
+export async function openInput(
+  file: string,
+  standardInput: Readable,
+  signal: AbortSignal,
+  onBytes: (bytes: number) => void,
+): Promise<Input> {
+  const bytesTotal = file === '-' ? undefined : await sizeOf(file)
+  const source = file === '-' ? standardInput : createReadStream(file, { highWaterMark: CHUNK_BYTES })
+  let bytes = 0
+  const counter = new Transform({
+    transform(chunk: Buffer, _encoding, callback: TransformCallback) {
+      const fault = bytes === 0 && isUtf16(chunk)
+      bytes += chunk.length
+      onBytes(chunk.length)
+      if (fault) callback(new UsageError('the input is UTF-16: convert it to UTF-8'))
+      else callback(null, chunk)
+    },
+  })
+  addAbortSignal(signal, counter)
+  pipeline(source, counter, () => undefined) // an error comes out of the counter
+  return { stream: counter, bytesTotal }
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+  try {
+    const info = await stat(file)
+    if (info.isDirectory()) throw new StartupError(`${file} is a folder: --file takes one file`)
+    return info.isFile() ? info.size : undefined
+  } catch (err) {
+    if (err instanceof StartupError) throw err
+    throw new StartupError(`cannot read ${file}: ${err instanceof Error ? err.message : String(err)}`, {
+      cause: err,
+    })
+  }
+}
+
+/** By its byte order mark. */
+const isUtf16 = (start: Buffer): boolean =>
+  start.length >= 2 && [0xfeff, 0xfffe].includes(start.readUInt16BE(0))

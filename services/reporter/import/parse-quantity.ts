@@ -1,0 +1,47 @@
+import { findAmountFault } from '../../../shared/amount/amount.ts'
+import { plainDigits } from './plain-digits.ts'
+
+/** Why a text was not taken, as a clause for people. */
+export interface Fault {
+  fault: string
+}
+
+/**
+ * Reads a quantity as files have it. What can be brought into plain decimal text without a doubt and without losing a
+ * digit is: space around it, a leading plus, `.5` and `5.`, zeros beyond the places that are kept. The rest is refused by
+ * name rather than guessed at.
+ *
+ * @param allowExponents take `5e-06` too. Not by itself: spreadsheets write large numbers that way after rounding them
+ * @returns decimal text that Tally takes, or why not
+ */
+export function parseQuantity(text: string, allowExponents: boolean): string | Fault {
+  const trimmed = text.trim().replace(/^\+(?=[\d.])/, '')
+  if (findAmountFault(trimmed) === undefined) return trimmed
+  const completed = trimmed.replace(/^(-?)\.(?=\d)/, '$10.').replace(/(?<=\d)\.$/, '')
+  if (/^-?\d+(\.\d+)?[eE][+-]?\d+$/.test(completed) && !allowExponents)
+    return {
+      fault: `${JSON.stringify(trimmed)} has an exponent, as spreadsheets write after rounding: export plain digits, or pass --allow-exponents when all digits are there`,
+    }
+  const digits = stripZeros(plainDigits(completed) ?? completed)
+  const fault = findAmountFault(digits)
+  return fault === undefined ? digits : { fault: explain(trimmed) ?? fault }
+}
+
+/** Zeros in front and at the end of the decimal places carry nothing. */
+const stripZeros = (digits: string): string =>
+  /^-?\d+(\.\d+)?$/.test(digits)
+    ? digits
+        .replace(/^(-?)0+(?=\d)/, '$1')
+        .replace(/(\.\d*?)0+$/, (_, places: string) => places.replace(/\.$/, ''))
+    : digits
+
+/** Names what exports commonly hold. */
+function explain(text: string): string | undefined {
+  const shown = JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+  if (/^[+-]?\d{1,3}([,' \u00A0\u202F_]\d{3})+([.,]\d+)?$/.test(text))
+    return `${shown} has separators between its digits, which could also be a decimal comma: export plain digits`
+  if (/^[+-]?\d+,\d+$/.test(text)) return `${shown} has a comma: export it with a decimal point`
+  if (/^\(.*\)$/.test(text)) return `${shown} is in brackets: export negative numbers with a minus sign`
+  if (/[$€£¥%]/.test(text)) return `${shown} has a sign of a currency or a percentage: export plain digits`
+  return undefined
+}

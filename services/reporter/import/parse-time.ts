@@ -1,0 +1,91 @@
+import { LAST_SECOND } from '../../../shared/domain/time-slot.ts'
+import type { Fault } from './parse-quantity.ts'
+
+/**
+ * How times are written. `auto` takes text and Unix times alike: seconds, milliseconds, microseconds and nanoseconds of
+ * any time that Tally takes differ by their number of digits, so there is nothing to guess.
+ */
+export const TIME_FORMATS = ['auto', 'text', 'unix-s', 'unix-ms', 'unix-us', 'unix-ns'] as const
+export type TimeFormat = (typeof TIME_FORMATS)[number]
+
+/** Digits of the fraction of a second that each Unix format carries in its whole number. */
+const UNIX_PLACES: Partial<Record<TimeFormat, number>> = {
+  'unix-s': 0,
+  'unix-ms': 3,
+  'unix-us': 6,
+  'unix-ns': 9,
+}
+
+export type ParseTime = (text: string) => number | Fault
+
+/**
+ * Makes a reader of times. Events have whole seconds: a fraction is checked for being one, and cut.
+ *
+ * @param utcOffsetS seconds that local time is ahead of UTC, for text that does not say
+ * @returns a function to Unix seconds, or why the text is no time
+ */
+export function timeParser(format: TimeFormat, utcOffsetS: number): ParseTime {
+  return (text) => {
+    const trimmed = text.trim()
+    if (trimmed === '') return { fault: 'is empty' }
+    const second = parse(trimmed, format, utcOffsetS)
+    if (second === undefined) return { fault: `${shown(trimmed)} is not a time${hint(trimmed, format)}` }
+    if (second < 0 || second > LAST_SECOND) return { fault: `${shown(trimmed)} is not between 1970 and 2106` }
+    return second
+  }
+}
+
+function parse(text: string, format: TimeFormat, utcOffsetS: number): number | undefined {
+  if (format === 'text') return parseText(text, utcOffsetS)
+  const places = UNIX_PLACES[format]
+  if (places !== undefined) return parseUnix(text, places)
+  const digits = /^\d+(?=\.\d+$|$)/.exec(text)?.[0]
+  return digits === undefined ? parseText(text, utcOffsetS) : parseUnix(text, placesOf(digits.length))
+}
+
+/** 9 and 10 digits are seconds, 12 and 13 milliseconds, and so on: 1973 to 2286. */
+function placesOf(digits: number): number | undefined {
+  const places = Math.floor((digits - 9) / 3) * 3
+  return places >= 0 && places <= 9 && (digits - 9) % 3 < 2 ? places : undefined
+}
+
+function parseUnix(text: string, places: number | undefined): number | undefined {
+  if (places === undefined || !/^\d{1,30}(\.\d{1,9})?$/.test(text)) return undefined
+  const [whole = ''] = text.split('.')
+  return Number(whole.slice(0, whole.length - places) || '0')
+}
+
+const TEXT =
+  /^(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d{1,9})?)?(?: ?(Z|UTC|[+-]\d\d(?::?\d\d)?))?)?$/i
+
+/** ISO 8601 in its extended form, or the same with a space for the T; a date alone is its first second. */
+function parseText(text: string, utcOffsetS: number): number | undefined {
+  const match = TEXT.exec(text)
+  if (match === null) return undefined
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = (
+    match.slice(1, 7) as (string | undefined)[]
+  ).map((digits) => Number(digits ?? 0))
+  if (hour > 23 || minute > 59 || second > 59) return undefined
+  const ms = Date.UTC(year, month - 1, day, hour, minute, second)
+  const date = new Date(ms)
+  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined // 31 April
+  const offset = match[7] === undefined ? utcOffsetS : parseUtcOffset(match[7])
+  return offset === undefined ? undefined : ms / 1_000 - offset
+}
+
+/** Reads `Z`, `+02:00`, `+0200` or `+02` as seconds ahead of UTC; undefined for anything else. */
+export function parseUtcOffset(text: string): number | undefined {
+  if (/^(Z|UTC)$/i.test(text)) return 0
+  const [, sign, hours, minutes = '0'] = /^([+-])(\d\d)(?::?(\d\d))?$/.exec(text) ?? []
+  if (hours === undefined || Number(hours) > 18 || Number(minutes) > 59) return undefined
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 3_600 + Number(minutes) * 60)
+}
+
+const shown = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+function hint(text: string, format: TimeFormat): string {
+  if (/^\d{1,2}[/.]\d{1,2}[/.]\d{2,4}/.test(text))
+    return ': day and month cannot be told apart, export it as 2026-01-31'
+  if (/^\d+(\.\d+)?$/.test(text) && format === 'text') return ' but a number; see --time-format'
+  return ' such as "2026-01-31 23:59:59", "2026-01-31T23:59:59Z" or 1769903999; see --time-format'
+}

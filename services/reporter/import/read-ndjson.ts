@@ -1,0 +1,99 @@
+import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import { findInexactNumber } from '../../../shared/amount/exact-number.ts'
+import {
+  NOT_UTF8,
+  RECORD_BYTES_MAX,
+  type BadLine,
+  type InputLine,
+  type InputLines,
+  type WantedColumns,
+} from './input-line.ts'
+import { plainDigits } from './plain-digits.ts'
+import { splitStream } from './split-stream.ts'
+
+/**
+ * Reads one JSON object a line. Lines end in LF or CR LF; a byte order mark and blank lines are passed over. Columns are
+ * the names of top-level fields. A number in a wanted cell becomes its digits as they stand in the text, however many.
+ */
+export async function* readNdjson(input: Readable, wanted: WantedColumns): InputLines {
+  let line = 0
+  for await (const bytes of splitStream(input, RECORD_BYTES_MAX)) {
+    line++
+    const place = { line, lastLine: line }
+    if (bytes === undefined) yield { ...place, fault: `is longer than ${RECORD_BYTES_MAX} bytes` }
+    else if (!isUtf8(bytes)) yield { ...place, fault: NOT_UTF8 }
+    else {
+      const text = bytes
+        .toString()
+        .replace(/^\uFEFF/, '')
+        .trim()
+      if (text !== '') yield lineOf({ ...place, text }, wanted)
+    }
+  }
+}
+
+/** Why a Map: a column named `constructor` must not find what every object has. */
+type Fields = ReadonlyMap<string, unknown>
+
+/** Stands before the digits of a number that JSON.parse would have altered. Tally takes no text with a NUL in it. */
+const LOSSY = '\0'
+
+function lineOf(
+  place: Pick<InputLine, 'line' | 'lastLine' | 'text'>,
+  wanted: WantedColumns,
+): InputLine | BadLine {
+  const fields = parseObject(place.text)
+  if (fields === undefined) return { ...place, fault: 'is not a JSON object' }
+  const cells: (string | undefined)[] = []
+  for (const column of wanted.cells) {
+    const cell = textOf(fields.get(column))
+    if (cell === null) return { ...place, fault: `${column}: is neither text nor a number` }
+    cells.push(cell)
+  }
+  const properties: [string, unknown][] = []
+  for (const { column, name } of wanted.properties) {
+    const value = fields.get(column)
+    if (value === undefined || value === null || value === '') continue
+    if (holdsLossy(value))
+      return {
+        ...place,
+        fault: `${column}: holds a number that loses digits in a 64-bit float; write it as text`,
+      }
+    properties.push([name, value])
+  }
+  return { ...place, cells, columnKeys: wanted.cells, properties: Object.fromEntries(properties) }
+}
+
+function parseObject(text: string): Fields | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+    if (findInexactNumber(text) !== undefined) value = JSON.parse(markLossy(text))
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  return new Map<string, unknown>(Object.entries(value))
+}
+
+/** Turns each number that a double would alter into marked text. Strings are matched first, so that none is touched. */
+const markLossy = (json: string): string =>
+  json.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g, (token) =>
+    token.startsWith('"') || findInexactNumber(token) === undefined ? token : `"\\u0000${token}"`,
+  )
+
+/** The text of a cell; undefined when there is none, null when it is something else. */
+function textOf(value: unknown): string | undefined | null {
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number') return plainDigits(String(value)) ?? String(value)
+  if (typeof value !== 'string') return null
+  if (!value.startsWith(LOSSY)) return value
+  const digits = value.slice(LOSSY.length)
+  return plainDigits(digits) ?? digits
+}
+
+const holdsLossy = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.startsWith(LOSSY)
+    : typeof value === 'object' && value !== null && Object.values(value).some(holdsLossy)

@@ -1,0 +1,28 @@
+import type { ImportCounts } from './import-counts.ts'
+
+/**
+ * What came of an import, for people.
+ *
+ * @param ms how long it took
+ * @param source the --source that was given, or nothing
+ */
+export function summaryOf(counts: ImportCounts, ms: number, source: string): string[] {
+  const { lines, events, badLines, emptyQuantities, repeatedLines } = counts
+  const seconds = Math.max(ms / 1_000, 0.001)
+  return [
+    `lines read   ${format(lines)}`,
+    `events sent  ${format(events)}`,
+    `bad lines    ${format(badLines)}`,
+    ...(emptyQuantities > 0 ? [`empty quantities, not sent  ${format(emptyQuantities)}`] : []),
+    `seconds      ${seconds.toFixed(1)}`,
+    `events/s     ${format(Math.round(events / seconds))}`,
+    ...(repeatedLines > 0 && source === '' ? [repetitionHint(repeatedLines)] : []),
+  ]
+}
+
+/** Where lines repeat within a file, they will between files: that is when --source matters. */
+const repetitionHint = (repeatedLines: number): string =>
+  `${format(repeatedLines)} lines are equal to an earlier one, and were counted too. Equal lines of another file count ` +
+  'only once with these, unless that file is imported with a --source of its own.'
+
+const format = (count: number): string => count.toLocaleString('en-US')

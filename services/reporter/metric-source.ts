@@ -1,0 +1,44 @@
+import { METRIC_ID_PATTERN } from '../../shared/domain/ids.ts'
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import type { TallyResources } from './tally-resources.ts'
+import { UsageError } from './usage-error.ts'
+
+/** What a quantity is reported against, as an event names it. */
+export type EventSource = { metric_id: string } | { currency: string }
+
+const CURRENCY = /^currency:([A-Za-z]{3})$/
+
+/** Checks the shape of a source as a user writes it: a metric's name or id, or `currency:usd`. @throws UsageError */
+export function requireSourceText(text: string): void {
+  if (text === '') throw new UsageError('a metric has a name of at least one character')
+  if (/^currency:/i.test(text) && !CURRENCY.test(text))
+    throw new UsageError(`${JSON.stringify(text)}: a currency is three letters, such as currency:usd`)
+}
+
+/**
+ * Finds what a user means by a metric's name or id, or `currency:usd`.
+ *
+ * @param create whether to make the metric when there is none
+ * @throws StartupError when there is no such metric, or several of that name
+ */
+export async function resolveSource(
+  resources: TallyResources,
+  text: string,
+  create: boolean,
+): Promise<EventSource> {
+  const currency = CURRENCY.exec(text)?.[1]
+  if (currency !== undefined) return { currency: currency.toLowerCase() }
+  if (METRIC_ID_PATTERN.test(text)) {
+    if ((await resources.findMetric(text)) === undefined) throw new StartupError(`there is no metric ${text}`)
+    return { metric_id: text }
+  }
+  const named = await resources.listMetricsNamed(text)
+  const [first] = named
+  if (named.length > 1)
+    throw new StartupError(
+      `${named.length} metrics are named ${JSON.stringify(text)}; say which by its id: ${named.map(({ id }) => id).join(', ')}`,
+    )
+  if (first !== undefined) return { metric_id: first.id }
+  if (!create) throw new StartupError(`there is no metric named ${JSON.stringify(text)}; --create makes it`)
+  return { metric_id: (await resources.createMetric(text)).id }
+}

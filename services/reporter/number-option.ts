@@ -1,0 +1,24 @@
+import { UsageError } from './usage-error.ts'
+
+interface Bounds {
+  default: number
+  min: number
+  max: number
+}
+
+/** Reads the value of a numeric option. @throws UsageError when it is no number within the bounds */
+export function numberOption(name: string, text: string | undefined, bounds: Bounds): number {
+  if (text === undefined) return bounds.default
+  const value = Number(text)
+  if (/^\d+(\.\d+)?$/.test(text) && value >= bounds.min && value <= bounds.max) return value
+  throw new UsageError(
+    `--${name} must be a number from ${bounds.min} to ${bounds.max}, not ${JSON.stringify(text)}`,
+  )
+}
+
+/** The same for whole numbers. @throws UsageError */
+export function integerOption(name: string, text: string | undefined, bounds: Bounds): number {
+  const value = numberOption(name, text, bounds)
+  if (Number.isInteger(value)) return value
+  throw new UsageError(`--${name} must be a whole number, not ${JSON.stringify(text)}`)
+}

@@ -1,0 +1,25 @@
+import type { Readable } from 'node:stream'
+
+/** What a program has to do with the world, so that a test can put another one in its place. */
+export interface ProgramContext {
+  /** The words after the program's name. */
+  args: readonly string[]
+  env: NodeJS.ProcessEnv
+  input: Readable
+  /** Writes a line of the result. */
+  out: (line: string) => void
+  /** Writes a line about the work: bad lines, retries, progress. */
+  err: (line: string) => void
+  /** Where a progress bar can be drawn; undefined when nobody looks on. */
+  screen: NodeJS.WriteStream | undefined
+  /** Aborted when the program is asked to stop. */
+  signal: AbortSignal
+}
+
+/** @returns the exit code */
+export type Program = (context: ProgramContext) => Promise<number>
+
+export const EXIT_OK = 0
+export const EXIT_FAILED = 1
+export const EXIT_USAGE = 2
+export const EXIT_INTERRUPTED = 130

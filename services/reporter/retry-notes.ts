@@ -1,0 +1,28 @@
+import type { Retry } from './reporting-client.ts'
+
+const AT_MOST_EVERY_MS = 2_000
+
+/** Tells that requests go out again. */
+export interface RetryNotes {
+  add: (retry: Retry) => void
+  /** Where notes go from now on. */
+  printTo: (print: (line: string) => void) => void
+}
+
+/** Not a line for each of them, because requests tend to fail together. */
+export function retryNotes(print: (line: string) => void): RetryNotes {
+  let printed = print
+  let toldAt = -Infinity
+  return {
+    add: ({ reason, waitMs, leftMs }) => {
+      const now = performance.now()
+      if (now - toldAt < AT_MOST_EVERY_MS) return
+      toldAt = now
+      const [wait, left] = [waitMs, leftMs].map((ms) => (ms / 1_000).toFixed(1))
+      printed(`${reason}; trying again in ${wait ?? ''} s, for up to ${left ?? ''} s`)
+    },
+    printTo: (to) => {
+      printed = to
+    },
+  }
+}

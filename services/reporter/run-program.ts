@@ -1,0 +1,25 @@
+import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
+import { createLogger } from '../../shared/logging/logger.ts'
+import { exitCodeOf } from './exit-code-of.ts'
+import type { Program, ProgramContext } from './program.ts'
+
+/** How long a program may take to end once it was asked to. */
+const STOP_MS = 15_000
+
+/** Runs a program in a process and ends the process with its exit code. */
+export function runProgram(program: Program, proc: NodeJS.Process): void {
+  const controller = new AbortController()
+  void stopSignal(createLogger('silent'), STOP_MS).then(() => {
+    controller.abort()
+  })
+  const context: ProgramContext = {
+    args: proc.argv.slice(2),
+    env: proc.env,
+    input: proc.stdin,
+    out: (line) => proc.stdout.write(`${line}\n`),
+    err: (line) => proc.stderr.write(`${line}\n`),
+    screen: proc.stderr.isTTY ? proc.stderr : undefined,
+    signal: controller.signal,
+  }
+  void exitCodeOf(program, context).then((code) => proc.exit(code))
+}

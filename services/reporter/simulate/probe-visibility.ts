@@ -1,0 +1,88 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  addAmounts,
+  amountFromDatabase,
+  compareAmounts,
+  parseAmount,
+  type Amount,
+} from '../../../shared/amount/amount.ts'
+import { reportBatch } from '../report-batch.ts'
+import type { Ask } from '../reporting-client.ts'
+import { tallyResources } from '../tally-resources.ts'
+
+export interface ProbeOptions {
+  ask: Ask
+  accountId: string
+  metricId: string
+  /** Enters the keys of probes. */
+  run: string
+  /** Milliseconds from the start of one probe to that of the next. */
+  everyMs: number
+  signal: AbortSignal
+  /** Told how many milliseconds passed from the acceptance of a probe until a balance showed it. */
+  onVisible: (ms: number) => void
+}
+
+const POLL_MS = 20
+const SETTLED_MS = 500
+const ONE = parseAmount('1')
+
+/**
+ * Reports an event of quantity 1 now and then, and asks for the balance until it is in: how fresh balances are. Asking
+ * takes time as well, so what is measured is never less than the truth.
+ *
+ * @returns when it is stopped; a probe under way is dropped
+ */
+export async function probeVisibility(options: ProbeOptions): Promise<void> {
+  const { signal, everyMs, onVisible } = options
+  const usageTotal = async () =>
+    amountFromDatabase(await tallyResources(options.ask).usageTotal(options.accountId, options.metricId))
+  let total = await settledTotal(usageTotal, signal)
+  for (let n = 1; !signal.aborted; n++) {
+    const startedAt = performance.now()
+    await reportProbe(options, n)
+    const acceptedAt = performance.now()
+    total = addAmounts(total, ONE)
+    const visible = await waitForTotal(usageTotal, total, signal)
+    if (visible) onVisible(performance.now() - acceptedAt)
+    await pause(everyMs - (performance.now() - startedAt), signal)
+  }
+}
+
+async function reportProbe({ ask, accountId, metricId, run }: ProbeOptions, n: number): Promise<void> {
+  const event = {
+    account_id: accountId,
+    metric_id: metricId,
+    quantity: '1',
+    occurred_at: Math.floor(Date.now() / 1_000),
+    idempotency_key: `probe-${run}-${n}`,
+  }
+  const { refused } = await reportBatch(ask, [JSON.stringify(event)])
+  if (refused[0] !== undefined) throw new Error(`a probe was refused: ${refused[0].reason}`)
+}
+
+/** Waits until probes of an earlier run are all in: one that came later would make one of ours seem fresher than it is. */
+async function settledTotal(usageTotal: () => Promise<Amount>, signal: AbortSignal): Promise<Amount> {
+  let total = await usageTotal()
+  for (;;) {
+    await pause(SETTLED_MS, signal)
+    const next = await usageTotal()
+    if (compareAmounts(next, total) === 0 || signal.aborted) return next
+    total = next
+  }
+}
+
+async function waitForTotal(
+  usageTotal: () => Promise<Amount>,
+  wanted: Amount,
+  signal: AbortSignal,
+): Promise<boolean> {
+  while (!signal.aborted) {
+    if (compareAmounts(await usageTotal(), wanted) >= 0) return true
+    await pause(POLL_MS, signal)
+  }
+  return false
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(Math.max(ms, 0), undefined, { signal }).catch(() => undefined)

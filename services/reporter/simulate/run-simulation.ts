@@ -1,0 +1,114 @@
+import { LAST_SECOND } from '../../../shared/domain/time-slot.ts'
+import { connect, readConnection } from '../connection.ts'
+import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../program.ts'
+import { retryNotes } from '../retry-notes.ts'
+import { tallyResources } from '../tally-resources.ts'
+import type { ProbeOptions } from './probe-visibility.ts'
+import { sendMadeUpUsage } from './send-made-up-usage.ts'
+import { SIMULATE_HELP } from './simulate-help.ts'
+import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts'
+import { ensureWorld } from './simulated-world.ts'
+import { SimulationStats } from './simulation-stats.ts'
+import { UsageTotals } from './usage-totals.ts'
+import { readSettledTotals, verifyUsage, type Difference } from './verify-usage.ts'
+import { whileProbing } from './while-probing.ts'
+
+const DIFFERENCES_SHOWN_MAX = 20
+
+/**
+ * npm run simulate: reports made-up but lifelike usage.
+ *
+ * @returns 0 when all went well, 1 when --verify found a difference, 130 when it was interrupted
+ * @throws UsageError when the words make no sense, StartupError when it cannot go on
+ */
+export async function runSimulation(context: ProgramContext): Promise<number> {
+  const options = readSimulateOptions(context.args)
+  if (options === undefined) {
+    context.out(SIMULATE_HELP)
+    return EXIT_OK
+  }
+  const notes = retryNotes(context.err)
+  const settings = await readConnection(options.connection, context.env, 'test-api-key')
+  const connection = connect(settings, options.connectionsMax, context.signal, notes.add)
+  // Probes have a connection of their own: they measure balances, not how long the others keep one busy.
+  const probes = connect(settings, 1, context.signal, notes.add)
+  try {
+    return await simulate(options, { send: connection.ask, probe: probes.ask }, context)
+  } catch (err) {
+    if (!context.signal.aborted) throw err
+    return EXIT_INTERRUPTED
+  } finally {
+    connection.close()
+    probes.close()
+  }
+}
+
+interface Asks {
+  send: ProbeOptions['ask']
+  probe: ProbeOptions['ask']
+}
+
+async function simulate(options: SimulateOptions, asks: Asks, context: ProgramContext): Promise<number> {
+  const { run, accounts, seed } = options
+  const resources = tallyResources(asks.send)
+  const world = await ensureWorld(resources, accounts, options.runIsNamed ? run : undefined)
+  const startAt = options.startAt ?? Math.floor(Date.now() / 1_000)
+  const range = { startAt: Math.max(startAt - options.lateMaxS - 60, 0), endAt: LAST_SECOND }
+  // A named run has accounts of its own and may be a repetition: what is there already is its own too.
+  const before =
+    options.verify && !options.runIsNamed
+      ? await readSettledTotals(resources, world.accountIds, range, context.signal)
+      : new UsageTotals()
+  context.out(
+    `${accounts} accounts, seed ${seed}, run ${run}, events from ${new Date(startAt * 1_000).toISOString()}`,
+  )
+  const sent = new UsageTotals()
+  const stats = new SimulationStats()
+  const probe: ProbeOptions = {
+    ...world.probe,
+    ask: asks.probe,
+    run: `${run}-${Date.now()}`, // a run that is repeated has probes of its own all the same
+    everyMs: options.probeEveryMs,
+    signal: context.signal,
+    onVisible: (ms) => {
+      stats.visible.add(ms)
+    },
+  }
+  const { signal } = context
+  const ms = await whileProbing(probe, stats, context.out, () =>
+    sendMadeUpUsage({ options, world, startAt, ask: asks.send, stats, totals: sent, signal }),
+  )
+  const due =
+    options.rate === undefined || signal.aborted
+      ? undefined
+      : Math.min(Math.floor(options.rate * options.secondsMax), options.eventsMax)
+  for (const line of stats.summary(ms, due)) context.out(line)
+  if (signal.aborted) return EXIT_INTERRUPTED
+  if (!options.verify) return EXIT_OK
+  const { accountIds } = world
+  const differences = await verifyUsage({
+    resources,
+    accountIds,
+    range,
+    before,
+    sent,
+    waitMs: options.verifyWaitMs,
+  })
+  return tellVerdict(differences, sent, context)
+}
+
+function tellVerdict(
+  differences: readonly Difference[],
+  sent: UsageTotals,
+  { out, err }: Pick<ProgramContext, 'out' | 'err'>,
+): number {
+  if (differences.length === 0) {
+    const totals = sent.accountIds().reduce((count, id) => count + sent.sourcesOf(id).length, 0)
+    out(`verified            ${totals} totals of ${sent.accountIds().length} accounts are exact`)
+    return EXIT_OK
+  }
+  for (const { accountId, source, text } of differences.slice(0, DIFFERENCES_SHOWN_MAX))
+    err(`WRONG: ${accountId} ${source} ${text}`)
+  err(`${differences.length} totals are wrong`)
+  return EXIT_FAILED
+}

@@ -1,0 +1,85 @@
+import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { reportBatch } from '../report-batch.ts'
+import type { Ask } from '../reporting-client.ts'
+import { madeUpUsage, type MadeUpEvent } from './made-up-usage.ts'
+import { sendOnSchedule } from './send-on-schedule.ts'
+import type { SimulateOptions } from './simulate-options.ts'
+import type { SimulatedWorld } from './simulated-world.ts'
+import type { SimulationStats } from './simulation-stats.ts'
+import type { UsageTotals } from './usage-totals.ts'
+
+export interface SendMadeUpUsage {
+  options: SimulateOptions
+  world: SimulatedWorld
+  /** When the first event happens, in Unix seconds. */
+  startAt: number
+  ask: Ask
+  stats: SimulationStats
+  /** Gathers what all events come to, each counted once. */
+  totals: UsageTotals
+  signal: AbortSignal
+}
+
+/** With fixed times and no rate, so many events share a second. */
+const EVENTS_A_SECOND = 1_000
+
+/**
+ * Sends made-up usage on schedule, until the time or the number of events is reached.
+ *
+ * @throws StartupError when Tally refuses an event: then it is ours that is wrong, or its clock
+ */
+export function sendMadeUpUsage(simulation: SendMadeUpUsage): Promise<void> {
+  const { options, startAt, ask, stats, totals, world, signal } = simulation
+  let made = 0
+  const nowAt =
+    options.rate === undefined && options.startAt === undefined
+      ? () => Math.floor(Date.now() / 1_000)
+      : () => startAt + Math.floor(made / (options.rate ?? EVENTS_A_SECOND))
+  const usage = madeUpUsage(options, nowAt)
+  const makeBatch = (events: number) =>
+    Array.from({ length: events }, () => {
+      const event = usage.next().value
+      made++
+      count(event, world, stats, totals)
+      return eventJson(event, world)
+    })
+  const send = async (events: number, dueAt: number) => {
+    const { accepted, refused } = await reportBatch(ask, makeBatch(events))
+    stats.addLatency(performance.now() - dueAt)
+    stats.acknowledged += accepted
+    if (refused[0] !== undefined)
+      throw new StartupError(`Tally refuses ${refused.length} made-up events: ${refused[0].reason}`)
+  }
+  return sendOnSchedule(
+    options,
+    send,
+    (ms) => {
+      stats.addBehind(ms)
+    },
+    signal,
+  )
+}
+
+function count(event: MadeUpEvent, world: SimulatedWorld, stats: SimulationStats, totals: UsageTotals): void {
+  stats.sent++
+  if (event.isDuplicate) stats.duplicates++
+  else {
+    if (event.isLate) stats.late++
+    totals.add(accountOf(event, world), world.sources[event.source], event.quantity)
+  }
+}
+
+const accountOf = ({ account }: MadeUpEvent, { accountIds }: SimulatedWorld): string =>
+  accountIds[account] ?? ''
+
+function eventJson(event: MadeUpEvent, world: SimulatedWorld): string {
+  const source = world.sources[event.source]
+  return JSON.stringify({
+    account_id: accountOf(event, world),
+    ...(event.source === 'usd' ? { currency: source } : { metric_id: source }),
+    quantity: event.quantity,
+    occurred_at: event.occurredAt,
+    idempotency_key: event.key,
+    properties: event.properties,
+  })
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { LAST_SECOND } from '../../../shared/domain/time-slot.ts'
+import { CONNECTION_OPTIONS, type ConnectionValues } from '../connection.ts'
+import { integerOption, numberOption } from '../number-option.ts'
+import { UsageError } from '../usage-error.ts'
+
+const OPTIONS = {
+  ...CONNECTION_OPTIONS,
+  rate: { type: 'string' },
+  seconds: { type: 'string' },
+  events: { type: 'string' },
+  'batch-size': { type: 'string' },
+  connections: { type: 'string' },
+  accounts: { type: 'string' },
+  skew: { type: 'string' },
+  late: { type: 'string' },
+  'late-hours': { type: 'string' },
+  duplicates: { type: 'string' },
+  seed: { type: 'string', default: '1' },
+  run: { type: 'string' },
+  'start-at': { type: 'string' },
+  'probe-every': { type: 'string' },
+  verify: { type: 'boolean', default: false },
+  'verify-seconds': { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const
+
+export interface SimulateOptions {
+  /** Events a second; undefined is as fast as possible. */
+  rate: number | undefined
+  /** How long it goes on; whichever is reached first. */
+  secondsMax: number
+  eventsMax: number
+  batchSize: number
+  connectionsMax: number
+  accounts: number
+  skew: number
+  /** From 0 to 1. */
+  lateShare: number
+  lateMaxS: number
+  /** From 0 to 1. */
+  duplicateShare: number
+  seed: string
+  /** Enters the keys of events. */
+  run: string
+  /** Whether the user named the run: then its accounts are its own, and running it again repeats it. */
+  runIsNamed: boolean
+  /** Unix seconds; undefined is now. */
+  startAt: number | undefined
+  /** Milliseconds between probes; 0 for none. */
+  probeEveryMs: number
+  verify: boolean
+  /** How long accepted events may take to be counted before a total is wrong, in milliseconds. */
+  verifyWaitMs: number
+  connection: ConnectionValues
+}
+
+const SECONDS_DEFAULT = 30
+/** Unless the user says otherwise. */
+const BATCH_SIZE_MAX = 100
+const NAME = /^[A-Za-z0-9_.-]{1,64}$/
+
+/**
+ * Reads the command line.
+ *
+ * @returns undefined when help is asked for
+ * @throws UsageError, or parseArgs' own TypeError
+ */
+export function readSimulateOptions(args: readonly string[]): SimulateOptions | undefined {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS })
+  if (values.help) return undefined
+  const { run, seconds, events } = values
+  requireName('run', run ?? 'unnamed')
+  requireName('seed', values.seed)
+  if (run !== undefined && values['start-at'] === undefined)
+    throw new UsageError('--run needs --start-at: a run that can be repeated has fixed times')
+  const rate =
+    values.rate === 'max'
+      ? undefined
+      : numberOption('rate', values.rate, { default: 1_000, min: 0.01, max: 10_000_000 })
+  return {
+    rate,
+    secondsMax:
+      seconds === undefined && events !== undefined
+        ? Infinity
+        : numberOption('seconds', seconds, { default: SECONDS_DEFAULT, min: 0.1, max: 31_536_000 }),
+    eventsMax:
+      events === undefined ? Infinity : integerOption('events', events, { default: 1, min: 1, max: 1e12 }),
+    batchSize: integerOption('batch-size', values['batch-size'], {
+      default: batchSizeFor(rate),
+      min: 1,
+      max: 1_000,
+    }),
+    connectionsMax: integerOption('connections', values.connections, { default: 4, min: 1, max: 1_000 }),
+    accounts: integerOption('accounts', values.accounts, { default: 100, min: 1, max: 1_000_000 }),
+    skew: numberOption('skew', values.skew, { default: 1, min: 0, max: 10 }),
+    lateShare: numberOption('late', values.late, { default: 1, min: 0, max: 100 }) / 100,
+    lateMaxS: integerOption('late-hours', values['late-hours'], { default: 48, min: 1, max: 40_000 }) * 3_600,
+    duplicateShare: numberOption('duplicates', values.duplicates, { default: 1, min: 0, max: 100 }) / 100,
+    seed: values.seed,
+    run: run ?? randomBytes(6).toString('hex'),
+    runIsNamed: run !== undefined,
+    startAt:
+      values['start-at'] === undefined
+        ? undefined
+        : integerOption('start-at', values['start-at'], { default: 0, min: 0, max: LAST_SECOND }),
+    probeEveryMs: integerOption('probe-every', values['probe-every'], {
+      default: 1_000,
+      min: 0,
+      max: 3_600_000,
+    }),
+    verify: values.verify,
+    verifyWaitMs:
+      numberOption('verify-seconds', values['verify-seconds'], { default: 30, min: 0, max: 86_400 }) * 1_000,
+    connection: values,
+  }
+}
+
+/** A tenth of a second's events, so that few of them do not come in rare heaps. */
+const batchSizeFor = (rate = Infinity): number => Math.min(Math.max(Math.floor(rate / 10), 1), BATCH_SIZE_MAX)
+
+function requireName(option: string, text: string): void {
+  if (!NAME.test(text))
+    throw new UsageError(`--${option} must be 1 to 64 letters, digits, dots, dashes or underscores`)
+}

@@ -1,0 +1,52 @@
+import {
+  addAmounts,
+  amountFromDatabase,
+  parseAmount,
+  ZERO,
+  type Amount,
+} from '../../../shared/amount/amount.ts'
+
+/** What the events of one account and source come to. */
+export interface UsageTotal {
+  sum: Amount
+  count: number
+}
+
+/** Exact totals by account and by source (a metric's id or a currency). */
+export class UsageTotals {
+  private readonly byAccount = new Map<string, Map<string, UsageTotal>>()
+
+  /** Counts one event in. @param quantity decimal text */
+  add(accountId: string, source: string, quantity: string): void {
+    this.merge(accountId, source, { sum: parseAmount(quantity), count: 1 })
+  }
+
+  /** Takes a total in. @param sum, count decimal text as an answer of Tally has it */
+  addTotal(accountId: string, source: string, sum: string, count: string): void {
+    this.merge(accountId, source, { sum: amountFromDatabase(sum), count: Number(count) })
+  }
+
+  get(accountId: string, source: string): UsageTotal {
+    return this.byAccount.get(accountId)?.get(source) ?? { sum: ZERO, count: 0 }
+  }
+
+  sourcesOf(accountId: string): string[] {
+    return [...(this.byAccount.get(accountId)?.keys() ?? [])]
+  }
+
+  accountIds(): string[] {
+    return [...this.byAccount.keys()]
+  }
+
+  private merge(accountId: string, source: string, more: UsageTotal): void {
+    const bySource = this.byAccount.get(accountId) ?? new Map<string, UsageTotal>()
+    this.byAccount.set(accountId, bySource)
+    const before = bySource.get(source)
+    if (before === undefined) {
+      bySource.set(source, { ...more })
+      return
+    }
+    before.sum = addAmounts(before.sum, more.sum)
+    before.count += more.count
+  }
+}

@@ -1,0 +1,143 @@
+import { hash } from 'node:crypto'
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import type { HttpAnswer, HttpRequest } from './http-sender.ts'
+import type { Ask } from './reporting-client.ts'
+
+/** Accounts, metrics and currencies as answers show them, as far as we look into them. */
+export interface AccountBody {
+  id: string
+  external_id?: string
+  name: string
+}
+export interface MetricBody {
+  id: string
+  name: string
+  archived_at: number | null
+}
+export interface UsageLine {
+  metric_id: string | null
+  currency: string | null
+  /** Decimal text. */
+  quantity: string
+}
+
+export type TallyResources = ReturnType<typeof tallyResources>
+
+/** The operations on accounts and metrics that reporting needs. @throws what Ask throws, on every call */
+export const tallyResources = (ask: Ask) => ({
+  /** Undefined when there is none. */
+  findAccount: (id: string) => find<AccountBody>(ask, `/v2/accounts/${encodeURIComponent(id)}`),
+
+  findAccountByExternalId: (externalId: string) =>
+    find<AccountBody>(ask, `/v2/accounts/external-id/${encodeURIComponent(externalId)}`),
+
+  /** Up to `max` accounts of this name; reads the whole list of accounts. */
+  async listAccountsNamed(name: string, max: number): Promise<AccountBody[]> {
+    const named: AccountBody[] = []
+    for await (const account of list<AccountBody>(ask, '/v2/accounts')) {
+      if (account.name === name) named.push(account)
+      if (named.length === max) break
+    }
+    return named
+  },
+
+  /** The account that has the external id, made when there is none; another may make it meanwhile, that is as well. */
+  async ensureAccount(externalId: string, name = externalId): Promise<AccountBody> {
+    const before = await this.findAccountByExternalId(externalId)
+    if (before !== undefined) return before
+    const body = JSON.stringify({ name, external_id: externalId })
+    const answer = await ask({ method: 'POST', path: '/v2/accounts', body })
+    if (answer.status === 200) return bodyOf(answer) as AccountBody
+    const made = answer.status === 409 ? await this.findAccountByExternalId(externalId) : undefined
+    if (made === undefined) throw unexpected({ method: 'POST', path: '/v2/accounts' }, answer)
+    return made
+  },
+
+  findMetric: async (id: string) => (await allMetrics(ask)).find((metric) => metric.id === id),
+
+  /** Metrics of this name that are not archived: names need not be unique. */
+  listMetricsNamed: async (name: string) =>
+    (await allMetrics(ask)).filter((metric) => metric.name === name && metric.archived_at === null),
+
+  /**
+   * Makes a metric once, however often and by however many it is asked for at the same time: metrics have no external id,
+   * so the request carries a key made of the name.
+   */
+  async createMetric(name: string): Promise<MetricBody> {
+    const request: HttpRequest = {
+      method: 'POST',
+      path: '/v2/metrics',
+      body: JSON.stringify({ name }),
+      headers: { 'Idempotency-Key': `tally-reporter/metric/${hash('sha256', name, 'hex')}` },
+    }
+    const answer = await ask(request)
+    if (answer.status === 200) return bodyOf(answer) as MetricBody
+    if (answer.status !== 409) throw unexpected(request, answer)
+    const [made] = await this.listMetricsNamed(name)
+    if (made === undefined)
+      throw new StartupError(
+        `a metric named ${JSON.stringify(name)} was made before, and is renamed or archived now: say which metric by its id`,
+      )
+    return made
+  },
+
+  /** @returns what all usage ever of a metric comes to, as decimal text */
+  async usageTotal(accountId: string, metricId: string): Promise<string> {
+    const path = `/v2/accounts/${accountId}/balance?metric_id=${metricId}`
+    return (await get<{ usage_total: string }>(ask, path)).usage_total
+  },
+
+  /** The usage of an account by metric and currency in a half-open range of Unix seconds. */
+  async accountUsage(
+    accountId: string,
+    range: { startAt: number; endAt: number },
+    aggregation: 'sum' | 'count',
+  ): Promise<UsageLine[]> {
+    const query = `start_at=${range.startAt}&end_at=${range.endAt}&aggregation=${aggregation}`
+    const path = `/v2/accounts/${accountId}/usage?${query}`
+    return (await get<{ events_consumed: UsageLine[] }>(ask, path)).events_consumed
+  },
+})
+
+async function allMetrics(ask: Ask): Promise<MetricBody[]> {
+  const metrics: MetricBody[] = []
+  for await (const metric of list<MetricBody>(ask, '/v2/metrics')) metrics.push(metric)
+  return metrics
+}
+
+/** Every item of a list, page by page. */
+async function* list<T extends { id: string }>(ask: Ask, path: string): AsyncGenerator<T> {
+  let after = ''
+  for (;;) {
+    const page = await get<{ data: T[]; has_more: boolean }>(ask, `${path}?limit=100${after}`)
+    yield* page.data
+    const last = page.data.at(-1)
+    if (!page.has_more || last === undefined) return
+    after = `&starting_after=${last.id}`
+  }
+}
+
+async function find<T>(ask: Ask, path: string): Promise<T | undefined> {
+  const answer = await ask({ method: 'GET', path })
+  if (answer.status === 404) return undefined
+  if (answer.status !== 200) throw unexpected({ method: 'GET', path }, answer)
+  return bodyOf(answer) as T
+}
+
+async function get<T>(ask: Ask, path: string): Promise<T> {
+  const found = await find<T>(ask, path)
+  if (found === undefined)
+    throw new StartupError(`GET ${path} was answered with 404: is this the URL of a Tally?`)
+  return found
+}
+
+function bodyOf({ text }: HttpAnswer): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (err) {
+    throw new StartupError('an answer was not JSON: is this the URL of a Tally?', { cause: err })
+  }
+}
+
+const unexpected = ({ method, path }: HttpRequest, { status, text }: HttpAnswer): StartupError =>
+  new StartupError(`${method} ${path} was answered with ${status} ${text.slice(0, 500)}`)

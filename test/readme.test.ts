@@ -1,0 +1,87 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import { readStandaloneConfig } from '../services/standalone/config.ts'
+import { settingsMarkdown } from '../services/standalone/settings-table.ts'
+import { EnvReader } from '../shared/config/env-reader.ts'
+import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+import { startTally, type RunningTally } from './support/start-tally.ts'
+
+describe('README.md', function () {
+  this.timeout(120_000)
+  let readme: string
+
+  before(async () => {
+    readme = await readFile(path.join(PROJECT_ROOT, 'README.md'), 'utf8')
+  })
+
+  describe('the tour', () => {
+    let tally: RunningTally
+
+    before(async () => {
+      tally = await startTally()
+    })
+    after(async () => {
+      await tally.stop()
+      await rm(path.dirname(tally.dataFolder), { recursive: true, force: true })
+    })
+
+    it('runs as it stands, command by command, and shows what it says', async () => {
+      const blocks = [...readme.matchAll(/<!-- tour -->\n\n?```sh\n([^]*?)```/g)].map(
+        ([, commands = '']) => commands,
+      )
+      expect(blocks.length).to.be.greaterThan(6)
+      const script = ['set -euo pipefail', ...blocks]
+        .join('\n')
+        .replaceAll('http://127.0.0.1:8080', tally.url)
+        .replaceAll('http://127.0.0.1:8123', tally.analystUrl)
+        .replaceAll('.data/', `${tally.dataFolder}/`)
+      const { code, output } = await bash(script, { DATA_DIR: tally.dataFolder })
+      expect(code, output).to.equal(0)
+      expect(output).to.contain('"grant_total":"10000","usage_total":"4808.3","balance":"5191.7"')
+      expect(output).to.contain('"accepted":3')
+      expect(output).to.match(/"quantity":"4808"}.*"quantity":"1\.25"/) // the largest of each source
+      expect(output).to.match(/│ metric_\w+ │ ᴺᵁᴸᴸ +│ +4808\.3 │ +3 │/)
+      expect(output).to.contain('everything adds up')
+      const ids =
+        output.match(/"id":"event_\w+","metric_id":"metric_\w+","currency":null,"quantity":"4808"/g) ?? []
+      expect(new Set(ids.slice(0, 3)).size).to.equal(1)
+    })
+  })
+
+  it('lists every setting with its default, as the program reads them', () => {
+    const read = new EnvReader({})
+    readStandaloneConfig(read)
+    const [, table = ''] = /<!-- settings -->\n([^]*?)\n\n/.exec(readme) ?? []
+    const rows = table.split('\n').slice(2)
+    expect(rows.map(withoutPadding)).to.deep.equal(settingsMarkdown(read.settings).map(withoutPadding))
+  })
+
+  it('names every npm command, and none that does not exist', async () => {
+    const { scripts } = JSON.parse(await readFile(path.join(PROJECT_ROOT, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>
+    }
+    const internal = /^(prepare|build|clean|check:\w+(-\w+)*|format)$/
+    for (const name of Object.keys(scripts).filter((script) => !internal.test(script)))
+      expect(readme, name).to.match(new RegExp(`npm (run )?${name}\\b`))
+    for (const [, name = ''] of readme.matchAll(/npm run (?:--silent )?([\w:-]+)/g))
+      expect(Object.keys(scripts)).to.include(name)
+  })
+})
+
+/** Prettier pads the cells of tables. */
+const withoutPadding = (row: string): string => row.replaceAll(/\s*\|\s*/g, '|')
+
+async function bash(
+  script: string,
+  env: Record<string, string>,
+): Promise<{ code: number | null; output: string }> {
+  const shell = spawn('bash', ['-c', script], { cwd: PROJECT_ROOT, env: { ...process.env, ...env } })
+  let output = ''
+  for (const stream of [shell.stdout, shell.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const [code] = (await once(shell, 'exit')) as [number | null]
+  return { code, output }
+}

@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { loadUsage } from '../../../services/loader/load-usage.ts'
+import type { Block } from '../../../services/loader/read-record.ts'
+import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgres-event-log.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.ts'
+import { testLog } from '../../support/log.ts'
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
+
+const NAMESPACE = '0f8fad5b-d9cb-469f-a165-70867728950e'
+const ACCOUNT = 'account_0f8fad5bd9cb469fa16570867728950e'
+
+function lineOf(n: number): string {
+  const id = usageEventId(NAMESPACE, ACCOUNT, 'usd', 1_700_000_000, { kind: 'event', key: String(n) })
+  return usageEventToLine({
+    namespaceId: NAMESPACE,
+    id,
+    accountId: ACCOUNT,
+    source: 'usd',
+    quantity: String(n),
+    occurredAt: 1_700_000_000,
+    acceptedAt: 1_700_000_000_000_000,
+    properties: '{}',
+    propertyPairs: [],
+    correctedAt: null,
+    voided: false,
+    version: reportVersion(1_700_000_000_000_000, String(n)),
+  })
+}
+
+describe('loading usage', function () {
+  this.timeout(60_000)
+  let db: TestDatabase
+  let topics = 0
+
+  before(async () => {
+    db = await createDatabase('load_usage')
+  })
+  after(() => db.close())
+
+  const openLog = (): Promise<EventLog> =>
+    openPostgresEventLog({
+      pool: db.pool,
+      topic: `t${topics++}`,
+      partitions: 3,
+      log: testLog,
+      appendDeadlineMs: 5_000,
+      appendsWaitingMax: 100,
+      leaseMs: 1_000,
+      segmentBytesMax: 1e9,
+      segmentAgeMaxMs: 1e9,
+      retentionMs: 1e9,
+      housekeepingMs: 0,
+      alone: false,
+    })
+  const options = { batchRowsMax: 7, batchBytesMax: 1_000_000, flushMs: 20 }
+  const record = (partition: number, lines: readonly string[]) => ({
+    partition,
+    acceptedAt: 1_700_000_000_000_000,
+    value: Buffer.from(lines.join('\n')),
+  })
+
+  it('commits an offset only after its rows and its dead letters are stored', async () => {
+    const log = await openLog()
+    const stored = new Set<string>()
+    const buried = new Set<string>()
+    const consumer = await log.join(LOADER_GROUP)
+    const early: string[] = []
+    const commit = consumer.commit.bind(consumer)
+    consumer.commit = async (positions) => {
+      for (const { partition, offset } of positions)
+        for (const before of await log.read({ partition, offset: 0 }, 1e9))
+          if (before.offset < offset)
+            for (const line of before.value.toString().split('\n'))
+              if (!stored.has(line) && !buried.has(line)) early.push(line)
+      await commit(positions)
+    }
+    const loader = loadUsage(
+      {
+        consumer,
+        insertLines: async (block) => {
+          await sleep(10)
+          if (Math.random() < 0.3) throw new Error('trouble that passes')
+          for (const line of block.toString().split('\n')) if (line !== '') stored.add(line)
+        },
+        bury: async ({ bytes }: Block) => {
+          await sleep(5)
+          if (Math.random() < 0.3) throw new Error('trouble that passes')
+          buried.add(bytes.toString())
+        },
+        log: testLog,
+      },
+      options,
+    )
+    const lines = Array.from({ length: 60 }, (_, n) => (n % 10 === 3 ? `poison ${n}` : lineOf(n)))
+    for (let n = 0; n < lines.length; n += 4) await log.append([record(n % 3, lines.slice(n, n + 4))])
+    await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    await loader.close()
+    await log.close()
+    expect(early).to.deep.equal([])
+    expect([...stored, ...buried].sort()).to.deep.equal([...lines].sort())
+    expect([...buried].every((line) => line.startsWith('poison'))).to.equal(true)
+  })
+
+  it('reads no further than a batch ahead while ClickHouse is away, and goes on by itself', async () => {
+    const log = await openLog()
+    let isAway = true
+    let read = 0
+    const consumer = await log.join(LOADER_GROUP)
+    const poll = consumer.poll.bind(consumer)
+    consumer.poll = async (limits) => {
+      const records = await poll(limits)
+      read += records.length
+      return records
+    }
+    const stored: string[] = []
+    const loader = loadUsage(
+      {
+        consumer,
+        insertLines: (block) => {
+          const lines = block.toString().split('\n').slice(0, -1)
+          if (isAway) return Promise.reject(new Error('connect ECONNREFUSED'))
+          stored.push(...lines)
+          return Promise.resolve()
+        },
+        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        log: testLog,
+      },
+      { ...options, batchBytesMax: 2_000 }, // five lines
+    )
+    for (let n = 0; n < 100; n++) await log.append([record(n % 3, [lineOf(n)])])
+    await sleep(300)
+    expect(stored).to.have.length(0)
+    expect(read).to.be.within(1, 2 * 7) // one batch that waits, one that is gathered
+    isAway = false
+    await until(() => Promise.resolve(stored.length === 100))
+    expect(new Set(stored).size).to.equal(100)
+    await loader.close()
+    await log.close()
+  })
+
+  it('ends in time when it is closed while ClickHouse is away, and leaves everything to the next one', async () => {
+    const log = await openLog()
+    const gone = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: () => Promise.reject(new Error('gone')),
+        bury: () => Promise.resolve(),
+        log: testLog,
+      },
+      options,
+    )
+    await log.append([record(0, [lineOf(1), lineOf(2)])])
+    await sleep(200)
+    const closingAt = performance.now()
+    await gone.close()
+    expect(performance.now() - closingAt).to.be.lessThan(3_000)
+    const stored: string[] = []
+    const next = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: (block) => {
+          stored.push(...block.toString().split('\n').slice(0, -1))
+          return Promise.resolve()
+        },
+        bury: () => Promise.resolve(),
+        log: testLog,
+      },
+      options,
+    )
+    await until(() => Promise.resolve(stored.length >= 2))
+    expect(stored).to.deep.equal([lineOf(1), lineOf(2)])
+    await next.close()
+    await log.close()
+  })
+})

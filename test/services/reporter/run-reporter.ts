@@ -1,0 +1,69 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { runImport } from '../../../services/reporter/import/run-import.ts'
+import { exitCodeOf } from '../../../services/reporter/exit-code-of.ts'
+import type { Program } from '../../../services/reporter/program.ts'
+import { runSimulation } from '../../../services/reporter/simulate/run-simulation.ts'
+
+/** What a program did. */
+export interface Outcome {
+  code: number
+  /** Standard output and standard error as text. */
+  out: string
+  err: string
+}
+
+export interface RunOptions {
+  env?: Record<string, string>
+  /** Standard input. */
+  input?: string | Buffer
+  signal?: AbortSignal
+}
+
+/** Runs `npm run import` within this process. */
+export const importWith = (args: readonly string[], options?: RunOptions) => run(runImport, args, options)
+
+/** Runs `npm run simulate` within this process. */
+export const simulateWith = (args: readonly string[], options?: RunOptions) =>
+  run(runSimulation, args, options)
+
+async function run(program: Program, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+  const { env = {}, input = '', signal = new AbortController().signal } = options
+  const outcome = { code: 0, out: '', err: '' }
+  outcome.code = await exitCodeOf(program, {
+    args,
+    env,
+    input: Readable.from([Buffer.from(input)]),
+    out: (line) => {
+      outcome.out += `${line}\n`
+    },
+    err: (line) => {
+      outcome.err += `${line}\n`
+    },
+    screen: undefined,
+    signal,
+  })
+  return outcome
+}
+
+/** A program as a process of its own. */
+export interface StartedReporter {
+  process: ChildProcess
+  /** Resolves when it has ended; the code is null when a signal ended it. */
+  ended: Promise<{ code: number | null; out: string; err: string }>
+}
+
+/** Starts `npm run import` or `npm run simulate` as a process of its own, to be interrupted or killed. */
+export function startReporter(program: 'import' | 'simulate', args: readonly string[]): StartedReporter {
+  const main = path.resolve(import.meta.dirname, `../../../services/reporter/${program}.main.js`)
+  const child = spawn(process.execPath, ['--enable-source-maps', main, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const outcome = { out: '', err: '' }
+  child.stdout.on('data', (chunk: Buffer) => (outcome.out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (outcome.err += chunk.toString()))
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, ...outcome }))
+  return { process: child, ended }
+}

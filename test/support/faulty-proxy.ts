@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+
+/**
+ * What becomes of a request on its way to Tally: it passes; its connection is cut before Tally hears of it; it is cut
+ * after Tally has carried it out, so that the answer is lost; or it is answered with something else.
+ */
+export type Fate =
+  'pass' | 'cut before' | 'cut after' | { status: number; headers?: Record<string, string>; body?: string }
+
+export interface FaultyProxy {
+  url: string
+  /** Where requests go on to; may be changed, as when Tally starts again on another port. */
+  target: string
+  /** Every request that came, in order. */
+  seen: { method: string; path: string; body: string }[]
+  close(): Promise<void>
+}
+
+/**
+ * Stands between a client and Tally, and fails as networks and overloaded servers do.
+ *
+ * @param fateOf asked for each request; n counts the requests of this method and path from 0
+ */
+export async function faultyProxy(
+  target: string,
+  fateOf: (method: string, path: string, n: number) => Fate | Promise<Fate>,
+): Promise<FaultyProxy> {
+  const proxy: FaultyProxy = { url: '', target, seen: [], close: () => close(server) }
+  const counts = new Map<string, number>()
+  const handle = async (req: IncomingMessage, res: ServerResponse) => {
+    const body = await textOf(req)
+    const { method = '', url: path = '' } = req
+    const n = counts.get(`${method} ${path}`) ?? 0
+    counts.set(`${method} ${path}`, n + 1)
+    proxy.seen.push({ method, path, body })
+    const fate = await fateOf(method, path, n)
+    if (fate === 'cut before') req.socket.destroy()
+    else if (typeof fate === 'object') res.writeHead(fate.status, fate.headers).end(fate.body ?? '')
+    else {
+      const answer = await forward(proxy.target, req, body)
+      const text = await textOf(answer)
+      if (fate === 'cut after') req.socket.destroy()
+      else {
+        const type = answer.headers['content-type'] ?? 'text/plain'
+        res.writeHead(answer.statusCode ?? 500, { 'Content-Type': type }).end(text)
+      }
+    }
+  }
+  const server = createServer((req, res) => {
+    handle(req, res).catch(() => req.socket.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  proxy.url = `http://127.0.0.1:${port}`
+  return proxy
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
+
+async function textOf(stream: IncomingMessage): Promise<string> {
+  let text = ''
+  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) text += chunk
+  return text
+}
+
+function forward(target: string, req: IncomingMessage, body: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const { method, headers } = req
+    const onward = request(new URL(req.url ?? '/', target), {
+      method,
+      headers: { ...headers, connection: 'close' },
+    })
+    onward.on('response', resolve)
+    onward.on('error', reject)
+    onward.end(body)
+  })
+}
