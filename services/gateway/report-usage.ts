@@ -125,8 +125,8 @@ async function checkAll(report: Report, now: number, findUnknown: FindUnknown): 
     else checked.push(result)
   }
   // Why only then: most properties hold no number, and the whole body must be read again for this.
-  const lost = checked.some(({ hasNumber }) => hasNumber) ? findLostDigits(report.body) : undefined
-  if (lost !== undefined) throw new DomainError(lost.code, lost.message)
+  if (checked.some(({ hasNumber }) => hasNumber))
+    for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)
   const unknown = await findUnknown(
     report.caller.namespaceId,

@@ -1,5 +1,5 @@
 import { canonicalAmount } from '../../shared/amount/amount.ts'
-import { findInexactNumber } from '../../shared/amount/exact-number.ts'
+import { findInexactNumbers } from '../../shared/amount/exact-number.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
 import {
   OCCURRED_AHEAD_MAX_S,
@@ -83,13 +83,21 @@ const malformed = (message: string): Fault => ({ code: 'malformed', message })
 const impossible = (message: string): Fault => ({ code: 'unprocessable', message })
 
 /**
- * Finds a number in the properties of a request that lost digits when its body was parsed.
+ * Finds the events whose properties hold a number that lost digits when the request was parsed.
  *
  * @param body the bytes of the whole request, as they were parsed
+ * @returns faults by the place of the event in the request
  */
-export function findLostDigits(body: Buffer): Fault | undefined {
-  const number = findInexactNumber(body.toString())
-  if (number === undefined) return undefined
-  const shown = number.length > 60 ? `${number.slice(0, 60)}…` : number
-  return malformed(`properties: the number ${shown} would lose digits in a 64-bit float, send it as text`)
+export function findLostDigits(body: Buffer): Map<number, Fault> {
+  const faults = new Map<number, Fault>()
+  for (const { text, element } of findInexactNumbers(body.toString())) {
+    const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
+    faults.set(
+      element,
+      malformed(`properties: the number ${shown} would lose digits in a 64-bit float, send it as text`),
+    )
+  }
+  return faults
 }
+
+const SHOWN_MAX = 60

@@ -7,7 +7,8 @@ import type { Tally } from './tally.ts'
 export function welcome(tally: Tally, config: StandaloneConfig, seconds: number): string[] {
   const { dataFolder, newCompanies, analystPort } = tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name
-  const url = `http://${config.host}:${tally.port}`
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host
+  const url = `http://${host}:${tally.port}`
   return [
     `Tally serves on ${url} (ready in ${seconds.toFixed(1)} s). Data: ${show('.')}`,
     ...newCompanies.map(

@@ -3,6 +3,7 @@ import { findAmountFault } from '../amount/amount.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { isOutOfReach } from '../errors/out-of-reach.ts'
 import type { Logger } from '../logging/logger.ts'
+import { closeAfterRest } from './close-after-rest.ts'
 import { HttpError } from './http-error.ts'
 
 const STATUS: Record<ErrorCode, number> = {
@@ -32,10 +33,7 @@ export function errorResponder(log: Logger): ErrorRequestHandler {
       return
     }
     res.status(status).set(headers).type('text/plain').send(message)
-    if (headers['Connection'] === 'close')
-      res.once('finish', () => {
-        req.socket.destroySoon()
-      })
+    if (!req.complete) closeAfterRest(req)
   }
 }
 

@@ -74,12 +74,9 @@ async function collect(
     return await getRawBody(stream, { limit: bytesMax, ...(length === undefined ? {} : { length }) })
   } catch (err) {
     const type = err instanceof Error && 'type' in err ? err.type : undefined
-    if (type === 'entity.too.large') {
-      // Why closing: the rest of the body is still on its way, and will not be read.
-      throw new HttpError(413, `the body is larger than ${bytesMax} bytes`, { Connection: 'close' })
-    }
+    if (type === 'entity.too.large') throw new HttpError(413, `the body is larger than ${bytesMax} bytes`)
     if (err instanceof Error && 'code' in err && String(err.code).startsWith('Z_'))
-      throw new HttpError(400, 'the body is not valid gzip', { Connection: 'close' })
+      throw new HttpError(400, 'the body is not valid gzip')
     if (type === 'request.aborted' || req.destroyed) throw new HttpError(400, 'the request was cut short')
     throw new HttpError(400, 'the body could not be read')
   }

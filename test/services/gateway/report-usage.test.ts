@@ -123,6 +123,12 @@ describe('reporting usage over HTTP', function () {
       expect(answer.status, answer.text).to.equal(400)
       expect(answer.text).to.match(reason)
     }
+    const event = (number: string) =>
+      `{"account_id":"${world.account}","currency":"usd","quantity":"1","properties":{"n":${number}}}`
+    const batch = await api.post('/v2/events/batch', undefined, {
+      raw: `{"events":[${[event('1'), event('1e400'), event('2'), event('9007199254740993')].join(',')}]}`,
+    })
+    expect(batch.text).to.match(/^events\[1\]\.properties: the number 1e400 .*\nevents\[3\]\.properties: /)
     expect((await send('{"n":0.1,"m":9007199254740992,"t":"9007199254740993"}')).status).to.equal(202)
   })
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { findInexactNumber } from '../../../shared/amount/exact-number.ts'
+import { findInexactNumber, findInexactNumbers } from '../../../shared/amount/exact-number.ts'
 
 describe('numbers in JSON', () => {
   it('are found when a double would alter them', () => {
@@ -47,6 +47,15 @@ describe('numbers in JSON', () => {
         expect(findInexactNumber(`[${json},18014398509481985]`)).to.equal('18014398509481985')
       }),
     )
+  })
+
+  it('are named by the element they are in', () => {
+    const json = '{"events":[{"p":{"n":1}},{"p":{"l":[1,2,9007199254740993],"s":"],[,{"}},{},{"n":1e400}]}'
+    expect([...findInexactNumbers(json)]).to.deep.equal([
+      { text: '9007199254740993', element: 1 },
+      { text: '1e400', element: 3 },
+    ])
+    expect([...findInexactNumbers('{"properties":{"l":[1,1e400]}}')][0]?.element).to.equal(0)
   })
 
   it('of absurd length are refused at once', () => {
