@@ -54,7 +54,7 @@ describe('README.md', function () {
   it('lists every setting with its default, as the program reads them', () => {
     const read = new EnvReader({})
     readStandaloneConfig(read)
-    const [, table = ''] = /<!-- settings -->\n([^]*?)\n\n/.exec(readme) ?? []
+    const [, table = ''] = /<!-- settings -->\n\n?([^]*?)\n\n/.exec(readme) ?? []
     const rows = table.split('\n').slice(2)
     expect(rows.map(withoutPadding)).to.deep.equal(settingsMarkdown(read.settings).map(withoutPadding))
   })

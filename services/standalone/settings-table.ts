@@ -9,7 +9,11 @@ export function settingsTable(settings: readonly Setting[]): string[] {
   })
 }
 
-/** The settings as rows of a Markdown table, as README.md holds them. */
+/**
+ * The settings as rows of a Markdown table, as README.md holds them.
+ *
+ * @internal
+ */
 export function settingsMarkdown(settings: readonly Setting[]): string[] {
   return settings.map(
     ({ name, defaultText, about }) => `| \`${name}\` | ${defaultText ?? 'unset'} | ${about} |`,

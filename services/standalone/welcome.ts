@@ -15,12 +15,12 @@ export function welcome(tally: Tally, config: StandaloneConfig, seconds: number)
       ({ name, mode, keyFile }) =>
         `made the ${mode} company "${name}", its key is in ${path.relative(process.cwd(), keyFile)}`,
     ),
+    ...(analystPort === undefined ? [] : [analystsLine(analystPort, show(ANALYST_PASSWORD_FILE))]),
     'Try next:',
     `  curl -s -H "x-api-key: $(cat ${show('api-key')})" ${url}/v2/accounts`,
-    ...(analystPort === undefined ? [] : [analystsLine(analystPort, show(ANALYST_PASSWORD_FILE))]),
     '  README.md has a tour of five minutes.',
   ]
 }
 
 const analystsLine = (port: number, passwordFile: string): string =>
-  `  curl -s -u "analyst:$(cat ${passwordFile})" http://127.0.0.1:${port} -d 'SELECT * FROM daily_usage LIMIT 5'`
+  `Analysts query ClickHouse on http://127.0.0.1:${port} as "analyst", the password is in ${passwordFile}.`

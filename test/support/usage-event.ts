@@ -1,9 +1,4 @@
-import {
-  contentOf,
-  reportVersion,
-  usageEventId,
-  type UsageEvent,
-} from '../../shared/domain/usage-event.ts'
+import { contentOf, reportVersion, usageEventId, type UsageEvent } from '../../shared/domain/usage-event.ts'
 
 const NAMESPACE = '018cc251-f400-7000-8000-000000000001'
 const ACCOUNT = `account_${'a'.repeat(32)}`

@@ -9,7 +9,7 @@ export interface QueryAnswer {
   summary: QuerySummary
 }
 
-export interface QuerySummary {
+interface QuerySummary {
   resultRows: number
   resultBytes: number
   writtenRows: number

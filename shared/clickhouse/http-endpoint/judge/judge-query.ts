@@ -65,7 +65,11 @@ export async function judgeQuery(
   return judged
 }
 
-/** The first two steps of judgeQuery: what is written, before the engine resolves a name. */
+/**
+ * The first two steps of judgeQuery: what is written, before the engine resolves a name.
+ *
+ * @internal
+ */
 export async function judgeWritten(
   session: ChdbSession,
   query: string,
