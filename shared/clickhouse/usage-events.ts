@@ -75,6 +75,9 @@ const MISPLACED = `
   WHERE accepted_at >= toDateTime({from:UInt32}, 'UTC') AND accepted_at < toDateTime({to:UInt32}, 'UTC')
     AND reinterpretAsUInt32(reverse(substring(id, 1, 4))) != toUnixTimestamp(occurred_at)`
 
+/** A server takes 128 KiB a parameter (http_max_field_value_size); an id, quoted and encoded, is 39 bytes. */
+const IDS_AT_ONCE = 3_000
+
 interface AggregateRow {
   source: string
   count: string
@@ -141,15 +144,19 @@ export const usageEventRepository = (client: ClickHouse) => ({
 
   /** Every row that counts for these ids: one each, unless something else than a loader wrote into the table. */
   async listRows(namespaceId: string, ids: readonly string[]): Promise<CurrentEvent[]> {
-    if (ids.length === 0) return []
-    const seconds = [...new Set(ids.map(occurredAtOfEventId))]
-    const rows = await queryRows<EventRow>(client, EVENTS_BY_KEY, {
-      namespaceId,
-      seconds,
-      slots: [...new Set(seconds.map(slotOf))],
-      ids: ids.map((id) => id.slice('event_'.length)),
-    })
-    return rows.map(eventFromRow)
+    const events: CurrentEvent[] = []
+    for (let start = 0; start < ids.length; start += IDS_AT_ONCE) {
+      const some = ids.slice(start, start + IDS_AT_ONCE)
+      const seconds = [...new Set(some.map(occurredAtOfEventId))]
+      const rows = await queryRows<EventRow>(client, EVENTS_BY_KEY, {
+        namespaceId,
+        seconds,
+        slots: [...new Set(seconds.map(slotOf))],
+        ids: some.map((id) => id.slice('event_'.length)),
+      })
+      events.push(...rows.map(eventFromRow))
+    }
+    return events
   },
 
   /**

@@ -59,7 +59,6 @@ export interface AuditResult {
 }
 
 const WINDOW_LINES = 100_000
-const IDS_AT_ONCE = 10_000
 const FINDINGS_MAX = 100
 /** How far ahead of ours another machine's clock may be. */
 const CLOCK_AHEAD_MAX_S = 300
@@ -157,14 +156,12 @@ async function loadStored(
     byNamespace.set(namespaceId, (byNamespace.get(namespaceId) ?? new Set<string>()).add(id))
   const stored = new Map<string, CurrentEvent>()
   for (const [namespaceId, ids] of byNamespace) {
-    const all = [...ids]
-    for (let start = 0; start < all.length; start += IDS_AT_ONCE)
-      for (const row of await events.listRows(namespaceId, all.slice(start, start + IDS_AT_ONCE))) {
-        const key = keyOf(namespaceId, row.id)
-        if (stored.has(key))
-          report(result, { kind: 'doubled', eventId: row.id, place: undefined, detail: describeRow(row) })
-        stored.set(key, row)
-      }
+    for (const row of await events.listRows(namespaceId, [...ids])) {
+      const key = keyOf(namespaceId, row.id)
+      if (stored.has(key))
+        report(result, { kind: 'doubled', eventId: row.id, place: undefined, detail: describeRow(row) })
+      stored.set(key, row)
+    }
   }
   return stored
 }
