@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process'
 import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { promisify } from 'node:util'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import { startOf } from '../../shared/lifecycle/process-start.ts'
 
 /** A data folder that only we use, until it is closed. */
 export interface DataFolder extends Closeable {
@@ -13,7 +13,9 @@ export interface DataFolder extends Closeable {
   join: (...names: string[]) => string
 }
 
-const run = promisify(execFile)
+/** A process that was killed may take a moment to be gone: a restart should not fail for that. */
+const DYING_MS = 3_000
+const AGAIN_MS = 50
 
 /** Others may pass through (PostgreSQL's server runs as another user when we are root), but not look around. */
 const MODE = 0o711
@@ -40,6 +42,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 
 /** The lock is a file that names its process and when that started: a number alone may have been given out again. */
 async function takeLock(lock: string, folder: string): Promise<void> {
+  const deadline = performance.now() + DYING_MS
   const mine = `${lock}.${process.pid}`
   await writeFile(mine, `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`)
   try {
@@ -50,50 +53,36 @@ async function takeLock(lock: string, folder: string): Promise<void> {
       } catch (err) {
         if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
       }
-      await removeStaleLock(lock, folder)
+      const owner = await removeStaleLock(lock)
+      if (owner !== undefined && performance.now() > deadline)
+        throw new StartupError(
+          `the data folder ${folder} is in use by process ${owner}: stop it, or set DATA_DIR to another`,
+        )
+      if (owner !== undefined) await sleep(AGAIN_MS)
     }
   } finally {
     await rm(mine, { force: true })
   }
 }
 
-async function removeStaleLock(lock: string, folder: string): Promise<void> {
+/** @returns the process that holds the lock, or undefined when nobody did */
+async function removeStaleLock(lock: string): Promise<string | undefined> {
   const text = await readFile(lock, 'utf8').catch(() => '')
-  if (text === '') return // it was given back meanwhile
+  if (text === '') return undefined // it was given back meanwhile
   const [pid = '', ...start] = text.trim().split(' ')
   const runningSince = await startOf(Number(pid))
-  if (runningSince !== undefined && runningSince === start.join(' '))
-    throw new StartupError(
-      `the data folder ${folder} is in use by process ${pid}: stop it, or set DATA_DIR to another`,
-    )
+  if (runningSince !== undefined && runningSince === start.join(' ')) return pid
   // Renamed first: of two processes that find the same stale lock, one gets it, and the other looks again.
   const stale = `${lock}.stale.${process.pid}`
   const moved = await rename(lock, stale).then(
     () => true,
     () => false,
   )
-  if (!moved) return
+  if (!moved) return undefined
   const taken = await readFile(stale, 'utf8')
   if (taken !== text) await link(stale, lock).catch(() => undefined) // it was a new one: put it back
   await rm(stale, { force: true })
-}
-
-/** When a process started, in whatever form the system has it; undefined when there is none. */
-async function startOf(pid: number): Promise<string | undefined> {
-  if (!Number.isInteger(pid) || pid < 1) return undefined
-  if (process.platform === 'linux') {
-    const [text, boot] = await Promise.all([
-      readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined),
-      readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
-    ])
-    // After the name, which may hold spaces and brackets: state is field 3, the start in ticks since boot is field 22.
-    const ticks = text?.slice(text.lastIndexOf(')') + 2).split(' ')[19]
-    return ticks === undefined ? undefined : `${boot.trim()} ${ticks}`
-  }
-  return run('ps', ['-o', 'lstart=', '-p', String(pid)]).then(
-    ({ stdout }) => stdout.trim() || undefined,
-    () => undefined,
-  )
+  return undefined
 }
 
 /** Writes a file that only we may read, whole or not at all: it is never seen half written. */

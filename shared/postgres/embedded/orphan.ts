@@ -4,6 +4,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { StartupError } from '../../errors/startup-error.ts'
+import { startOf } from '../../lifecycle/process-start.ts'
 import type { Logger } from '../../logging/logger.ts'
 
 const run = promisify(execFile)
@@ -54,7 +55,7 @@ async function endServer(pid: number): Promise<void> {
 
 async function hasEnded(pid: number, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs
-  while (isAlive(pid)) {
+  while ((await startOf(pid)) !== undefined) {
     if (performance.now() > deadline) return false
     await sleep(50)
   }
@@ -70,12 +71,8 @@ async function readPid(lockFile: string): Promise<number | undefined> {
   return Number.isInteger(pid) && pid > 1 ? pid : undefined
 }
 
-/**
- * Whether a process with this number exists.
- *
- * @internal
- */
-export function isAlive(pid: number): boolean {
+/** Whether a process with this number exists. */
+function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true

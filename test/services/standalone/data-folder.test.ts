@@ -51,6 +51,19 @@ describe('the data folder', function () {
     await (await openDataFolder(folder)).close()
   })
 
+  it('is free although nobody has asked for the exit code of its killed process', async () => {
+    const script = `${process.execPath} ${HOLDER} ${folder} & echo $!; exec sleep 60` // sleep never asks
+    const parent = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+    holders.push(parent)
+    let said = ''
+    for await (const line of createInterface({ input: parent.stdout })) {
+      said += `${line}\n`
+      if (/^\d+$/m.test(said) && said.includes('held')) break
+    }
+    process.kill(Number.parseInt(said.replace('held', ''), 10), 'SIGKILL')
+    await (await openDataFolder(folder)).close()
+  })
+
   it('is free when the number in its lock belongs to another program now', async () => {
     const held = await openDataFolder(folder)
     const text = await readFile(path.join(folder, 'lock'), 'utf8')

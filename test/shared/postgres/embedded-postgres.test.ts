@@ -5,8 +5,8 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import pg from 'pg'
+import { startOf } from '../../../shared/lifecycle/process-start.ts'
 import { startEmbeddedPostgres } from '../../../shared/postgres/embedded/embedded-postgres.ts'
-import { isAlive } from '../../../shared/postgres/embedded/orphan.ts'
 import { requireReachable } from '../../../shared/postgres/embedded/os-user.ts'
 import { testLog } from '../../support/log.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
@@ -65,7 +65,7 @@ describe('embedded PostgreSQL', function () {
     await query(first.superuserUrl, 'CREATE TABLE t AS SELECT 7 AS n')
     const pid = await serverPid()
     await first.close()
-    expect(isAlive(pid)).to.equal(false)
+    expect(await startOf(pid)).to.equal(undefined)
     const second = await start()
     expect(await query(second.superuserUrl, 'SELECT n FROM t')).to.deep.equal([{ n: 7 }])
     await second.close()
@@ -95,9 +95,9 @@ describe('embedded PostgreSQL', function () {
     const orphan = await serverPid()
     holder.kill('SIGKILL')
     await once(holder, 'exit')
-    expect(isAlive(orphan)).to.equal(true) // it lives on: that is the trap
+    expect(await startOf(orphan)).not.to.equal(undefined) // it lives on: that is the trap
     const server = await start()
-    expect(isAlive(orphan)).to.equal(false)
+    expect(await startOf(orphan)).to.equal(undefined)
     expect(await query(server.superuserUrl, 'SELECT n FROM t')).to.deep.equal([{ n: 7 }])
     await server.close()
   })

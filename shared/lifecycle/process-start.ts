@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/**
+ * When a process started, in whatever form the system has it: with its number it names a process for good.
+ *
+ * @returns undefined when there is none, or only what is left of one until its parent has asked for its exit code
+ */
+export async function startOf(pid: number): Promise<string | undefined> {
+  if (!Number.isInteger(pid) || pid < 1) return undefined
+  if (process.platform === 'linux') {
+    const [text, boot] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
+      readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
+    ])
+    // After the name, which may hold spaces and brackets: state is field 3, the start in ticks since boot is field 22.
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    const [state = '', ticks] = [fields[0], fields[19]]
+    return ticks === undefined || 'ZXx'.includes(state) ? undefined : `${boot.trim()} ${ticks}`
+  }
+  return run('ps', ['-o', 'lstart=', '-p', String(pid)]).then(
+    ({ stdout }) => stdout.trim() || undefined,
+    () => undefined,
+  )
+}
