@@ -1,7 +1,5 @@
+import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
-
-/** How long an acceptance whose append failed is still reckoned with: the log may hold it after all. */
-const FAILED_HOLD_MS = 15_000
 
 /**
  * The acceptances that are on their way into the log. The list of events must end before the lowest of them, or whoever
@@ -9,31 +7,48 @@ const FAILED_HOLD_MS = 15_000
  */
 export class Acceptance {
   private readonly clock: Clock
-  private readonly underWay = new Set<Micros>()
+  private readonly settleMs: number
+  private readonly underWay = new Map<symbol, Micros>()
 
-  constructor(clock: Clock) {
+  /** @param settleMs how long the log may take to write what it did not confirm */
+  constructor(clock: Clock, settleMs: number) {
     this.clock = clock
+    this.settleMs = settleMs
   }
 
-  /** Runs work with a time of acceptance that no other work of this process has. */
-  async during<T>(work: (acceptedAt: Micros) => Promise<T>): Promise<T> {
+  /**
+   * Prepares and appends what was accepted, at a time of acceptance that nothing else of this process has.
+   *
+   * @returns what was prepared, once it is in the log
+   */
+  async during<T>(
+    prepare: (acceptedAt: Micros) => Promise<T>,
+    append: (prepared: T) => Promise<void>,
+  ): Promise<T> {
+    const acceptance = Symbol('acceptance')
     const acceptedAt = this.clock()
-    this.underWay.add(acceptedAt)
+    this.underWay.set(acceptance, acceptedAt)
+    let mayComeLate = false
     try {
-      const result = await work(acceptedAt)
-      this.underWay.delete(acceptedAt)
-      return result
-    } catch (err) {
-      setTimeout(() => this.underWay.delete(acceptedAt), FAILED_HOLD_MS).unref()
-      throw err
+      const prepared = await prepare(acceptedAt)
+      try {
+        await append(prepared)
+      } catch (err) {
+        mayComeLate = !(err instanceof DomainError && err.code === 'overloaded')
+        throw err
+      }
+      return prepared
+    } finally {
+      const forget = () => this.underWay.delete(acceptance)
+      if (mayComeLate) setTimeout(forget, this.settleMs).unref()
+      else forget()
     }
   }
 
   /** No event that is accepted from now on, or that is on its way, was accepted before this. */
   lowest(): Micros {
-    // A Set keeps the order of insertion, and the clock only rises: the first is the lowest, unless the wall clock was
-    // set back, and then a list that ends early is the lesser harm.
-    const [first] = this.underWay
-    return Math.min(first ?? Infinity, this.clock())
+    let lowest = this.clock()
+    for (const acceptedAt of this.underWay.values()) lowest = Math.min(lowest, acceptedAt)
+    return lowest
   }
 }

@@ -23,7 +23,7 @@ export type FindUnknown = (
 export function knownReferences(listExisting: ListExisting, idsMax: number): FindUnknown {
   const known = new LRUCache<string, true>({ max: idsMax })
   return async (namespaceId, accountIds, metricIds) => {
-    const isUnknown = (id: string) => !known.has(`${namespaceId}/${id}`)
+    const isUnknown = (id: string) => known.get(`${namespaceId}/${id}`) === undefined
     const accounts = [...accountIds].filter(isUnknown)
     const metrics = [...metricIds].filter(isUnknown)
     if (accounts.length + metrics.length === 0) return new Set()

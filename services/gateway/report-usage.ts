@@ -65,24 +65,22 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const { namespaceId } = report.caller
     const checked = await checkAll(report, unixSeconds(clock()), findUnknown)
     const { route, requestKey } = report
-    return acceptance.during(async (acceptedAt) => {
+    const prepare = async (acceptedAt: Micros) => {
       const defaultAt =
         requestKey === undefined
           ? acceptedAt
           : await requestKeys.begin(namespaceId, route, requestKey, acceptedAt)
-      const events = checked.map((event, index) => {
+      return checked.map((event, index) => {
         const occurredAt = event.occurredAt ?? unixSeconds(defaultAt)
-        return usageEventOf(event, {
-          namespaceId,
-          acceptedAt,
-          occurredAt,
-          key: identityOf(event, requestKey, index),
-        })
+        const key = identityOf(event, requestKey, index)
+        return usageEventOf(event, { namespaceId, acceptedAt, occurredAt, key })
       })
-      await log.append(recordsOf(events, log.partitions))
-      if (requestKey !== undefined) await requestKeys.complete(namespaceId, route, requestKey)
-      return events
-    })
+    }
+    const events = await acceptance.during(prepare, (accepted) =>
+      log.append(recordsOf(accepted, log.partitions)),
+    )
+    if (requestKey !== undefined) await requestKeys.complete(namespaceId, route, requestKey)
+    return events
   }
 }
 

@@ -2,14 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { queryRows, type EmbeddedEngine, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { openAnalysts, type Analysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
+import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import { clickHouseHttp } from '../../shared/clickhouse/http-endpoint/http-endpoint.ts'
 import { openTrial, type Trial } from '../../shared/clickhouse/http-endpoint/trial.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import { listen } from '../../shared/http/http-server.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { StandaloneConfig } from './config.ts'
-import { readOrMakeSecret, type DataFolder } from './data-folder.ts'
+import type { DataFolder } from './data-folder.ts'
+import type { Servers } from './servers.ts'
 
 export const ANALYST_PASSWORD_FILE = 'analyst-password'
 
@@ -17,7 +18,6 @@ export const ANALYST_PASSWORD_FILE = 'analyst-password'
 const HEADER_BYTES_MAX = 1_024 * 1_024
 /** Few, because each may have so much in memory before it has shown a password. */
 const CONNECTIONS_MAX = 512
-const CLOSE_REQUESTS_MS = 2_000
 
 const TRIAL_CONNECTIONS = 4
 const TRIAL_BODY_BYTES_MAX = 512 * 1_024 * 1_024
@@ -34,6 +34,7 @@ export async function startAnalystEndpoint(
   folder: DataFolder,
   { client, database, engine }: OpenedClickHouse,
   opened: Closeable[],
+  servers: Servers,
   log: Logger,
 ): Promise<number | undefined> {
   if (engine === undefined) return undefined
@@ -59,16 +60,14 @@ export async function startAnalystEndpoint(
   )
   if (facts === undefined) throw new Error('the embedded ClickHouse does not know its version')
   const users: (Analysts | Trial)[] = trial === undefined ? [analysts] : [analysts, trial]
-  const server = await listen(clickHouseHttp({ users, facts, log: log.child({ part: 'analysts' }) }), {
+  const server = await servers.open(clickHouseHttp({ users, facts, log: log.child({ part: 'analysts' }) }), {
     name: 'the port of analysts',
     host: '127.0.0.1',
     port: config.analystPort,
     portSetting: 'CLICKHOUSE_HTTP_PORT',
-    closeTimeoutMs: CLOSE_REQUESTS_MS,
     headerBytesMax: HEADER_BYTES_MAX,
     connectionsMax: CONNECTIONS_MAX,
   })
-  opened.push(server)
   return server.port
 }
 

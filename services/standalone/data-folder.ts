@@ -1,4 +1,4 @@
-import { link, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { StartupError } from '../../shared/errors/startup-error.ts'
@@ -44,7 +44,8 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 async function takeLock(lock: string, folder: string): Promise<void> {
   const deadline = performance.now() + DYING_MS
   const mine = `${lock}.${process.pid}`
-  await writeFile(mine, `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`)
+  // Flushed, so that not even a power cut leaves a lock that names nobody.
+  await writeFile(mine, `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`, { flush: true })
   try {
     for (;;) {
       try {
@@ -67,8 +68,11 @@ async function takeLock(lock: string, folder: string): Promise<void> {
 
 /** @returns the process that holds the lock, or undefined when nobody did */
 async function removeStaleLock(lock: string): Promise<string | undefined> {
-  const text = await readFile(lock, 'utf8').catch(() => '')
-  if (text === '') return undefined // it was given back meanwhile
+  const text = await readFile(lock, 'utf8').catch((err: unknown) => {
+    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined
+    throw new StartupError(`the lock of the data folder cannot be read: ${String(err)}`)
+  })
+  if (text === undefined) return undefined // it was given back meanwhile
   const [pid = '', ...start] = text.trim().split(' ')
   const runningSince = await startOf(Number(pid))
   if (runningSince !== undefined && runningSince === start.join(' ')) return pid
@@ -83,22 +87,4 @@ async function removeStaleLock(lock: string): Promise<string | undefined> {
   if (taken !== text) await link(stale, lock).catch(() => undefined) // it was a new one: put it back
   await rm(stale, { force: true })
   return undefined
-}
-
-/** Writes a file that only we may read, whole or not at all: it is never seen half written. */
-export async function writeSecretFile(file: string, text: string): Promise<void> {
-  const draft = `${file}.new`
-  await rm(draft, { force: true })
-  await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
-  await rename(draft, file)
-}
-
-/** Reads a secret of this folder, making it on first use. */
-export async function readOrMakeSecret(file: string, make: () => string): Promise<string> {
-  const exists = await stat(file).then(
-    () => true,
-    () => false,
-  )
-  if (!exists) await writeSecretFile(file, `${make()}\n`)
-  return (await readFile(file, 'utf8')).trim()
 }

@@ -1,4 +1,5 @@
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
@@ -15,6 +16,8 @@ export interface Engines {
   /** For the role the services run as. */
   databaseUrl: string
   clickhouse: OpenedClickHouse
+  /** Connections of the loader's own. */
+  loaderClickhouse: OpenedClickHouse
   /** No other process uses the databases: they are our own. */
   alone: boolean
 }
@@ -49,7 +52,14 @@ export async function openEngines(
       throw new StartupError(`a database cannot be reached: ${describe(err)}`, { cause: err })
     throw err
   }
-  return { databaseUrl: urls.url, clickhouse, alone: postgres.server === undefined }
+  const loaderClickhouse = await openClickHouse({
+    database,
+    queryTimeoutS,
+    connections: LOADER_CONNECTIONS,
+    ...place,
+  })
+  opened.push({ ...loaderClickhouse, name: 'ClickHouse of the loader' })
+  return { databaseUrl: urls.url, clickhouse, loaderClickhouse, alone: postgres.server === undefined }
 }
 
 async function startOwn(

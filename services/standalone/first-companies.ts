@@ -4,7 +4,7 @@ import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { withTransaction } from '../../shared/postgres/transaction.ts'
-import { writeSecretFile } from './data-folder.ts'
+import { writeSecretFile } from '../../shared/config/secret-file.ts'
 
 /** A company that a new installation starts with, and the file its key is written to. */
 export interface FirstCompany {

@@ -1,32 +1,24 @@
-import { randomBytes } from 'node:crypto'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { writeSecretFile } from '../../shared/config/secret-file.ts'
+import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP, USAGE_TOPIC, type EventLog } from '../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
-import { cachedFindCaller } from '../../shared/http/authentication.ts'
-import { listen } from '../../shared/http/http-server.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
-import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import { openPool, type Pool } from '../../shared/postgres/pool.ts'
-import { referenceRepository } from '../../shared/postgres/references.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
-import { microsecondClock, type Micros } from '../../shared/time/microsecond-clock.ts'
-import { apiApp } from '../api/app.ts'
+import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
-import { gatewayApp } from '../gateway/app.ts'
-import { knownReferences } from '../gateway/known-references.ts'
-import type { RequestKeys } from '../gateway/report-usage.ts'
 import { loadUsage } from '../loader/load-usage.ts'
-import { adminApp } from '../operator/admin-app.ts'
-import { ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
+import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
+import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
 import type { StandaloneConfig } from './config.ts'
-import { openDataFolder, readOrMakeSecret, writeSecretFile, type DataFolder } from './data-folder.ts'
-import { dispatch } from './dispatch.ts'
+import { openDataFolder, type DataFolder } from './data-folder.ts'
 import { openEngines, type Engines } from './engines.ts'
 import { makeFirstCompanies, type FirstCompany } from './first-companies.ts'
+import { listedUpToOf } from './listed-up-to.ts'
+import { openServers } from './servers.ts'
 
 /** Tally, serving. */
 export interface Tally extends Closeable {
@@ -39,9 +31,9 @@ export interface Tally extends Closeable {
   newCompanies: FirstCompany[]
 }
 
-/** Connections to PostgreSQL that reporting and loading have to themselves, so that no request keeps them waiting. */
+/** Connections to PostgreSQL that reporting and loading have to themselves, so that no other request keeps them waiting. */
 const LOG_CONNECTIONS = 10
-const CLOSE_REQUESTS_MS = 5_000
+const REPORT_CONNECTIONS = 10
 
 /**
  * Starts everything in one process, on embedded engines where no server is set. When a step fails, what was opened before
@@ -74,7 +66,9 @@ async function serve(
   opened: Closeable[],
   log: Logger,
 ): Promise<Tally> {
-  const pool = openRequestPool(config, engines, opened, log)
+  const { connectionsMax } = config.postgres
+  const pool = openOnePool('tally api', connectionsMax, config, engines, opened, log)
+  const reportPool = openOnePool('tally gateway', REPORT_CONNECTIONS, config, engines, opened, log)
   const newCompanies = await makeFirstCompanies(pool, [
     { name: 'default', mode: 'live', keyFile: folder.join('api-key') },
     { name: 'sandbox', mode: 'test', keyFile: folder.join('test-api-key') },
@@ -82,58 +76,36 @@ async function serve(
   const eventLog = await openLog(config, engines, opened, log)
   await startLoader(config, engines, eventLog, pool, opened, log)
 
-  const clickhouse = engines.clickhouse.client
   const clock = microsecondClock()
-  const acceptance = new Acceptance(clock)
-  const listedUpTo = listedUpToOf(acceptance, eventLog)
-  const findCaller = cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest))
-  const gateway = gatewayApp(
-    {
-      log: eventLog,
-      acceptance,
-      clock,
-      findUnknown: knownReferences(
-        (namespaceId, accountIds, metricIds) =>
-          inNamespace(pool, namespaceId, (db) =>
-            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
-          ),
-        config.gateway.knownIdsMax,
-      ),
-      requestKeys: requestKeysIn(pool),
-    },
-    { findCaller, log: log.child({ part: 'gateway' }), bodyBytesMax: config.gateway.bodyBytesMax },
-  )
-  const api = apiApp(
-    { pool, clickhouse, listedUpTo },
-    { findCaller, log: log.child({ part: 'api' }), bodyBytesMax: config.api.bodyBytesMax },
-  )
-  const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
-  const admin = adminApp({
-    deps: { pool, clickhouse, log: eventLog, listedUpTo },
+  const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, config.postgres.statementTimeoutMs)
+  const acceptance = new Acceptance(clock, settleMs)
+  const { alone } = engines
+  const parts: Parts = {
+    pool,
+    reportPool,
+    clickhouse: engines.clickhouse.client,
+    eventLog,
+    acceptance,
+    clock,
+    listedUpTo: listedUpToOf({ acceptance, eventLog, clock, alone, settleMs }),
     isReady: () => isReady(pool, engines),
-    token,
-    log: log.child({ part: 'operator' }),
-  })
-  const common = { closeTimeoutMs: CLOSE_REQUESTS_MS }
-  const adminServer = await listen(admin, {
-    ...common,
+  }
+  const servers = openServers(opened, log)
+  const adminServer = await servers.open(await makeAdminApp(parts, folder, log), {
     name: 'the operators’ port',
     host: '127.0.0.1',
     port: config.adminPort,
     portSetting: 'ADMIN_PORT',
   })
-  opened.push(adminServer)
   await writeSecretFile(folder.join(ADMIN_ADDRESS_FILE), `127.0.0.1:${adminServer.port}\n`)
-  const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, log)
-  // Last to open, first to close: whoever connects finds everything there.
-  const server = await listen(dispatch(gateway, api), {
-    ...common,
+  const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
+  // Last to open: whoever connects finds everything there.
+  const server = await servers.open(makeTallyApp(parts, config, log), {
     name: 'the HTTP API',
     host: config.host,
     port: config.port,
     portSetting: 'PORT',
   })
-  opened.push(server)
   return {
     name: 'Tally',
     port: server.port,
@@ -145,16 +117,16 @@ async function serve(
   }
 }
 
-function openRequestPool(
-  { postgres }: StandaloneConfig,
-  engines: Engines,
+function openOnePool(
+  name: string,
+  connectionsMax: number,
+  { postgres: { statementTimeoutMs } }: StandaloneConfig,
+  { databaseUrl: url }: Engines,
   opened: Closeable[],
   log: Logger,
 ): Pool {
-  const { connectionsMax, statementTimeoutMs } = postgres
-  const url = engines.databaseUrl
-  const pool = openPool({ url, name: 'tally api', connectionsMax, statementTimeoutMs, log })
-  opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
+  const pool = openPool({ url, name, connectionsMax, statementTimeoutMs, log })
+  opened.push({ name: `${name}: PostgreSQL pool`, close: () => pool.end() })
   return pool
 }
 
@@ -164,14 +136,7 @@ async function openLog(
   opened: Closeable[],
   log: Logger,
 ): Promise<EventLog> {
-  const pool = openPool({
-    url: engines.databaseUrl,
-    name: 'tally event log',
-    connectionsMax: LOG_CONNECTIONS,
-    statementTimeoutMs: config.postgres.statementTimeoutMs,
-    log,
-  })
-  opened.push({ name: 'event log pool', close: () => pool.end() })
+  const pool = openOnePool('tally event log', LOG_CONNECTIONS, config, engines, opened, log)
   const eventLog = await openPostgresEventLog({
     ...config.eventLog,
     pool,
@@ -191,7 +156,7 @@ async function startLoader(
   opened: Closeable[],
   log: Logger,
 ): Promise<void> {
-  const usage = usageEventRepository(engines.clickhouse.client)
+  const usage = usageEventRepository(engines.loaderClickhouse.client)
   const deadLetters = deadLetterRepository(pool)
   const loader = loadUsage(
     {
@@ -204,24 +169,6 @@ async function startLoader(
     config.loader,
   )
   opened.push(loader)
-}
-
-/** Keys of requests, each step a transaction of its own: the events between them go to the log, not to PostgreSQL. */
-function requestKeysIn(pool: Pool): RequestKeys {
-  return {
-    begin: (namespaceId, route, key, at) =>
-      inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).begin(namespaceId, route, key, at)),
-    complete: (namespaceId, route, key) =>
-      inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).complete(namespaceId, route, key)),
-  }
-}
-
-/** First what is on its way into the log, then what is in it: an event passes from the one to the other in that order. */
-function listedUpToOf(acceptance: Acceptance, eventLog: EventLog): () => Promise<Micros> {
-  return async () => {
-    const underWay = acceptance.lowest()
-    return Math.min(underWay, (await eventLog.lowestUnread(LOADER_GROUP)) ?? Infinity)
-  }
 }
 
 async function isReady(pool: Pool, { clickhouse }: Engines): Promise<boolean> {

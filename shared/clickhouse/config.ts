@@ -3,6 +3,11 @@ import type { EnvReader } from '../config/env-reader.ts'
 /** Threads of Node's pool that are left to files, name look-ups and compression. */
 const THREADS_LEFT = 4
 
+const CONNECTIONS_MIN = 2
+
+/** Connections of the loader's own, so that no reader keeps it waiting. */
+export const LOADER_CONNECTIONS = 2
+
 /** Settings of ClickHouse. */
 export function readClickHouseConfig(read: EnvReader) {
   const threads = read.integer('UV_THREADPOOL_SIZE', {
@@ -23,10 +28,22 @@ export function readClickHouseConfig(read: EnvReader) {
   })
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,60}$/.test(database))
     read.refuse('CLICKHOUSE_DATABASE must be a name of letters, digits and underscores')
+  const url = read.url('CLICKHOUSE_URL', ['http:', 'https:'], {
+    about: 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR',
+  })
+  const connections = read.integer('CLICKHOUSE_CONNECTIONS', {
+    about: 'queries of requests in ClickHouse at once; more wait',
+    default: Math.max(CONNECTIONS_MIN, threads - THREADS_LEFT - analystQueries - LOADER_CONNECTIONS),
+    min: CONNECTIONS_MIN,
+    max: 500,
+  })
+  const threadsTaken = connections + analystQueries + LOADER_CONNECTIONS
+  if (url === undefined && connections > CONNECTIONS_MIN && threadsTaken > threads)
+    read.refuse(
+      `UV_THREADPOOL_SIZE must be at least ${threadsTaken + THREADS_LEFT} for these CLICKHOUSE_CONNECTIONS and ANALYST_QUERIES`,
+    )
   return {
-    url: read.url('CLICKHOUSE_URL', ['http:', 'https:'], {
-      about: 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR',
-    }),
+    url,
     database,
     analystQueries,
     queryTimeoutS: read.integer('CLICKHOUSE_QUERY_TIMEOUT_S', {
@@ -35,11 +52,6 @@ export function readClickHouseConfig(read: EnvReader) {
       min: 1,
       max: 3_600,
     }),
-    connections: read.integer('CLICKHOUSE_CONNECTIONS', {
-      about: 'queries of ClickHouse at once; more wait',
-      default: Math.max(2, threads - THREADS_LEFT - analystQueries),
-      min: 2,
-      max: 500,
-    }),
+    connections,
   }
 }

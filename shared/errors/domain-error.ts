@@ -1,5 +1,9 @@
-/** What went wrong, by meaning. `shared/http` turns each into a status code. */
-export type ErrorCode = 'malformed' | 'not_found' | 'conflict' | 'unprocessable' | 'unavailable'
+/**
+ * What went wrong, by meaning. `shared/http` turns each into a status code. After `overloaded` nothing was done; after
+ * `unavailable` that is not known.
+ */
+export type ErrorCode =
+  'malformed' | 'not_found' | 'conflict' | 'unprocessable' | 'overloaded' | 'unavailable'
 
 /** An error a caller can act on. It knows nothing of HTTP; its message is written for the caller to read. */
 export class DomainError extends Error {

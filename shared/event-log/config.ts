@@ -1,4 +1,5 @@
 import type { EnvReader } from '../config/env-reader.ts'
+import { CONNECT_MS } from '../postgres/pool.ts'
 
 /** Settings of the event log on PostgreSQL. */
 export function readEventLogConfig(read: EnvReader) {
@@ -50,3 +51,13 @@ export function readEventLogConfig(read: EnvReader) {
     housekeepingMs: 10_000,
   }
 }
+
+/** Of a statement that ended in time and whose answer is on its way. */
+const ANSWER_MS = 5_000
+
+/**
+ * After this long an append that was not confirmed is in the log, or never will be: its caller waited for its deadline, and
+ * its statement for a connection and for the time-out of statements.
+ */
+export const appendSettlesMs = (appendDeadlineMs: number, statementTimeoutMs: number): number =>
+  appendDeadlineMs + CONNECT_MS + statementTimeoutMs + ANSWER_MS

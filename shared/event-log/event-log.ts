@@ -47,8 +47,8 @@ export interface EventLog extends Closeable {
   /**
    * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their order.
    *
-   * @throws DomainError unavailable when the log did not confirm in time. Whether the records are in it is unknown
-   *   then: the caller's client sends the same request again.
+   * @throws DomainError overloaded when nothing was sent; unavailable when the log did not confirm in time. Whether the
+   *   records are in it is unknown then: the caller's client sends the same request again.
    */
   append(records: readonly NewRecord[]): Promise<void>
 

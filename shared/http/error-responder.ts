@@ -11,6 +11,7 @@ const STATUS: Record<ErrorCode, number> = {
   not_found: 404,
   conflict: 409,
   unprocessable: 422,
+  overloaded: 503,
   unavailable: 503,
 }
 
@@ -48,7 +49,7 @@ function describeError(err: unknown, body: unknown): Reply {
 
 function describeDomainError({ code, message }: DomainError): Reply {
   if (code === 'not_found') return { status: 404, message: 'not found' }
-  return { status: STATUS[code], message, ...(code === 'unavailable' ? { headers: RETRY_AFTER } : {}) }
+  return { status: STATUS[code], message, ...(STATUS[code] === 503 ? { headers: RETRY_AFTER } : {}) }
 }
 
 /** What express-openapi-validator throws, and Express's router for a path that cannot be decoded. */

@@ -1,5 +1,8 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
+/** The embedded server takes 100; some are for others than requests. */
+const EMBEDDED_CONNECTIONS_MAX = 60
+
 const SCHEMES = ['postgres:', 'postgresql:']
 
 /** Settings of PostgreSQL. */
@@ -14,14 +17,17 @@ export function readPostgresConfig(read: EnvReader) {
     read.refuse(
       'DATABASE_OWNER_URL is needed with DATABASE_URL: the services run as a role that owns nothing',
     )
+  const connectionsMax = read.integer('DATABASE_CONNECTIONS_MAX', {
+    about: 'connections to PostgreSQL for requests; reporting and loading have twenty more',
+    default: 20,
+    min: 2,
+    max: 500,
+  })
+  if (url === undefined && connectionsMax > EMBEDDED_CONNECTIONS_MAX)
+    read.refuse(`DATABASE_CONNECTIONS_MAX must be at most ${EMBEDDED_CONNECTIONS_MAX} without DATABASE_URL`)
   return {
     server: url === undefined || ownerUrl === undefined ? undefined : { url, ownerUrl },
-    connectionsMax: read.integer('DATABASE_CONNECTIONS_MAX', {
-      about: 'connections to PostgreSQL for requests; the event log has ten more',
-      default: 20,
-      min: 2,
-      max: 500,
-    }),
+    connectionsMax,
     statementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', {
       about: 'milliseconds one statement may take',
       default: 10_000,

@@ -25,14 +25,16 @@ export async function migratePostgres(
   andThen: () => Promise<void>,
 ): Promise<void> {
   const db = new pg.Client({ connectionString: options.ownerUrl, application_name: 'tally migrate' })
+  db.on('error', () => undefined) // the next statement says so
   await db.connect()
   try {
     await db.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
     await applyPending(db, options.log)
     await grantToService(db, options.serviceRole)
     await andThen()
+    await db.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]) // fails when the lock was lost meanwhile
   } finally {
-    await db.end() // which frees the lock
+    await db.end()
   }
 }
 

@@ -17,10 +17,11 @@ export interface PoolOptions {
 
 export const SCHEMA = 'tally'
 
-const CONNECT_MS = 5_000
+/** The longest a connection may take to be made, or to become free. */
+export const CONNECT_MS = 5_000
 const IDLE_MS = 30_000
 
-/** Opens a pool of connections to PostgreSQL. NUMERIC and INT8 stay text. Lost idle connections are logged, not thrown. */
+/** Opens a pool of connections to PostgreSQL. NUMERIC and INT8 stay text. Lost connections are logged, not thrown. */
 export function openPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     connectionString: options.url,
@@ -33,8 +34,13 @@ export function openPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     options: `-c search_path=${SCHEMA} -c timezone=UTC`,
   })
-  pool.on('error', (err) => {
-    options.log.warn({ err }, 'lost an idle PostgreSQL connection')
+  // Each client too: the pool listens only to those that are idle, and an error nobody listens to ends the process. Whoever
+  // uses the connection learns of the loss from the next statement.
+  pool.on('connect', (client) => {
+    client.on('error', (err) => {
+      options.log.warn({ err }, 'lost a connection to PostgreSQL')
+    })
   })
+  pool.on('error', () => undefined) // the same loss again, of an idle one
   return pool
 }

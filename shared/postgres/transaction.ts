@@ -2,7 +2,7 @@ import type { Pool, PoolClient } from './pool.ts'
 
 /** Runs work in one transaction: committed when it resolves, rolled back when it throws. */
 export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise<T>): Promise<T> {
-  return run(pool, 'BEGIN', work)
+  return run(pool, work)
 }
 
 /**
@@ -14,17 +14,17 @@ export function inNamespace<T>(
   namespaceId: string,
   work: (db: PoolClient) => Promise<T>,
 ): Promise<T> {
-  return run(pool, 'BEGIN', async (db) => {
+  return run(pool, async (db) => {
     await db.query("SELECT set_config('tally.namespace_id', $1, true)", [namespaceId])
     return work(db)
   })
 }
 
-async function run<T>(pool: Pool, begin: string, work: (db: PoolClient) => Promise<T>): Promise<T> {
+async function run<T>(pool: Pool, work: (db: PoolClient) => Promise<T>): Promise<T> {
   const db = await pool.connect()
   let broken: Error | undefined
   try {
-    await db.query(begin)
+    await db.query('BEGIN')
     const result = await work(db)
     await db.query('COMMIT')
     return result

@@ -49,19 +49,20 @@ export class GroupAppender {
     this.options = options
   }
 
-  /** @throws DomainError unavailable; the records may or may not be in the log then */
+  /** @throws DomainError overloaded when nothing was sent, unavailable when the records may or may not be in the log */
   async append(records: readonly NewRecord[]): Promise<void> {
     if (records.length === 0) return
     const { waitingMax, deadlineMs } = this.options
     if (this.waiting.length >= waitingMax)
-      throw new DomainError('unavailable', 'the event log is overloaded, try again')
+      throw new DomainError('overloaded', 'the event log is overloaded, try again')
     const values = await Promise.all(records.map(({ value }) => encodeValue(value)))
     const bytes = values.reduce((sum, value) => sum + value.bytes.length, 0)
     await new Promise<void>((resolve, reject) => {
       const late = setTimeout(() => {
         const at = this.waiting.indexOf(entry)
         if (at >= 0) this.waiting.splice(at, 1) // not sent yet, so it never will be
-        reject(new DomainError('unavailable', 'the event log did not confirm in time, try again'))
+        const code = at >= 0 ? 'overloaded' : 'unavailable'
+        reject(new DomainError(code, 'the event log did not confirm in time, try again'))
       }, deadlineMs)
       const entry: Waiting = {
         records,

@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { readOrMakeSecret } from '../../config/secret-file.ts'
 import { StartupError } from '../../errors/startup-error.ts'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
@@ -112,11 +113,11 @@ interface Passwords {
 
 /** Random passwords of this folder's server, kept in a file that only we can read. */
 async function readPasswords(file: string): Promise<Passwords> {
-  if (existsSync(file)) return JSON.parse(await readFile(file, 'utf8')) as Passwords
   const random = () => randomBytes(24).toString('hex')
-  const passwords = { superuser: random(), owner: random(), service: random() }
-  await writeFile(file, JSON.stringify(passwords), { mode: 0o600 })
-  return passwords
+  const text = await readOrMakeSecret(file, () =>
+    JSON.stringify({ superuser: random(), owner: random(), service: random() }),
+  )
+  return JSON.parse(text) as Passwords
 }
 
 async function initialise(

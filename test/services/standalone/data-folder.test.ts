@@ -4,7 +4,8 @@ import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
-import { openDataFolder, readOrMakeSecret } from '../../../services/standalone/data-folder.ts'
+import { openDataFolder } from '../../../services/standalone/data-folder.ts'
+import { readOrMakeSecret } from '../../../shared/config/secret-file.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 
 const HOLDER = path.join(import.meta.dirname, '../../support/hold-data-folder.js')
@@ -61,6 +62,12 @@ describe('the data folder', function () {
       if (/^\d+$/m.test(said) && said.includes('held')) break
     }
     process.kill(Number.parseInt(said.replace('held', ''), 10), 'SIGKILL')
+    await (await openDataFolder(folder)).close()
+  })
+
+  it('is free when a power cut left a lock that names nobody', async () => {
+    await (await openDataFolder(folder)).close()
+    await writeFile(path.join(folder, 'lock'), '')
     await (await openDataFolder(folder)).close()
   })
 

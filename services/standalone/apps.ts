@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import type { RequestListener } from 'node:http'
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
+import type { EventLog } from '../../shared/event-log/event-log.ts'
+import { cachedFindCaller } from '../../shared/http/authentication.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
+import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { referenceRepository } from '../../shared/postgres/references.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
+import { apiApp } from '../api/app.ts'
+import type { Acceptance } from '../gateway/acceptance.ts'
+import { gatewayApp } from '../gateway/app.ts'
+import { knownReferences } from '../gateway/known-references.ts'
+import type { RequestKeys } from '../gateway/report-usage.ts'
+import { adminApp } from '../operator/admin-app.ts'
+import { ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
+import type { StandaloneConfig } from './config.ts'
+import type { DataFolder } from './data-folder.ts'
+import { dispatch } from './dispatch.ts'
+
+/** What the HTTP side of Tally is made of. */
+export interface Parts {
+  pool: Pool
+  /** For reports alone. */
+  reportPool: Pool
+  clickhouse: ClickHouse
+  eventLog: EventLog
+  acceptance: Acceptance
+  clock: Clock
+  listedUpTo: () => Promise<Micros>
+  isReady: () => Promise<boolean>
+}
+
+/** Gateway and API behind one port. */
+export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
+  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo } = parts
+  const findCaller = cachedFindCaller((digest) => apiKeyRepository(reportPool).findCaller(digest))
+  const gateway = gatewayApp(
+    {
+      log: eventLog,
+      acceptance,
+      clock,
+      findUnknown: knownReferences(
+        (namespaceId, accountIds, metricIds) =>
+          inNamespace(reportPool, namespaceId, (db) =>
+            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
+          ),
+        config.gateway.knownIdsMax,
+      ),
+      requestKeys: requestKeysIn(reportPool),
+    },
+    { findCaller, log: log.child({ part: 'gateway' }), bodyBytesMax: config.gateway.bodyBytesMax },
+  )
+  const api = apiApp(
+    { pool, clickhouse, listedUpTo },
+    { findCaller, log: log.child({ part: 'api' }), bodyBytesMax: config.api.bodyBytesMax },
+  )
+  return dispatch(gateway, api)
+}
+
+/** Probes, and the commands of operators, for whoever can read the token in the data folder. */
+export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger): Promise<RequestListener> {
+  const { pool, clickhouse, eventLog, listedUpTo, isReady } = parts
+  const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
+  return adminApp({
+    deps: { pool, clickhouse, log: eventLog, listedUpTo },
+    isReady,
+    token,
+    log: log.child({ part: 'operator' }),
+  })
+}
+
+/** Keys of requests, each step a transaction of its own: the events between them go to the log, not to PostgreSQL. */
+function requestKeysIn(pool: Pool): RequestKeys {
+  return {
+    begin: (namespaceId, route, key, at) =>
+      inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).begin(namespaceId, route, key, at)),
+    complete: (namespaceId, route, key) =>
+      inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).complete(namespaceId, route, key)),
+  }
+}

@@ -1,0 +1,30 @@
+import type { RequestListener } from 'node:http'
+import { listen, type HttpServer, type HttpServerOptions } from '../../shared/http/http-server.ts'
+import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+
+/** How long requests under way may take to finish, of the ten seconds that stopping may take. */
+const CLOSE_REQUESTS_MS = 4_000
+
+/** The HTTP servers of a process: opened one after the other, and closed together, before whatever they use. */
+export interface Servers {
+  open(handler: RequestListener, options: Omit<HttpServerOptions, 'closeTimeoutMs'>): Promise<HttpServer>
+}
+
+/** @param opened where they are entered, after what they use */
+export function openServers(opened: Closeable[], log: Logger): Servers {
+  const all: HttpServer[] = []
+  opened.push({
+    name: 'HTTP servers',
+    async close() {
+      await Promise.all(all.map((server) => closeAll([server], log)))
+    },
+  })
+  return {
+    async open(handler, options) {
+      const server = await listen(handler, { ...options, closeTimeoutMs: CLOSE_REQUESTS_MS })
+      all.push(server)
+      return server
+    },
+  }
+}
