@@ -28,21 +28,19 @@ export class Acceptance {
     const acceptance = Symbol('acceptance')
     const acceptedAt = this.clock()
     this.underWay.set(acceptance, acceptedAt)
-    let mayComeLate = false
-    try {
-      const prepared = await prepare(acceptedAt)
-      try {
-        await append(prepared)
-      } catch (err) {
-        mayComeLate = !(err instanceof DomainError && err.code === 'overloaded')
-        throw err
-      }
-      return prepared
-    } finally {
-      const forget = () => this.underWay.delete(acceptance)
-      if (mayComeLate) setTimeout(forget, this.settleMs).unref()
-      else forget()
-    }
+    const forget = () => this.underWay.delete(acceptance)
+    const prepared = await prepare(acceptedAt).catch((err: unknown) => {
+      forget()
+      throw err
+    })
+    await append(prepared).catch((err: unknown) => {
+      const cannotCome = err instanceof DomainError && err.code === 'overloaded'
+      if (cannotCome) forget()
+      else setTimeout(forget, this.settleMs).unref()
+      throw err
+    })
+    forget()
+    return prepared
   }
 
   /** No event that is accepted from now on, or that is on its way, was accepted before this. */

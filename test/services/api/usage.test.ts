@@ -224,8 +224,8 @@ describe('usage and balances over HTTP', function () {
       account_id: world.account,
       currency: 'EUR',
       amount: '0012.3400',
-      effective_at: now + 100,
-      expires_at: now + 200,
+      effective_at: now + 3_600,
+      expires_at: now + 7_200,
       description: 'welcome',
       contract_v1_id: '3d813cbb-47fb-42ba-91df-831e1593ac29',
     }
