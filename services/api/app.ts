@@ -22,7 +22,10 @@ export interface ApiDeps {
 }
 
 /** The HTTP service for everything but reporting: resources in PostgreSQL, usage from ClickHouse, and both merged. */
-export function apiApp(deps: ApiDeps, options: Omit<OperationsAppOptions, 'handlersCheckText'>): Express {
+export function apiApp(
+  deps: ApiDeps,
+  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>,
+): Express {
   const { pool, clickhouse } = deps
   const usage = usageEventRepository(clickhouse)
   const create = createIn(pool)

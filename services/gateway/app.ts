@@ -8,12 +8,16 @@ import { postEvent, postEventBatch } from './routes/report-events.ts'
 /** The HTTP service that takes reported usage. */
 export function gatewayApp(
   deps: ReportUsageDeps,
-  options: Omit<OperationsAppOptions, 'handlersCheckText'>,
+  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>,
 ): Express {
   const report = reportUsage(deps)
+  const { events } = options.limits
   const handlers = {
-    reportEvent: { handle: postEvent(report) },
-    reportEvents: { handle: postEventBatch(report), explainInvalid: explainBatch(readOpenApiDocument()) },
+    reportEvent: { handle: postEvent(report, events) },
+    reportEvents: {
+      handle: postEventBatch(report, events),
+      explainInvalid: explainBatch(readOpenApiDocument()),
+    },
   }
-  return operationsApp(handlers, { ...options, handlersCheckText: true })
+  return operationsApp(handlers, { ...options, handlersCheckText: true, limitsRequests: false })
 }

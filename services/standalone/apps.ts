@@ -10,6 +10,7 @@ import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { referenceRepository } from '../../shared/postgres/references.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { apiApp } from '../api/app.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
@@ -38,7 +39,11 @@ export interface Parts {
 /** Gateway and API behind one port. */
 export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
   const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo } = parts
-  const findCaller = cachedFindCaller((digest) => apiKeyRepository(reportPool).findCaller(digest))
+  const common = {
+    findCaller: cachedFindCaller((digest) => apiKeyRepository(reportPool).findCaller(digest)),
+    limits: openRateLimits(config.rateLimits),
+    requestTimeoutMs: config.requestTimeoutMs,
+  }
   const gateway = gatewayApp(
     {
       log: eventLog,
@@ -53,11 +58,11 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
       ),
       requestKeys: requestKeysIn(reportPool),
     },
-    { findCaller, log: log.child({ part: 'gateway' }), bodyBytesMax: config.gateway.bodyBytesMax },
+    { ...common, log: log.child({ part: 'gateway' }), bodyBytesMax: config.gateway.bodyBytesMax },
   )
   const api = apiApp(
     { pool, clickhouse, listedUpTo },
-    { findCaller, log: log.child({ part: 'api' }), bodyBytesMax: config.api.bodyBytesMax },
+    { ...common, log: log.child({ part: 'api' }), bodyBytesMax: config.api.bodyBytesMax },
   )
   return dispatch(gateway, api)
 }

@@ -4,6 +4,8 @@ import { readClickHouseConfig } from '../../shared/clickhouse/config.ts'
 import { readAnalystsConfig } from '../../shared/clickhouse/http-endpoint/config.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOG_LEVELS } from '../../shared/logging/logger.ts'
+import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
+import { readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readPostgresConfig } from '../../shared/postgres/config.ts'
 import { readApiConfig } from '../api/config.ts'
 import { readGatewayConfig } from '../gateway/config.ts'
@@ -30,6 +32,8 @@ export function readStandaloneConfig(read: EnvReader) {
     postgres: readPostgresConfig(read),
     clickhouse: readClickHouseConfig(read),
     eventLog: readEventLogConfig(read),
+    rateLimits: readRateLimitConfig(read),
+    requestTimeoutMs: readRequestTimeoutMs(read),
     gateway: readGatewayConfig(read),
     loader: readLoaderConfig(read),
     api: readApiConfig(read),

@@ -1,7 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { digestOfApiKey, isApiKey, type Caller, type Permission } from '../domain/api-key.ts'
+import type { RateLimit } from '../rate-limit/rate-limits.ts'
 import { HttpError } from './http-error.ts'
+import { limitRate } from './limit-rate.ts'
 
 /** Finds whose key it is, if it may be used now. */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined>
@@ -23,22 +25,24 @@ export function cachedFindCaller(find: FindCaller): FindCaller {
 /**
  * Finds the caller before anything of the body is read.
  *
+ * @param wrongKeys how many wrong keys an address may try; a right one is served whatever else came from there
  * @param permission what the key must be allowed to do
  */
-export function authenticate(find: FindCaller, permission: Permission): RequestHandler {
+export function authenticate(find: FindCaller, wrongKeys: RateLimit, permission: Permission): RequestHandler {
   return async (req, res, next) => {
     const key = req.headers['x-api-key']
-    if (typeof key !== 'string' || !isApiKey(key)) throw unauthorized()
-    const caller = await find(digestOfApiKey(key))
-    if (caller === undefined) throw unauthorized()
+    const isWellFormed = typeof key === 'string' && isApiKey(key)
+    const caller = isWellFormed ? await find(digestOfApiKey(key)) : undefined
+    if (caller === undefined) {
+      await limitRate(res, wrongKeys, req.socket.remoteAddress ?? '', 1)
+      throw new HttpError(401, 'Invalid API key')
+    }
     if (!caller.permissions.includes(permission))
       throw new HttpError(403, `this key does not have the permission ${permission}`)
     res.locals['caller'] = caller
     next()
   }
 }
-
-const unauthorized = (): HttpError => new HttpError(401, 'Invalid API key')
 
 /** The caller that authenticate found. */
 export function callerOf(res: Response): Caller {

@@ -5,6 +5,7 @@ import { isOutOfReach } from '../errors/out-of-reach.ts'
 import type { Logger } from '../logging/logger.ts'
 import { closeAfterRest } from './close-after-rest.ts'
 import { HttpError } from './http-error.ts'
+import { isAnsweredLate } from './request-deadline.ts'
 
 const STATUS: Record<ErrorCode, number> = {
   malformed: 400,
@@ -27,6 +28,7 @@ const RETRY_AFTER = { 'Retry-After': '1' }
 /** Turns what was thrown into an answer, once, as plain text. */
 export function errorResponder(log: Logger): ErrorRequestHandler {
   return (err: unknown, req, res, next) => {
+    if (isAnsweredLate(res)) return
     const { status, message, headers = {} } = describeError(err, req.body)
     if (status >= 500) log.error({ err, method: req.method, path: req.path }, 'request failed')
     if (res.headersSent) {

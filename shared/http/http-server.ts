@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 
@@ -50,6 +51,7 @@ export async function listen(handler: RequestListener, options: HttpServerOption
     },
     handler,
   )
+  answerBrokenRequests(server, headerBytesMax)
   server.maxConnections = connectionsMax
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
   server.listen(options.port, host)
@@ -77,6 +79,31 @@ export async function listen(handler: RequestListener, options: HttpServerOption
       clearTimeout(late)
     },
   }
+}
+
+/** Answers what never becomes a request, as Node does, but in words. */
+function answerBrokenRequests(server: Server, headerBytesMax: number): void {
+  const answers = new WeakMap<Duplex, ServerResponse>()
+  server.on('request', (req, res) => {
+    answers.set(req.socket, res)
+  })
+  server.on('clientError', (err, socket) => {
+    const code = 'code' in err ? err.code : undefined
+    if (code === 'ECONNRESET' || !socket.writable || answers.get(socket)?.headersSent === true) {
+      socket.destroy()
+      return
+    }
+    const [status, text] =
+      code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? [408, 'request timed out']
+        : code === 'HPE_HEADER_OVERFLOW'
+          ? [431, `the request line and headers are larger than ${headerBytesMax} bytes`]
+          : [400, 'this is not a request in HTTP']
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    )
+  })
 }
 
 function explain(err: unknown, { name, host, port }: HttpServerOptions, setting: string): StartupError {

@@ -3,9 +3,11 @@ import { middleware as openApiValidator } from 'express-openapi-validator'
 import helmet, { type HelmetOptions } from 'helmet'
 import { findAmountFault } from '../amount/amount.ts'
 import type { Logger } from '../logging/logger.ts'
-import { authenticate, type FindCaller } from './authentication.ts'
+import type { RateLimit, RateLimits } from '../rate-limit/rate-limits.ts'
+import { authenticate, callerOf, type FindCaller } from './authentication.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
+import { limitRate } from './limit-rate.ts'
 import {
   listOperations,
   readOpenApiDocument,
@@ -14,6 +16,7 @@ import {
 } from './openapi-document.ts'
 import { readJsonBody } from './read-json-body.ts'
 import { refuseControlText } from './refuse-control-text.ts'
+import { requestDeadline } from './request-deadline.ts'
 
 /** What answers an operation. */
 export interface Handler {
@@ -30,6 +33,10 @@ export interface OperationsAppOptions {
   log: Logger
   /** The most bytes a body may have once inflated. */
   bodyBytesMax: number
+  limits: RateLimits
+  /** Whether requests are counted; handlers that count something else say no. */
+  limitsRequests?: boolean
+  requestTimeoutMs: number
   /** Whether handlers look for text that cannot be stored in bodies themselves. */
   handlersCheckText?: boolean
   /** Check our own answers against openapi.yaml too: for tests. */
@@ -49,6 +56,8 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.set('query parser', 'simple')
   app.use(helmet(SECURITY_HEADERS), noStore, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
+  const deadline = requestDeadline(options.requestTimeoutMs)
+  const limitRequests = options.limitsRequests === false ? [] : [limitRequestsTo(options.limits.requests)]
   const document = readOpenApiDocument()
   const operations = listOperations(document)
   const known = new Set(operations.map(({ operationId }) => operationId))
@@ -60,8 +69,12 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     const validate = ours.length > 0 ? validatorOf(document, path, options) : []
     for (const { method, operationId, permission } of ours) {
       const { handle, explainInvalid } = handlers[operationId] as Handler
-      if (permission !== undefined) route[method](authenticate(options.findCaller, permission))
-      route[method](readJsonBody(options.bodyBytesMax), ...validate)
+      if (permission !== undefined)
+        route[method](
+          authenticate(options.findCaller, options.limits.wrongKeys, permission),
+          ...limitRequests,
+        )
+      route[method](readJsonBody(options.bodyBytesMax), deadline, ...validate)
       if (explainInvalid !== undefined) route[method](explainWith(explainInvalid))
       route[method](checkText, handle)
     }
@@ -92,6 +105,13 @@ const noStore: RequestHandler = (_req, res, next) => {
 const getForHead: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()
+}
+
+function limitRequestsTo(limit: RateLimit): RequestHandler {
+  return async (_req, res, next) => {
+    await limitRate(res, limit, callerOf(res).keyId, 1)
+    next()
+  }
 }
 
 function explainWith(explain: (body: unknown) => string | undefined): ErrorRequestHandler {

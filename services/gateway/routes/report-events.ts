@@ -1,13 +1,16 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { eventToBody } from '../../../shared/http/event-body.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import { limitRate } from '../../../shared/http/limit-rate.ts'
 import type { RawBody } from '../../../shared/http/read-json-body.ts'
+import type { RateLimit } from '../../../shared/rate-limit/rate-limits.ts'
 import type { Report, ReportUsage } from '../report-usage.ts'
 import type { ReportedEvent } from '../reported-event.ts'
 
 /** POST /v2/events: one event, answered with the event. */
-export function postEvent(report: ReportUsage): RequestHandler {
+export function postEvent(report: ReportUsage, limit: RateLimit): RequestHandler {
   return async (req, res) => {
+    await limitRate(res, limit, callerOf(res).keyId, 1)
     const events = [req.body as ReportedEvent]
     const [event] = await report({ ...reportOf(req, res, 'POST /v2/events'), events, label: () => '' })
     if (event === undefined) throw new Error('a report of one event came back empty')
@@ -16,9 +19,10 @@ export function postEvent(report: ReportUsage): RequestHandler {
 }
 
 /** POST /v2/events/batch: up to 1,000 events, all or none, answered with their ids. */
-export function postEventBatch(report: ReportUsage): RequestHandler {
+export function postEventBatch(report: ReportUsage, limit: RateLimit): RequestHandler {
   return async (req, res) => {
     const { events } = req.body as { events: ReportedEvent[] }
+    await limitRate(res, limit, callerOf(res).keyId, events.length)
     const taken = await report({
       ...reportOf(req, res, 'POST /v2/events/batch'),
       events,

@@ -1,3 +1,4 @@
+import { DomainError } from '../../errors/domain-error.ts'
 import { ChdbSession, type ChdbSessionOptions } from './chdb-session.ts'
 
 export interface SessionPoolOptions extends ChdbSessionOptions {
@@ -5,11 +6,15 @@ export interface SessionPoolOptions extends ChdbSessionOptions {
   connections: number
 }
 
-/** Several connections to chDB; each query has one to itself, and waits for one when all are taken. */
+/** As long as a request may take. */
+const WAIT_MS = 30_000
+const WAITING_MAX = 10_000
+
+/** Several connections to chDB; each query has one to itself, and waits for one for a while when all are taken. */
 export class SessionPool {
   private readonly all: readonly ChdbSession[]
   private readonly free: ChdbSession[]
-  private readonly waiting: ((session: ChdbSession) => void)[] = []
+  private readonly waiting = new Set<(session: ChdbSession) => void>()
 
   private constructor(sessions: readonly ChdbSession[]) {
     this.all = sessions
@@ -22,19 +27,40 @@ export class SessionPool {
     return new SessionPool(sessions)
   }
 
+  /** @throws DomainError overloaded when none came free in time */
   async use<T>(work: (session: ChdbSession) => Promise<T>): Promise<T> {
-    const session =
-      this.free.pop() ?? (await new Promise<ChdbSession>((resolve) => this.waiting.push(resolve)))
+    const session = this.free.pop() ?? (await this.wait())
     try {
       return await work(session)
     } finally {
-      const next = this.waiting.shift()
+      const [next] = this.waiting // a Set keeps the order in which they came
       if (next === undefined) this.free.push(session)
       else next(session)
     }
+  }
+
+  private wait(): Promise<ChdbSession> {
+    return new Promise((resolve, reject) => {
+      if (this.waiting.size >= WAITING_MAX) {
+        reject(busy())
+        return
+      }
+      const take = (session: ChdbSession) => {
+        clearTimeout(late)
+        this.waiting.delete(take)
+        resolve(session)
+      }
+      const late = setTimeout(() => {
+        this.waiting.delete(take)
+        reject(busy())
+      }, WAIT_MS)
+      this.waiting.add(take)
+    })
   }
 
   close(): void {
     for (const session of this.all) session.close()
   }
 }
+
+const busy = (): DomainError => new DomainError('overloaded', 'ClickHouse is busy, try again')

@@ -1,0 +1,19 @@
+import type { EnvReader } from '../config/env-reader.ts'
+
+/** Settings of the rate limits; generous, because their purpose is that one caller cannot take all there is. */
+export function readRateLimitConfig(read: EnvReader) {
+  const perSecond = (name: string, about: string, fallback: number, min: number) =>
+    read.integer(name, { about, default: fallback, min, max: 1_000_000_000 })
+  return {
+    eventsPerS: perSecond('RATE_LIMIT_EVENTS_PER_S', 'events a key may report in a second', 500_000, 1_000),
+    requestsPerS: perSecond('RATE_LIMIT_REQUESTS_PER_S', 'other requests of a key in a second', 10_000, 1),
+    wrongKeysPerMin: perSecond(
+      'RATE_LIMIT_WRONG_KEYS_PER_MIN',
+      'requests with a wrong key from an address in a minute, after which 429 takes the place of 401',
+      600,
+      1,
+    ),
+  }
+}
+
+export type RateLimitConfig = ReturnType<typeof readRateLimitConfig>

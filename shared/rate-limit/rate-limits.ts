@@ -1,0 +1,63 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { RateLimitConfig } from './config.ts'
+
+/** How a caller stands after it has used some of what it may. */
+export interface Standing {
+  /** False when it asked for more than was left. */
+  isWithin: boolean
+  /** What is left in this window of time. */
+  remaining: number
+  /** Whole seconds until the window ends, at least 1. */
+  resetS: number
+}
+
+/** So much of something in each window of time, for each caller. */
+export interface RateLimit {
+  /** What is counted: `requests`, `events`. */
+  name: string
+  quota: number
+  windowS: number
+  use(caller: string, points: number): Promise<Standing>
+}
+
+/** What a service limits. */
+export interface RateLimits {
+  /** Other requests, by key. */
+  requests: RateLimit
+  /** Reported events, by key. */
+  events: RateLimit
+  /** Requests with a wrong key, by address. */
+  wrongKeys: RateLimit
+}
+
+/** Limits that are counted in this process. */
+export function openRateLimits(config: RateLimitConfig): RateLimits {
+  return {
+    requests: inMemory('requests', config.requestsPerS, 1),
+    events: inMemory('events', config.eventsPerS, 1),
+    wrongKeys: inMemory('wrong-keys', config.wrongKeysPerMin, 60),
+  }
+}
+
+function inMemory(name: string, quota: number, windowS: number): RateLimit {
+  const limiter = new RateLimiterMemory({ points: quota, duration: windowS })
+  return {
+    name,
+    quota,
+    windowS,
+    async use(caller, points) {
+      try {
+        return standing(await limiter.consume(caller, points), true)
+      } catch (err) {
+        if (err instanceof RateLimiterRes) return standing(err, false)
+        throw err
+      }
+    },
+  }
+}
+
+const standing = ({ remainingPoints, msBeforeNext }: RateLimiterRes, isWithin: boolean): Standing => ({
+  isWithin,
+  remaining: remainingPoints,
+  resetS: Math.max(1, Math.ceil(msBeforeNext / 1_000)),
+})
