@@ -23,10 +23,14 @@ export function readClickHouseConfig(read: EnvReader) {
   })
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,60}$/.test(database))
     read.refuse('CLICKHOUSE_DATABASE must be a name of letters, digits and underscores')
+  const url = read.url('CLICKHOUSE_URL', ['http:', 'https:'], {
+    about: 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR',
+  })
+  // @clickhouse/client would take the path for the database, instead of the one that our statements name.
+  if (url !== undefined && new URL(url).pathname !== '/')
+    read.refuse('CLICKHOUSE_URL must have no path: CLICKHOUSE_DATABASE names the database')
   return {
-    url: read.url('CLICKHOUSE_URL', ['http:', 'https:'], {
-      about: 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR',
-    }),
+    url,
     database,
     analystQueries,
     queryTimeoutS: read.integer('CLICKHOUSE_QUERY_TIMEOUT_S', {

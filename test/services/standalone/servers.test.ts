@@ -39,6 +39,7 @@ describe('Tally on servers', function () {
   let env: Record<string, string>
   let folder: string
   let tally: RunningTally
+  const started: RunningTally[] = []
   let api: ApiClient
   let account: string
 
@@ -71,7 +72,7 @@ describe('Tally on servers', function () {
     }
   })
   after(async () => {
-    await tally.stop()
+    for (const one of started) await one.stop()
     await proxy.close()
     await clickhouse.stop()
     await db.close()
@@ -81,6 +82,7 @@ describe('Tally on servers', function () {
 
   const start = async () => {
     tally = await startTally({ dataFolder: path.join(folder, 'data'), env })
+    started.push(tally)
     api = new ApiClient(tally.url, tally.key)
   }
 
@@ -112,6 +114,22 @@ describe('Tally on servers', function () {
         .to.contain('PostgreSQL and ClickHouse are up to date')
         .and.not.contain('@clickhouse/client') // which would log by itself, and not as we do
     }
+  })
+
+  it('says in one line what is in the way of ClickHouse', async () => {
+    const outputOf = async (url: string) => {
+      const { code, output } = await runProgram('standalone/migrate.main', {
+        ...env,
+        DATA_DIR: path.join(folder, 'data-refused'),
+        CLICKHOUSE_URL: url,
+      })
+      expect(code, output).to.equal(1)
+      return output
+    }
+    expect(await outputOf('http://127.0.0.1:1')).to.match(
+      /^a database cannot be reached: .*ECONNREFUSED.*\n$/,
+    )
+    expect(await outputOf(`${clickhouse.url}/other`)).to.match(/CLICKHOUSE_URL must.* CLICKHOUSE_DATABASE/)
   })
 
   it('starts without engines of its own, and without the analysts’ port: the server has its own', async () => {
