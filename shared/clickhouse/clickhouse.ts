@@ -1,4 +1,9 @@
-import { createClient, type ClickHouseClient, type ClickHouseSettings } from '@clickhouse/client'
+import {
+  ClickHouseLogLevel,
+  createClient,
+  type ClickHouseClient,
+  type ClickHouseSettings,
+} from '@clickhouse/client'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import { analyticsDatabase } from './analytics-database.ts'
 import { ChdbPool } from './embedded/chdb-pool.ts'
@@ -11,6 +16,8 @@ export type ClickHouse = ClickHouseClient
 export interface OpenedClickHouse extends Closeable {
   client: ClickHouse
   database: string
+  /** Makes the database of a server; an embedded one is made when it is opened. */
+  makeDatabase?: () => Promise<void>
   /** Set when it is embedded: what further connections to it are opened with. */
   engine?: EmbeddedEngine
 }
@@ -60,15 +67,17 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
   const { database } = options
   const settings = { ...SETTINGS, max_execution_time: options.queryTimeoutS }
   if ('url' in options) {
+    const server = { url: options.url, log: { level: ClickHouseLogLevel.OFF } } // its errors reach us, and our log
     const client = createClient({
-      url: options.url,
+      ...server,
       database,
       request_timeout: options.queryTimeoutS * 1_000 + 5_000,
       max_open_connections: options.connections,
       clickhouse_settings: settings,
       compression: { request: false, response: false },
     })
-    return { name: 'ClickHouse', client, database, close: () => client.close() }
+    const makeDatabase = () => makeDatabaseWith(createClient(server), database)
+    return { name: 'ClickHouse', client, database, makeDatabase, close: () => client.close() }
   }
   const { folder, connections, analyticsDatabases = [analyticsDatabase(database)] } = options
   const engine = { folder, engineArgs: await writeEngineConfig(folder, analyticsDatabases) }
@@ -76,6 +85,21 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
   const pool = await ChdbPool.open({ ...engine, connections, settings, setup })
   const client = createClient({ connection: pool })
   return { name: 'embedded ClickHouse', client, database, engine, close: () => client.close() }
+}
+
+/**
+ * Makes a database that is missing. It looks first, so that it can be made beforehand for a user who may make none.
+ *
+ * @param client in no database: a server refuses every query in one that is missing
+ */
+async function makeDatabaseWith(client: ClickHouse, database: string): Promise<void> {
+  const name = quoteIdentifier(database)
+  try {
+    const [found] = await queryRows<{ result: number }>(client, `EXISTS DATABASE ${name}`, {})
+    if (found?.result !== 1) await client.command({ query: `CREATE DATABASE IF NOT EXISTS ${name}` })
+  } finally {
+    await client.close()
+  }
 }
 
 /** Runs a query and gives its rows; values come as text, but for numbers of up to 32 bits. */

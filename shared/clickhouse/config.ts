@@ -42,6 +42,9 @@ export function readClickHouseConfig(read: EnvReader) {
     read.refuse(
       `UV_THREADPOOL_SIZE must be at least ${threadsTaken + THREADS_LEFT} for these CLICKHOUSE_CONNECTIONS and ANALYST_QUERIES`,
     )
+  // @clickhouse/client would take the path for the database, instead of the one that our statements name.
+  if (url !== undefined && new URL(url).pathname !== '/')
+    read.refuse('CLICKHOUSE_URL must have no path: CLICKHOUSE_DATABASE names the database')
   return {
     url,
     database,

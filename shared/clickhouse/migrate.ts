@@ -10,7 +10,11 @@ import { queryRows, type OpenedClickHouse } from './clickhouse.ts'
  * every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the migration lock
  * in PostgreSQL, so no other process migrates meanwhile.
  */
-export async function migrateClickHouse({ client, database }: OpenedClickHouse, log: Logger): Promise<void> {
+export async function migrateClickHouse(
+  { client, database, makeDatabase }: OpenedClickHouse,
+  log: Logger,
+): Promise<void> {
+  await makeDatabase?.()
   await client.command({
     query: `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime('UTC') DEFAULT now())
       ENGINE = MergeTree ORDER BY name SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,

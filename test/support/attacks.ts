@@ -51,6 +51,8 @@ export function attacks({ file, written, database, analytics }: Targets): Record
       `SELECT evalMLMethod(1, 1)`,
       `SELECT naiveBayesClassifier(${path}, 'x')`,
       'SELECT showCertificate()',
+      `SELECT untuple(tuple(file(${path})))`,
+      `SELECT grouping(file(${path})) FROM events GROUP BY ROLLUP(file(${path}))`,
     ],
     'files by functions given as names': [
       `SELECT arrayMap(file, [${path}])`,

@@ -15,11 +15,19 @@ export interface CommandResult {
 }
 
 /** Runs a maintenance command as `npm run COMMAND` does. */
-export async function runCommand(dataFolder: string, ...words: string[]): Promise<CommandResult> {
-  const main = path.join(PROJECT_ROOT, 'dist/services/operator/main.js')
+export const runCommand = (dataFolder: string, ...words: string[]): Promise<CommandResult> =>
+  runProgram('operator/main', { DATA_DIR: dataFolder }, ...words)
+
+/** Runs a program of services/, for example `operator/main`, with these settings. */
+export async function runProgram(
+  name: string,
+  env: Record<string, string>,
+  ...words: string[]
+): Promise<CommandResult> {
+  const main = path.join(PROJECT_ROOT, `dist/services/${name}.js`)
   try {
     const { stdout, stderr } = await run(process.execPath, [main, ...words], {
-      env: { ...process.env, DATA_DIR: dataFolder },
+      env: { ...process.env, ...env },
     })
     return { code: 0, output: stdout + stderr }
   } catch (err) {

@@ -38,13 +38,24 @@ const open = (folder: string, database: string): Promise<OpenedClickHouse> =>
 
 /** A database of its own for one test file, migrated; it is kept with the data when a test fails. */
 export async function createClickHouse(purpose: string): Promise<OpenedClickHouse> {
+  const opened = await createBareClickHouse(purpose)
+  await migrateClickHouse(opened, testLog)
+  return opened
+}
+
+/** The same with nothing in it. */
+export async function createBareClickHouse(purpose: string): Promise<OpenedClickHouse> {
   const { folder } = await startEngine()
   const database = DATABASES[used++]
   if (database === undefined) throw new Error('more test files than databases: raise their number')
   await appendFile(path.join(folder, '..', 'databases.txt'), `${database} ${purpose}\n`)
-  const opened = await open(folder, database)
-  await migrateClickHouse(opened, testLog)
-  return opened
+  return open(folder, database)
+}
+
+/** Further connections to a database of a test. */
+export function connectAgain({ engine, database }: OpenedClickHouse): Promise<OpenedClickHouse> {
+  if (engine === undefined) throw new Error('not embedded')
+  return open(engine.folder, database)
 }
 
 /** Ends the engine, and forgets its data unless a test failed. */

@@ -17,6 +17,9 @@ export interface FaultyProxy {
   close(): Promise<void>
 }
 
+/** As long as a request to ClickHouse may be, whose parameters are in the URL. */
+const HEADER_BYTES_MAX = 1_024 * 1_024
+
 /**
  * Stands between a client and Tally, and fails as networks and overloaded servers do.
  *
@@ -47,7 +50,7 @@ export async function faultyProxy(
       }
     }
   }
-  const server = createServer((req, res) => {
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (req, res) => {
     handle(req, res).catch(() => req.socket.destroy())
   })
   server.listen(0, '127.0.0.1')

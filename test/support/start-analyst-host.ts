@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import type { HostOptions } from './host-analysts.ts'
@@ -10,7 +11,7 @@ export interface AnalystHost {
   port: number
   url: string
   process: ChildProcess
-  /** Ends it in an orderly way. @returns how long that took, and the exit code */
+  /** Ends it in an orderly way, and forgets its data. @returns how long that took, and the exit code */
   stop(): Promise<{ ms: number; code: number | null }>
 }
 
@@ -40,7 +41,9 @@ export async function startAnalystHost(options: Omit<HostOptions, 'folder'> = {}
       const startedAt = performance.now()
       child.kill('SIGTERM')
       const [code] = (await exited) as [number | null]
-      return { ms: performance.now() - startedAt, code }
+      const ms = performance.now() - startedAt
+      await rm(path.dirname(folder), { recursive: true, force: true })
+      return { ms, code }
     },
   }
 }

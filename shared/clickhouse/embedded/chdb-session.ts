@@ -58,7 +58,8 @@ export class ChdbSession {
   }
 
   /** Runs statements one after the other and gives what they print. */
-  run({ text, settings, params = {}, format }: Statement): Promise<ChdbResult> {
+  async run({ text, settings, params = {}, format }: Statement): Promise<ChdbResult> {
+    requireParameters(text, params)
     return this.guarded(() => {
       const set = assign([...this.settingStatements(settings), ...parameterStatements(params)])
       // Why no abort signal: it would only reject here, while the query goes on and keeps its connection.
@@ -127,6 +128,22 @@ function parameterStatements(params: Readonly<Record<string, string>>): string[]
     requireName(name)
     return `param_${name} = ${quoteText(value)}`
   })
+}
+
+/** A parameter; what is quoted or a comment goes first, because a brace in it is none. */
+const PARAMETER = /(['"`])(?:\\[^]|(?!\1)[^\\])*(?:\1|\\?$)|--[^\n]*|\/\*[^]*?(?:\*\/|$)|\{\s*(\w+)\s*:/g
+
+/**
+ * Why: chDB cannot unset a parameter, so that one which was forgotten would have its value from an earlier query.
+ *
+ * @throws Error as the engine would
+ */
+function requireParameters(text: string, params: Readonly<Record<string, string>>): void {
+  for (const [, , name] of text.matchAll(PARAMETER))
+    if (name !== undefined && !Object.hasOwn(params, name))
+      throw new Error(
+        `Code: 456. DB::Exception: Substitution \`${name}\` is not set. (UNKNOWN_QUERY_PARAMETER)`,
+      )
 }
 
 function requireName(name: string): void {

@@ -123,8 +123,7 @@ const SCALAR = {
   others: `
   bar currentDatabase currentUser formatReadableDecimalSize formatReadableQuantity formatReadableSize
   formatReadableTimeDelta generateUUIDv4 identity ignore isDecimalOverflow materialize parseReadableSize
-  parseReadableSizeOrNull parseTimeDelta rand rand64 randCanonical revision throwIf toTypeName transform version
-  grouping untuple`,
+  parseReadableSizeOrNull parseTimeDelta rand rand64 randCanonical revision throwIf toTypeName transform version`,
 }
 
 const AGGREGATE = `
@@ -153,12 +152,12 @@ export const ALLOWED_FUNCTIONS: ReadonlySet<string> = new Set(Object.values(SCAL
 /** Aggregate and window functions; combinators such as `If` may follow their names. */
 export const ALLOWED_AGGREGATES: ReadonlySet<string> = new Set(namesOf(AGGREGATE))
 
-/** What the parser and the analyzer write as functions though no list of the engine has them. */
-export const PARSER_FUNCTIONS: ReadonlySet<string> = new Set(['exists', 'lambda'])
+/** What the parser and the analyzer take for functions though no list of the engine has them. */
+export const PARSER_FUNCTIONS: ReadonlySet<string> = new Set(['exists', 'grouping', 'lambda', 'untuple'])
 
 /**
  * Where a function may take a time zone: the first argument that can be one, counted from 0. Found by calling every allowed
- * function with a time zone that does not exist in each place (test/shared/clickhouse/allowed-functions.test.ts).
+ * function with a time zone that does not exist in each place (allowed-functions.test.ts).
  */
 const ZONE_ARGUMENT = {
   0: `

@@ -107,6 +107,8 @@ describe('analysts at the ClickHouse endpoint', () => {
       'SELECT day, sum(quantity) FROM daily_usage GROUP BY day ORDER BY day WITH FILL STEP 1',
       'SELECT account_id, sum(quantity) FROM events GROUP BY account_id WITH TOTALS HAVING count() > 0',
       'SELECT currency, metric_id, count() FROM events GROUP BY GROUPING SETS ((currency), (metric_id), ())',
+      'SELECT currency, GROUPING(currency), sum(quantity) FROM events GROUP BY ROLLUP(currency)',
+      'SELECT untuple(tuple(account_id, currency)) FROM events',
       'SELECT 1 UNION ALL SELECT 2 EXCEPT SELECT 3 INTERSECT (SELECT 4)',
       'SELECT x, arrayMap(y -> y + x, [1, 2]), arrayMap(toString, [3]) FROM (SELECT 5 AS x) ARRAY JOIN [1, 2] AS z',
       'WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 5) SELECT sum(i) FROM n',
