@@ -24,7 +24,7 @@ import {
 
 /** Keeps Idempotency-Key headers of reports; see shared/postgres/idempotency-keys.ts. */
 export interface RequestKeys {
-  begin(namespaceId: string, route: string, key: string, at: Micros): Promise<Micros>
+  begin(namespaceId: string, route: string, key: string, body: Buffer, at: Micros): Promise<Micros>
   complete(namespaceId: string, route: string, key: string): Promise<void>
 }
 
@@ -69,7 +69,7 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
       const defaultAt =
         requestKey === undefined
           ? acceptedAt
-          : await requestKeys.begin(namespaceId, route, requestKey, acceptedAt)
+          : await requestKeys.begin(namespaceId, route, requestKey, report.body, acceptedAt)
       return checked.map((event, index) => {
         const occurredAt = event.occurredAt ?? unixSeconds(defaultAt)
         const key = identityOf(event, requestKey, index)
@@ -123,7 +123,7 @@ async function checkAll(report: Report, now: number, findUnknown: FindUnknown): 
     else checked.push(result)
   }
   // Why only then: most properties hold no number, and the whole body must be read again for this.
-  if (checked.some(({ hasNumber }) => hasNumber))
+  if (faults.size === 0 && checked.some(({ hasNumber }) => hasNumber))
     for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)
   const unknown = await findUnknown(

@@ -91,6 +91,7 @@ const impossible = (message: string): Fault => ({ code: 'unprocessable', message
 export function findLostDigits(body: Buffer): Map<number, Fault> {
   const faults = new Map<number, Fault>()
   for (const { text, element } of findInexactNumbers(body.toString())) {
+    if (faults.size > NAMED_MAX) break
     const shown = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
     faults.set(
       element,
@@ -101,3 +102,5 @@ export function findLostDigits(body: Buffer): Map<number, Fault> {
 }
 
 const SHOWN_MAX = 60
+/** More are not named in an answer. */
+const NAMED_MAX = 20

@@ -17,7 +17,7 @@ export const ANALYST_PASSWORD_FILE = 'analyst-password'
 /** ClickHouse takes a URL of this length, and clients put parameters there. */
 const HEADER_BYTES_MAX = 1_024 * 1_024
 /** Few, because each may have so much in memory before it has shown a password. */
-const CONNECTIONS_MAX = 512
+const CONNECTIONS_MAX = 64
 
 const TRIAL_CONNECTIONS = 4
 const TRIAL_BODY_BYTES_MAX = 512 * 1_024 * 1_024

@@ -82,8 +82,10 @@ export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger
 /** Keys of requests, each step a transaction of its own: the events between them go to the log, not to PostgreSQL. */
 function requestKeysIn(pool: Pool): RequestKeys {
   return {
-    begin: (namespaceId, route, key, at) =>
-      inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).begin(namespaceId, route, key, at)),
+    begin: (namespaceId, route, key, body, at) =>
+      inNamespace(pool, namespaceId, (db) =>
+        idempotencyKeyRepository(db).begin(namespaceId, route, key, body, at),
+      ),
     complete: (namespaceId, route, key) =>
       inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).complete(namespaceId, route, key)),
   }

@@ -20,6 +20,7 @@ async function main(): Promise<void> {
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
+  process.stdout.on('error', () => undefined) // whoever read the welcome may be gone
   const startedAt = performance.now()
   const tally = await startTally(config, log, onUnexpectedExit)
   const seconds = (performance.now() - startedAt) / 1_000

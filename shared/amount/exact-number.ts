@@ -1,13 +1,3 @@
-import { Decimal } from 'decimal.js'
-
-// Strings first, so that digits and brackets inside them are never taken for anything else.
-const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{},]/g
-
-/** Up to 15 significant digits and no exponent: a double always gives them back. */
-const SURELY_HELD = /^-?[\d.]{1,15}$/
-
-const Wide = Decimal.clone({ precision: 1_000, toExpNeg: -9e15, toExpPos: 9e15, minE: -9e15, maxE: 9e15 })
-
 /** A number that a double alters. */
 export interface InexactNumber {
   /** As it stands in the text. */
@@ -28,16 +18,48 @@ const ELEMENT_DEPTH = 2
 export function* findInexactNumbers(json: string): Generator<InexactNumber> {
   let depth = 0
   let element = 0
-  for (const [token] of json.matchAll(TOKENS)) {
-    if (token === '{' || token === '[') {
+  // Why by hand: a body of megabytes may be numbers alone, and everybody waits meanwhile (measured against a pattern for
+  // the tokens: a tenth of the time).
+  for (let at = 0; at < json.length; at++) {
+    const code = json.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(json, at)
+    else if (code === COMMA) {
+      if (depth === ELEMENT_DEPTH) element++
+    } else if (code === MINUS || isDigit(code)) {
+      const end = endOfNumber(json, at)
+      const text = json.slice(at, end)
+      if (!isHeldByDouble(text)) yield { text, element }
+      at = end - 1
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
       depth++
       if (depth === ELEMENT_DEPTH) element = 0
-    } else if (token === '}' || token === ']') depth--
-    else if (token === ',') {
-      if (depth === ELEMENT_DEPTH) element++
-    } else if (!token.startsWith('"') && !SURELY_HELD.test(token) && !isHeldByDouble(token))
-      yield { text: token, element }
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) depth--
   }
+}
+
+const [QUOTE, BACKSLASH, COMMA, MINUS, ZERO, NINE] = [34, 92, 44, 45, 48, 57]
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [123, 125, 91, 93]
+
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE
+
+/** @returns where its closing quote is */
+function endOfString(json: string, start: number): number {
+  let end = json.indexOf('"', start + 1)
+  while (end >= 0 && isEscaped(json, end)) end = json.indexOf('"', end + 1)
+  return end < 0 ? json.length : end
+}
+
+function isEscaped(json: string, quote: number): boolean {
+  let first = quote
+  while (json.charCodeAt(first - 1) === BACKSLASH) first--
+  return (quote - first) % 2 === 1
+}
+
+/** @returns where the first character stands that is none of it */
+function endOfNumber(json: string, start: number): number {
+  let end = start + 1
+  while (isDigit(json.charCodeAt(end)) || '.eE+-'.includes(json.charAt(end) || ' ')) end++
+  return end
 }
 
 /** The first of them, as it stands in the text, or undefined when every number survives. */
@@ -46,9 +68,24 @@ export function findInexactNumber(json: string): string | undefined {
   return first?.text
 }
 
+/** A double writes the shortest text that reads as itself again: a number is held when that text means the same. */
 function isHeldByDouble(token: string): boolean {
   const value = Number(token)
-  // Why a limit on the length: a 4 MiB number would keep the decimal library busy for minutes.
-  if (!Number.isFinite(value) || token.length > 800) return false
-  return new Wide(token).equals(new Wide(value))
+  if (String(value) === token) return true
+  return Number.isFinite(value) && meaningOf(String(value)) === meaningOf(token)
+}
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
+
+/** A text that two numbers share when they mean the same: sign, significant digits, and the place of the last of them. */
+function meaningOf(token: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(token) ?? []
+  const all = whole + fraction
+  let first = 0
+  while (all.charCodeAt(first) === ZERO) first++
+  if (first === all.length) return '0'
+  let end = all.length
+  while (all.charCodeAt(end - 1) === ZERO) end--
+  const place = BigInt(exponent) - BigInt(fraction.length) + BigInt(all.length - end)
+  return `${sign}${all.slice(first, end)}e${place}`
 }

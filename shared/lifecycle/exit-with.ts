@@ -1,6 +1,13 @@
 import { ConfigError } from '../config/env-reader.ts'
 import { StartupError } from '../errors/startup-error.ts'
 
+let hangs = false
+
+/** Says that a thread of the process does not end: exitWith then kills the process, because an exit waits for threads. */
+export function expectHangingThread(): void {
+  hangs = true
+}
+
 /**
  * Ends the process when the work is done: with the exit code it set, or with 1 and one line when something outside was in
  * the way. Anything else is a bug, and shows its stack.
@@ -9,7 +16,10 @@ export function exitWith(main: () => void | Promise<void>): void {
   Promise.resolve()
     .then(main)
     .then(
-      () => process.exit(),
+      () => {
+        if (hangs) process.kill(process.pid, 'SIGKILL')
+        process.exit()
+      },
       (err: unknown) => {
         process.stderr.write(`${explain(err)}\n`)
         process.exit(1)

@@ -1,10 +1,10 @@
 import type { Logger } from '../logging/logger.ts'
 
-const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Resolves on the first SIGINT or SIGTERM. From then on the process has `timeoutMs` to end; when it is still there it is
- * ended with exit code 1, so that an engine out of reach cannot hold it for ever.
+ * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end; when it is still there
+ * is killed, so that nothing that hangs can hold it for ever.
  */
 export function stopSignal(log: Logger, timeoutMs: number): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
@@ -16,7 +16,7 @@ export function stopSignal(log: Logger, timeoutMs: number): Promise<NodeJS.Signa
         log.info({ signal }, 'stopping')
         setTimeout(() => {
           log.fatal({ timeoutMs }, 'could not stop in time')
-          process.exit(1)
+          process.kill(process.pid, 'SIGKILL') // an exit would wait for threads, and so perhaps for ever
         }, timeoutMs).unref()
         resolve(signal)
       })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { expectHangingThread } from '../../lifecycle/exit-with.ts'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import { analyticsDatabase } from '../analytics-database.ts'
 import { AnalystEngine, type AnalystEngineOptions } from './analyst-engine.ts'
@@ -21,6 +22,8 @@ export interface Analysts extends EndpointUser, Closeable {}
 const BODY_BYTES_MAX = 256 * 1_024
 const COMMENT = 'analyst:'
 const KILL_EVERY_MS = 50
+/** Some functions of the engine look at no limit before they are done. */
+const CLOSE_MS = 2_000
 
 /** Serves the analysts: one judged SELECT a request, a bounded number at once, ended when its client goes. */
 export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
@@ -33,14 +36,14 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     password,
     bodyBytesMax: BODY_BYTES_MAX,
     mayGet: true,
-    async answer(request, signal) {
+    async answer(request, signal, send) {
       requireDatabase(request, analyticsDatabase(database))
       const comment = `${COMMENT}${randomUUID()}`
       const kill = () => void engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
-      return turns.take(async () => {
+      await turns.take(async () => {
         signal.addEventListener('abort', kill)
         try {
-          return await engine.answer(request, comment)
+          await send(await engine.answer(request, comment))
         } finally {
           signal.removeEventListener('abort', kill)
         }
@@ -48,7 +51,12 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     },
     async close() {
       turns.close()
+      const deadline = performance.now() + CLOSE_MS
       while (turns.atWork > 0) {
+        if (performance.now() > deadline) {
+          expectHangingThread()
+          throw new Error('a query of an analyst cannot be ended')
+        }
         await engine.kill(COMMENT) // again, because a query that is still being judged has yet to start
         await sleep(KILL_EVERY_MS)
       }

@@ -23,6 +23,13 @@ export interface EndpointUser extends Credentials {
   bodyBytesMax: number
   /** Whether queries may come in a GET. */
   mayGet: boolean
-  /** @param signal that the client has gone */
-  answer(request: QueryRequest, signal: AbortSignal): Promise<QueryAnswer>
+  /**
+   * @param signal that the client has gone
+   * @param send called with the answer; it stays in memory until that is done
+   */
+  answer(
+    request: QueryRequest,
+    signal: AbortSignal,
+    send: (answer: QueryAnswer) => Promise<void>,
+  ): Promise<void>
 }

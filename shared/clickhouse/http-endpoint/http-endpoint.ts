@@ -66,7 +66,7 @@ async function answerQuery(
       throw new ClickHouseException('BAD_ARGUMENTS', `${user.user} sends queries with POST.`)
     const request = await readQueryRequest(req, url, user.bodyBytesMax)
     ;({ queryId } = request)
-    await replyAnswer(req, res, facts, queryId, await user.answer(request, gone.signal))
+    await user.answer(request, gone.signal, (answer) => replyAnswer(req, res, facts, request.queryId, answer))
   } catch (err) {
     if (gone.signal.aborted) return
     replyException(req, res, facts, queryId, describe(err, log))

@@ -50,6 +50,22 @@ export async function replyAnswer(
     'X-ClickHouse-Summary': summaryText(answer),
   })
   res.end(body)
+  await sent(res)
+}
+
+/** How long a client may take to read an answer. */
+const SEND_MS = 60_000
+
+function sent(res: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const late = setTimeout(() => {
+      res.destroy()
+    }, SEND_MS)
+    res.once('close', () => {
+      clearTimeout(late)
+      resolve()
+    })
+  })
 }
 
 export function replyException(

@@ -41,9 +41,9 @@ export async function openTrial(options: TrialOptions): Promise<Trial> {
     bodyBytesMax,
     // As with ClickHouse, a link that somebody clicks changes nothing.
     mayGet: false,
-    answer(request) {
+    async answer(request, _signal, send) {
       requireDatabase(request.database, database)
-      return sessions.use((session) => answer(session, request))
+      await send(await sessions.use((session) => answer(session, request)))
     },
     close() {
       sessions.close()

@@ -105,6 +105,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
+/** Nothing of ours: our environment may hold secrets, and the server may run as another user. */
+const SERVER_ENV = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
+
 interface Passwords {
   superuser: string
   owner: string
@@ -144,7 +147,12 @@ async function initialise(
   ]
   args.push('--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C')
   try {
-    const initdb = spawn(binaries.initdb, args, { ...user, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
+    const initdb = spawn(binaries.initdb, args, {
+      ...user,
+      cwd: '/',
+      env: SERVER_ENV,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     let output = ''
     initdb.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const code = await exitOf(initdb)
@@ -175,6 +183,7 @@ async function launch(
     const server = spawn(binaries.postgres, ['-D', folder, '-p', String(port), ...settings], {
       ...user,
       cwd: '/',
+      env: SERVER_ENV,
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     })

@@ -25,8 +25,8 @@ const IMMEDIATE_MS = 10_000
 export async function endOrphanedServer(folder: string, log: Logger): Promise<void> {
   const lockFile = path.join(folder, 'postmaster.pid')
   const pid = await readPid(lockFile)
-  if (pid === undefined || !isAlive(pid)) return // PostgreSQL itself clears a lock file whose process is gone
-  if (await isServerOf(pid, folder)) {
+  if (pid === 'none' || (pid !== undefined && !isAlive(pid))) return // PostgreSQL itself clears one whose process is gone
+  if (pid !== undefined && (await isServerOf(pid, folder))) {
     log.warn({ pid }, 'ending the PostgreSQL server that an earlier Tally left behind')
     await endServer(pid)
     return
@@ -36,10 +36,7 @@ export async function endOrphanedServer(folder: string, log: Logger): Promise<vo
     throw new StartupError(
       `${lockFile} is stale, but processes still run in that folder (${others.join(', ')}): end them and start again`,
     )
-  log.warn(
-    { pid },
-    'removing a stale PostgreSQL lock file: its process number belongs to another program now',
-  )
+  log.warn({ pid }, 'removing a PostgreSQL lock file that names no server of this folder')
   await rm(lockFile)
 }
 
@@ -62,11 +59,13 @@ async function hasEnded(pid: number, withinMs: number): Promise<boolean> {
   return true
 }
 
-async function readPid(lockFile: string): Promise<number | undefined> {
+/** @returns undefined when the lock file names no process, as after a power cut */
+async function readPid(lockFile: string): Promise<number | undefined | 'none'> {
   const text = await readFile(lockFile, 'utf8').catch((err: unknown) => {
-    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return ''
+    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined
     throw err
   })
+  if (text === undefined) return 'none'
   const pid = Number(text.split('\n')[0])
   return Number.isInteger(pid) && pid > 1 ? pid : undefined
 }

@@ -33,7 +33,7 @@ describe('reporting usage over HTTP', function () {
     expect(body).to.include({ metric_id: null, currency: 'usd', quantity: '7.5', occurred_at: now - 60 })
     expect(body.id).to.match(/^event_[0-9a-f]{32}$/)
     expect(parseInt(body.id.slice(6, 14), 16)).to.equal(now - 60)
-    expect(body.accepted_at).to.be.within(now - 5, now + 60)
+    expect(body.accepted_at).to.be.within(now - 5, Date.now() / 1_000 + 5)
     expect(body.properties['deep']).to.deep.equal({ list: [1, null, 'x'] })
   })
 

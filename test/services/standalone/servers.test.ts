@@ -69,6 +69,9 @@ describe('Tally on servers', function () {
       DATABASE_OWNER_URL: db.ownerUrl,
       CLICKHOUSE_URL: url.href,
       CLICKHOUSE_HTTP_PORT: String(port),
+      // The list of events ends so long before now, because other processes may report too.
+      EVENT_LOG_APPEND_TIMEOUT_MS: '500',
+      DATABASE_STATEMENT_TIMEOUT_MS: '2000',
     }
   })
   after(async () => {

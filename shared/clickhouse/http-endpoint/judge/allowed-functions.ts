@@ -5,7 +5,8 @@
  * Left out on purpose: what reads files or other tables (file, dictGet, joinGet, catboostEvaluate), what reaches out (ai...),
  * what tells about the machine or the process (hostName, getSetting, serverUUID ...), what takes the name of a function or
  * of a format as text (arrayReduce, formatRow, initializeAggregation), what works on inner states, what can keep a core busy
- * past any time limit (editDistance, arrayFold, sequenceMatch), and names that are table functions too (format, file).
+ * past any time limit (editDistance, arrayFold, hasAll, sequenceMatch), what makes long text out of short (repeat, leftPad),
+ * and names that are table functions too (format, file).
  */
 const SCALAR = {
   // Comparison, logic, conditions, nulls
@@ -45,14 +46,13 @@ const SCALAR = {
   strings: `
   ascii base64Decode base64Encode base64URLDecode base64URLEncode tryBase64Decode tryBase64URLDecode concat
   concatWithSeparator conv endsWith endsWithCaseInsensitive firstLine initcap isValidUTF8 isValidASCII left leftUTF8
-  leftPad leftPadUTF8 lengthUTF8 lower lowerUTF8 regexpExtract regexpPosition repeat reverseUTF8 right rightUTF8
-  rightPad rightPadUTF8 space startsWith startsWithCaseInsensitive substring substringUTF8 substringIndex
+  lengthUTF8 lower lowerUTF8 regexpExtract regexpPosition reverseUTF8 right rightUTF8
+  startsWith startsWithCaseInsensitive substring substringUTF8 substringIndex
   toValidUTF8 trimBoth trimLeft trimRight upper upperUTF8 regexpQuoteMeta replaceAll replaceOne replaceRegexpAll
   replaceRegexpOne translate overlay countMatches countMatchesCaseInsensitive countSubstrings
   countSubstringsCaseInsensitive extract extractAll extractAllGroupsHorizontal extractAllGroupsVertical
   extractGroups hasSubsequence hasSubsequenceCaseInsensitive hasToken hasTokenCaseInsensitive ilike like locate
-  match notILike notLike position positionCaseInsensitive positionUTF8 positionCaseInsensitiveUTF8 multiSearchAny
-  multiSearchAnyCaseInsensitive multiSearchFirstIndex multiSearchFirstPosition alphaTokens arrayStringConcat
+  match notILike notLike position positionCaseInsensitive positionUTF8 positionCaseInsensitiveUTF8   alphaTokens arrayStringConcat
   splitByChar splitByNonAlpha splitByRegexp splitByString splitByWhitespace hex unhex bin unbin char visibleWidth`,
   // JSON
   json: `
@@ -75,7 +75,7 @@ const SCALAR = {
   arrayPushBack arrayPushFront arrayRemove arrayResize arrayReverse arrayReverseFill arrayReverseSort
   arrayReverseSplit arrayRotateLeft arrayRotateRight arrayShiftLeft arrayShiftRight arraySlice arraySort arraySplit
   arraySum arraySymmetricDifference arrayTopK arrayUnion arrayUniq arrayZip arrayZipUnaligned countEqual empty has
-  hasAll hasAny hasSubstr indexOf indexOfAssumeSorted length notEmpty range reverse map mapAdd mapAll mapApply
+  indexOf indexOfAssumeSorted length notEmpty range reverse map mapAdd mapAll mapApply
   mapConcat mapContainsKey mapContainsKeyLike mapContainsValue mapContainsValueLike mapExists mapExtractKeyLike
   mapExtractValueLike mapFilter mapFromArrays mapKeys mapReverseSort mapSort mapSubtract mapUpdate mapValues tuple
   tupleElement tupleConcat tupleNames flattenTuple tupleToNameValuePairs tuplePlus tupleMinus`,
@@ -200,6 +200,15 @@ export const ZONE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map(
   Object.entries(ZONE_ARGUMENT).flatMap(([index, names]) =>
     namesOf(names).map((name) => [name, Number(index)] as const),
   ),
+)
+
+/**
+ * Functions that look for their second argument (of `locate`, the first) in another: with long texts made for it they look
+ * for hours, and no limit ends that. What they look for must be short and written out.
+ */
+export const SEARCHING: ReadonlySet<string> = new Set(
+  namesOf(`countSubstrings countSubstringsCaseInsensitive hasSubsequence hasSubsequenceCaseInsensitive locate position
+  positionCaseInsensitive positionCaseInsensitiveUTF8 positionUTF8 replaceAll replaceOne splitByString substringIndex`),
 )
 
 /** Where a function takes the name of a data type: the argument counted from 0, or from the end when negative. */

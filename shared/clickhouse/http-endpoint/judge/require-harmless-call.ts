@@ -1,5 +1,5 @@
 import { ClickHouseException } from '../exception.ts'
-import { TYPE_ARGUMENT_OF, ZONE_ARGUMENT_OF } from './allowed-functions.ts'
+import { SEARCHING, TYPE_ARGUMENT_OF, ZONE_ARGUMENT_OF } from './allowed-functions.ts'
 import { requireDataType } from './data-type.ts'
 import type { FunctionNames } from './function-names.ts'
 import type { SyntaxNode } from './syntax-tree.ts'
@@ -24,6 +24,7 @@ export function requireHarmlessCall(call: SyntaxNode, { functions, zones, tables
   const args = call.children.find(({ kind }) => kind === 'ExpressionList')?.children ?? []
   for (const arg of args) if (arg.kind === 'Identifier') requireNoFunction(arg, functions)
   if (/^(?:global)?(?:not)?(?:null)?in$/i.test(canonical)) requireSet(args[1], tables)
+  if (SEARCHING.has(canonical)) requireNeedle(args, canonical)
   const typeAt = TYPE_ARGUMENT_OF.get(canonical)
   if (typeAt !== undefined) requireDataType(requireText(args.at(typeAt), 'a data type'), zones)
   const zoneFrom = ZONE_ARGUMENT_OF.get(canonical)
@@ -51,6 +52,22 @@ function requireSet(set: SyntaxNode | undefined, tables: ReadonlySet<string>): v
     throw new ClickHouseException(
       'ACCESS_DENIED',
       `IN ${set.detail}: that is not one of the analysts' views; for a column, use has().`,
+    )
+}
+
+const NEEDLE_CHARACTERS_MAX = 256
+
+function requireNeedle(args: readonly SyntaxNode[], name: string): void {
+  // What splitByString looks for comes first; of locate either order is possible, by a setting.
+  const needles = name === 'locate' ? args.slice(0, 2) : [args[name === 'splitByString' ? 0 : 1]]
+  const isShort = needles.some((needle) => {
+    const text = needle === undefined ? undefined : findText(needle)
+    return text !== undefined && text.length <= NEEDLE_CHARACTERS_MAX
+  })
+  if (!isShort)
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      `what ${name} looks for must be written out as text of at most ${NEEDLE_CHARACTERS_MAX} characters here; without backslashes.`,
     )
 }
 

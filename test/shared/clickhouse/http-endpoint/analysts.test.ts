@@ -308,12 +308,12 @@ describe('analysts at the ClickHouse endpoint', () => {
         path: '/?enable_http_compression=1',
         headers: { authorization: AUTHORIZATION, 'accept-encoding': 'gzip', 'content-encoding': 'gzip' },
       })
-      sent.end(gzipSync("SELECT repeat('a', 10000)"))
+      sent.end(gzipSync('SELECT arrayMap(i -> 7, range(10000))'))
       const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage]
       expect(response.headers['content-encoding']).to.equal('gzip')
       const bytes = Buffer.concat((await response.toArray()) as Buffer[])
       expect(bytes.length).to.be.lessThan(1_000)
-      expect(gunzipSync(bytes).toString()).to.equal(`${'a'.repeat(10_000)}\n`)
+      expect(gunzipSync(bytes).toString()).to.equal(`[${Array(10_000).fill(7).join(',')}]\n`)
     })
 
     it('refuses a body that is too large, also one that only grows so large when inflated', async () => {

@@ -97,11 +97,11 @@ describe('limits of the ClickHouse endpoint', function () {
   it('refuses answers that are too large, memory that is too much, and disk', async () => {
     const cases: [query: string, codes: number[]][] = [
       ['SELECT event_id FROM events', [396]],
-      ['SELECT repeat(event_id, 1000) FROM events LIMIT 40000', [396, 241]],
-      ['SELECT groupArray(repeat(event_id, 100)) FROM events', [241]],
+      ['SELECT arrayMap(i -> event_id, range(1000)) FROM events LIMIT 40000', [396, 241]],
+      ['SELECT groupArray(arrayMap(i -> event_id, range(100))) FROM events', [241]],
       ['SELECT range(100000000)', [69, 241]],
-      ["SELECT arrayJoin(range(19000000)) AS x, repeat('x', 100000) FROM events", [241, 396, 131]],
-      ["SELECT length(repeat('x', 1000000000))", [241, 131]],
+      ["SELECT arrayJoin(range(19000000)) AS x, range(10000) FROM events", [241, 396, 131]],
+      ["SELECT length(arrayStringConcat(range(200000000)))", [241, 131]],
       [
         'SELECT a.event_id FROM events AS a, events AS b, events AS c ORDER BY cityHash64(a.event_id, b.event_id, c.event_id) LIMIT 1000000',
         [159, 241, 243, 396],
@@ -160,13 +160,13 @@ describe('limits of the ClickHouse endpoint', function () {
     expect(answers.filter(({ code }) => code === 36)).to.have.length(60 - served)
   })
 
-  it('serves 200 requests at once, each with its own answer', async () => {
+  it('serves 80 requests at once, each with its own answer', async () => {
     const { pid } = host.process
     const residentMb = async () =>
       Number(/^VmRSS:\s+(\d+)/m.exec(await readFile(`/proc/${pid ?? 0}/status`, 'utf8'))?.[1]) / 1_024
     const before = await residentMb()
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, n) =>
+      Array.from({ length: 80 }, (_, n) =>
         ask('SELECT {n:UInt32}, count() FROM events WHERE account_id = {account:String}', {
           param_n: String(n),
           param_account: `account_${n}`,
