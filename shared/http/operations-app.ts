@@ -28,6 +28,9 @@ export interface Handler {
 /** What answers operations, by their ids in openapi.yaml. */
 export type Handlers = Readonly<Record<string, Handler>>
 
+/** Files that are served as they are, by path; what pages are made of, no part of the contract. */
+export type StaticFiles = ReadonlyMap<string, { type: string; content: Buffer }>
+
 export interface OperationsAppOptions {
   findCaller: FindCaller
   log: Logger
@@ -39,6 +42,7 @@ export interface OperationsAppOptions {
   requestTimeoutMs: number
   /** Whether handlers look for text that cannot be stored in bodies themselves. */
   handlersCheckText?: boolean
+  files?: StaticFiles
   /** Check our own answers against openapi.yaml too: for tests. */
   validateResponses?: boolean
 }
@@ -80,6 +84,10 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     }
     route.all(notAllowed(group))
   }
+  for (const [path, { type, content }] of options.files ?? [])
+    app.get(path, (_req, res) => {
+      res.type(type).send(content)
+    })
   app.use(() => {
     throw new HttpError(404, 'not found')
   })

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { RequestHandler } from 'express'
-import getRawBody from 'raw-body'
+import { collectBytes } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 
 /** What a request with a body carries beside the parsed one. */
@@ -43,12 +43,12 @@ const hasBody = (req: IncomingMessage): boolean =>
 async function read(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   requireJson(req.headers['content-type'])
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding === 'identity') return collect(req, req, bytesMax, req.headers['content-length'])
+  if (encoding === 'identity') return collect(req, req, bytesMax)
   if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is taken')
   const gunzip = createGunzip()
   req.on('error', () => gunzip.destroy())
   try {
-    return await collect(req, req.pipe(gunzip), bytesMax, undefined)
+    return await collect(req, req.pipe(gunzip), bytesMax)
   } finally {
     req.unpipe(gunzip)
     gunzip.destroy()
@@ -64,20 +64,15 @@ function requireJson(contentType: string | undefined): void {
     throw new HttpError(415, 'content-type: the charset must be utf-8')
 }
 
-async function collect(
-  req: IncomingMessage,
-  stream: Readable,
-  bytesMax: number,
-  length: string | undefined,
-): Promise<Buffer> {
+async function collect(req: IncomingMessage, stream: Readable, bytesMax: number): Promise<Buffer> {
   try {
-    return await getRawBody(stream, { limit: bytesMax, ...(length === undefined ? {} : { length }) })
+    const tooLarge = () => new HttpError(413, `the body is larger than ${bytesMax} bytes`)
+    return await collectBytes(stream, bytesMax, tooLarge)
   } catch (err) {
-    const type = err instanceof Error && 'type' in err ? err.type : undefined
-    if (type === 'entity.too.large') throw new HttpError(413, `the body is larger than ${bytesMax} bytes`)
+    if (err instanceof HttpError) throw err
     if (err instanceof Error && 'code' in err && String(err.code).startsWith('Z_'))
       throw new HttpError(400, 'the body is not valid gzip')
-    if (type === 'request.aborted' || req.destroyed) throw new HttpError(400, 'the request was cut short')
+    if (req.destroyed) throw new HttpError(400, 'the request was cut short')
     throw new HttpError(400, 'the body could not be read')
   }
 }

@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateLimitConfig } from './config.ts'
 
 /** How a caller stands after it has used some of what it may. */
-export interface Standing {
+interface Standing {
   /** False when it asked for more than was left. */
   isWithin: boolean
   /** What is left in this window of time. */

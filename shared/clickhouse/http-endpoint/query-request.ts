@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { collectBytes } from '../../http/collect-bytes.ts'
+import { HttpError } from '../../http/http-error.ts'
 import { ClickHouseException } from './exception.ts'
 
 /** What a client asks for. */
@@ -135,17 +137,11 @@ async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer>
   }
 }
 
-async function collect(stream: Readable, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  // Not destroyed: the connection must bear the answer that says that the body is too long.
-  for await (const chunk of stream.iterator({ destroyOnReturn: false })) {
-    const buffer = chunk as Buffer
-    bytes += buffer.length
-    if (bytes > bytesMax)
-      throw new ClickHouseException('QUERY_IS_TOO_LARGE', `the body is larger than ${bytesMax} bytes.`)
-    chunks.push(buffer)
-  }
-  const [only] = chunks
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
-}
+const collect = (stream: Readable, bytesMax: number): Promise<Buffer> =>
+  collectBytes(
+    stream,
+    bytesMax,
+    () => new ClickHouseException('QUERY_IS_TOO_LARGE', `the body is larger than ${bytesMax} bytes.`),
+  ).catch((err: unknown) => {
+    throw err instanceof HttpError ? new ClickHouseException('ABORTED', err.message) : err
+  })
