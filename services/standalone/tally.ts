@@ -105,6 +105,7 @@ async function serve(
     host: config.host,
     port: config.port,
     portSetting: 'PORT',
+    requestTimeoutMs: config.requestTimeoutMs,
   })
   return {
     name: 'Tally',

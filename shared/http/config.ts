@@ -1,9 +1,10 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** The longest a request may take, once its body is read. */
+/** The longest a request may take to arrive, and then again to be answered. */
 export const readRequestTimeoutMs = (read: EnvReader): number =>
   read.integer('REQUEST_TIMEOUT_MS', {
-    about: 'milliseconds after which a request is answered with 408, or 503 when it writes',
+    about:
+      'milliseconds a request may take to arrive, and then again to be answered; else 408, or 503 when it writes',
     default: 30_000,
     min: 100,
     max: 300_000,

@@ -16,6 +16,8 @@ export interface HttpServerOptions {
   /** The most bytes of a request before its body. */
   headerBytesMax?: number
   connectionsMax?: number
+  /** How long a request may take to arrive. */
+  requestTimeoutMs?: number
 }
 
 export interface HttpServer extends Closeable {
@@ -40,11 +42,15 @@ const CLOSE_IDLE_EVERY_MS = 50
  */
 export async function listen(handler: RequestListener, options: HttpServerOptions): Promise<HttpServer> {
   const { name, host, portSetting, closeTimeoutMs } = options
-  const { headerBytesMax = HEADER_BYTES_MAX, connectionsMax = CONNECTIONS_MAX } = options
+  const {
+    headerBytesMax = HEADER_BYTES_MAX,
+    connectionsMax = CONNECTIONS_MAX,
+    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  } = options
   const server = createServer(
     {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
       connectionsCheckingInterval: CHECK_TIMEOUTS_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: headerBytesMax,

@@ -42,19 +42,27 @@ export async function changeClickHouse(dataFolder: string, ...statements: string
   await run(process.execPath, [script, path.join(dataFolder, 'clickhouse'), ...statements])
 }
 
+/** Where the PostgreSQL of a running Tally is, for its superuser. */
+export const superuserUrl = (dataFolder: string): Promise<string> =>
+  postgresUrl(dataFolder, 'postgres', 'superuser')
+
 /** Connects to the PostgreSQL of a running Tally, as its services do. */
 export async function connectToPostgres(dataFolder: string): Promise<Pool> {
-  const [pidFile, secrets] = await Promise.all([
-    readFile(path.join(dataFolder, 'postgres/postmaster.pid'), 'utf8'),
-    readFile(path.join(dataFolder, 'postgres-passwords.json'), 'utf8'),
-  ])
-  const port = pidFile.split('\n')[3] ?? ''
-  const { service } = JSON.parse(secrets) as { service: string }
   return openPool({
-    url: `postgres://tally_service:${service}@127.0.0.1:${port}/tally`,
+    url: await postgresUrl(dataFolder, 'tally_service', 'service'),
     name: 'by hand',
     connectionsMax: 2,
     statementTimeoutMs: 10_000,
     log: testLog,
   })
+}
+
+async function postgresUrl(dataFolder: string, role: string, secret: string): Promise<string> {
+  const [pidFile, secrets] = await Promise.all([
+    readFile(path.join(dataFolder, 'postgres/postmaster.pid'), 'utf8'),
+    readFile(path.join(dataFolder, 'postgres-passwords.json'), 'utf8'),
+  ])
+  const port = pidFile.split('\n')[3] ?? ''
+  const passwords = JSON.parse(secrets) as Record<string, string>
+  return `postgres://${role}:${passwords[secret] ?? ''}@127.0.0.1:${port}/tally`
 }
