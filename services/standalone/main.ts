@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   const startedAt = performance.now()
   const tally = await startTally(config, log, onUnexpectedExit)
   const seconds = (performance.now() - startedAt) / 1_000
-  for (const line of welcome(tally, seconds)) process.stdout.write(`${line}\n`)
+  process.stdout.write(`${welcome(tally, seconds).join('\n')}\n`)
   await stopped
   await tally.close()
 }
