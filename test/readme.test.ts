@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
+import { IMPORT_HELP } from '../services/reporter/import/import-help.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
 import { settingsMarkdown } from '../services/standalone/settings-table.ts'
 import { EnvReader } from '../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+import { importWith } from './services/reporter/run-reporter.ts'
 import { startTally, type RunningTally } from './support/start-tally.ts'
 
 describe('README.md', function () {
@@ -28,7 +30,7 @@ describe('README.md', function () {
       await rm(path.dirname(tally.dataFolder), { recursive: true, force: true })
     })
 
-    it('runs as it stands, command by command, and shows what it says', async () => {
+    it('runs as it stands, command by command, shows what it says, and can be run again', async () => {
       const blocks = [...readme.matchAll(/<!-- tour -->\n\n?```sh\n([^]*?)```/g)].map(
         ([, commands = '']) => commands,
       )
@@ -48,6 +50,19 @@ describe('README.md', function () {
       const ids =
         output.match(/"id":"event_\w+","metric_id":"metric_\w+","currency":null,"quantity":"4808"/g) ?? []
       expect(new Set(ids.slice(0, 3)).size).to.equal(1)
+      const again = await bash(script, { DATA_DIR: tally.dataFolder })
+      expect(again.code, again.output).to.equal(0)
+      const args = [
+        ...importExample(IMPORT_HELP),
+        '--url',
+        tally.url,
+        '--key-file',
+        `${tally.dataFolder}/api-key`,
+      ]
+      const file = path.join(tally.dataFolder, 'requests.csv')
+      await writeFile(file, `TIMESTAMP,ContextTokens,GeneratedTokens\n${new Date().toISOString()},4808,10\n`)
+      const imported = await importWith(args.map((arg) => (arg === 'requests.csv' ? file : arg)))
+      expect(imported).to.include({ code: 0, err: '' })
     })
   })
 
@@ -70,6 +85,12 @@ describe('README.md', function () {
       expect(Object.keys(scripts)).to.include(name)
   })
 })
+
+/** The words of the first example in the help of an import. */
+const importExample = (help: string): string[] =>
+  (/npm run import -- (--file [^]*?[^\\])\n/.exec(help.split('examples:')[1] ?? '')?.[1] ?? '')
+    .split(/[\s\\]+/)
+    .filter((word) => word !== '')
 
 /** Prettier pads the cells of tables. */
 const withoutPadding = (row: string): string => row.replaceAll(/\s*\|\s*/g, '|')

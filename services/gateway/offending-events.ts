@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { findAmountFault } from '../../shared/amount/amount.ts'
-import { describeFault } from '../../shared/http/error-responder.ts'
-import type { OpenApiDocument } from '../../shared/http/openapi-document.ts'
+import { faultDescriber, type SchemaFault } from '../../shared/http/describe-fault.ts'
+import { listOperations, type OpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { faultList } from './report-usage.ts'
 
 /** As openapi.yaml has it. */
@@ -15,12 +15,15 @@ const EVENTS_MAX = 1_000
  */
 export function explainBatch(document: OpenApiDocument): (body: unknown) => string | undefined {
   const isEvent = compileEventSchema(document)
+  const operation = listOperations(document).find(({ operationId }) => operationId === 'reportEvents')
+  if (operation === undefined) throw new Error('openapi.yaml has no operation reportEvents')
+  const describe = faultDescriber(document, operation)
   return (body) => {
     const events = eventsOf(body)
     if (events === undefined) return undefined
     const faults: string[] = []
     for (const [index, event] of events.entries())
-      if (!isEvent(event)) faults.push(describeFirst(index, isEvent.errors ?? [], body))
+      if (!isEvent(event)) faults.push(describe(firstFault(index, isEvent.errors ?? []), { body }))
     return faults.length === 0 ? undefined : faultList(faults)
   }
 }
@@ -38,10 +41,10 @@ function eventsOf(body: unknown): unknown[] | undefined {
   return Array.isArray(events) && events.length <= EVENTS_MAX ? events : undefined
 }
 
-function describeFirst(index: number, errors: readonly ErrorObject[], body: unknown): string {
+function firstFault(index: number, errors: readonly ErrorObject[]): SchemaFault {
   const [error] = errors
   const { missingProperty, additionalProperty } = (error?.params ?? {}) as Record<string, string | undefined>
   const property = missingProperty ?? additionalProperty
   const path = `/body/events/${index}${error?.instancePath ?? ''}${property === undefined ? '' : `/${property}`}`
-  return describeFault(path, error?.message ?? 'is not a usage event', body)
+  return { path, keyword: error?.keyword ?? '', message: error?.message ?? 'is not a usage event' }
 }

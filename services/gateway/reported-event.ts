@@ -1,11 +1,7 @@
 import { canonicalAmount } from '../../shared/amount/amount.ts'
 import { findInexactNumbers } from '../../shared/amount/exact-number.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
-import {
-  OCCURRED_AHEAD_MAX_S,
-  OCCURRED_BACK_MAX_S,
-  type UsageSource,
-} from '../../shared/domain/usage-event.ts'
+import { findTimeFault, type UsageSource } from '../../shared/domain/usage-event.ts'
 
 /** An event as a caller reports it, after the check against openapi.yaml. */
 export interface ReportedEvent {
@@ -53,10 +49,8 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
   const { occurred_at: occurredAt, idempotency_key: key } = event
   if (occurredAt === undefined && key !== undefined)
     return impossible('occurred_at: required with idempotency_key, which stands for an event at one time')
-  if (occurredAt !== undefined && occurredAt < now - OCCURRED_BACK_MAX_S)
-    return impossible('occurred_at: lies more than five years back')
-  if (occurredAt !== undefined && occurredAt > now + OCCURRED_AHEAD_MAX_S)
-    return impossible('occurred_at: lies more than five minutes ahead')
+  const timeFault = occurredAt === undefined ? undefined : findTimeFault(occurredAt, now)
+  if (timeFault !== undefined) return impossible(`occurred_at: ${timeFault}`)
   if (key !== undefined && (key.includes('\0') || !key.isWellFormed()))
     return malformed('idempotency_key: holds a NUL character or half of a surrogate pair')
   const properties = event.properties ?? NO_PROPERTIES

@@ -19,6 +19,8 @@ export interface Command {
   about: string
   /** How it is called, one form a line. */
   usage: readonly string[]
+  /** What one should know before. */
+  notes?: readonly string[]
   /**
    * @param args the words after the command's name
    * @param print writes one line to whoever typed the command

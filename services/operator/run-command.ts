@@ -2,6 +2,7 @@ import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { UsageError, type CommandDeps } from './command.ts'
 import { COMMANDS } from './commands.ts'
+import { adviceOn } from './help-of.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
@@ -29,8 +30,7 @@ export async function runCommand(
     return await command.run(args, deps, print)
   } catch (err) {
     if (isUsageError(err)) {
-      print(err.message)
-      for (const form of command.usage) print(`usage: npm run ${form}`)
+      print(err.message + adviceOn(command, args))
       return EXIT_USAGE
     }
     if (err instanceof DomainError) {

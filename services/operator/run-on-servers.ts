@@ -1,4 +1,6 @@
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
+import { StartupError } from '../../shared/errors/startup-error.ts'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
@@ -48,6 +50,12 @@ export async function runOnServers(
     }
     const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
     return await runCommand(name, args, deps, log, print)
+  } catch (err) {
+    if (isOutOfReach(err))
+      throw new StartupError(`a database cannot be reached: PostgreSQL (DATABASE_URL): ${String(err)}`, {
+        cause: err,
+      })
+    throw err
   } finally {
     await closeAll(opened, log)
   }

@@ -1,11 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { EnvReader } from '../../shared/config/env-reader.ts'
+import { API_ADDRESS_FILE, readDataDir, readPort } from '../../shared/config/places.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { httpSender } from './http-sender.ts'
 import { numberOption } from './number-option.ts'
 import { reportingClient, type Ask, type Retry } from './reporting-client.ts'
-import { UsageError } from './usage-error.ts'
+import { typedPath } from './typed-path.ts'
+import { UsageError } from '../../shared/errors/usage-error.ts'
 
 /** Options about where Tally is, for node's parseArgs. */
 export const CONNECTION_OPTIONS = {
@@ -24,6 +26,8 @@ export interface ConnectionValues {
 export interface ConnectionSettings {
   baseUrl: URL
   apiKey: string
+  /** Where the key is from, for messages: a file, or a variable. */
+  keySource: string
   patienceMs: number
 }
 
@@ -32,7 +36,7 @@ export interface Connection {
   close(): void
 }
 
-const PORT_MAX = 65_535
+const DEFAULT_PORT = 8_080
 const PATIENCE_S = { default: 300, min: 0, max: 86_400 }
 const REQUEST_TIMEOUT_MS = 60_000
 /** How long answers are waited for once the program is to stop. */
@@ -50,29 +54,33 @@ export async function readConnection(
   keyFileName: string,
 ): Promise<ConnectionSettings> {
   const read = new EnvReader(env)
-  const port = read.integer('PORT', {
-    about: 'the port of the HTTP API',
-    default: 8_080,
-    min: 1,
-    max: PORT_MAX,
-  })
-  const dataDir = read.string('DATA_DIR', { about: 'the folder for data and secrets', default: '.data' })
+  const port = readPort(read, 'PORT', 'the port of the HTTP API', 0)
+  const dataDir = readDataDir(read)
   const envKey = read.optional('TALLY_API_KEY', { about: 'the API key', secret: true })
   read.done()
-  const baseUrl = parseUrl(values.url ?? `http://127.0.0.1:${port}`)
+  const baseUrl = parseUrl(
+    values.url ?? `http://${port > 0 ? `127.0.0.1:${port}` : await readAddress(dataDir)}`,
+  )
   const patienceMs = numberOption('patience', values.patience, PATIENCE_S) * 1_000
   const named = values['key-file']
-  const apiKey =
-    named === undefined && envKey !== undefined
-      ? envKey
-      : await readKey(named ?? path.join(dataDir, keyFileName))
-  return { baseUrl, apiKey, patienceMs }
+  if (named === undefined && envKey !== undefined)
+    return { baseUrl, apiKey: envKey, keySource: 'TALLY_API_KEY', patienceMs }
+  const keyFile = named === undefined ? path.resolve(dataDir, keyFileName) : typedPath(named, env)
+  return { baseUrl, apiKey: await readKey(keyFile), keySource: keyFile, patienceMs }
 }
+
+/** Where the Tally of this data folder serves, or served last. */
+const readAddress = (dataDir: string): Promise<string> =>
+  readFile(path.join(dataDir, API_ADDRESS_FILE), 'utf8').then(
+    (text) => text.trim(),
+    () => `127.0.0.1:${DEFAULT_PORT}`,
+  )
 
 function parseUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol))
     throw new UsageError(`--url must start with http:// or https://, not ${JSON.stringify(text)}`)
+  if (/\/v2\/?$/.test(url.pathname)) throw new UsageError(`--url must be without /v2, not ${text}`)
   return url
 }
 
@@ -86,9 +94,13 @@ async function readKey(file: string): Promise<string> {
   return text.trim()
 }
 
+/** Without the slash at its end, and without a password in it. */
+export const showUrl = ({ protocol, host, pathname }: URL): string =>
+  `${protocol}//${host}${pathname.replace(/\/$/, '')}`
+
 /** Connects to Tally: nothing is sent yet. */
 export function connect(
-  { baseUrl, apiKey, patienceMs }: ConnectionSettings,
+  { baseUrl, apiKey, keySource, patienceMs }: ConnectionSettings,
   connectionsMax: number,
   signal: AbortSignal,
   onRetry: (retry: Retry) => void,
@@ -101,7 +113,13 @@ export function connect(
   }
   signal.addEventListener('abort', cutLater, { once: true })
   return {
-    ask: reportingClient({ sender, patienceMs, signal, onRetry }),
+    ask: reportingClient({
+      sender,
+      place: { url: showUrl(baseUrl), keySource },
+      patienceMs,
+      signal,
+      onRetry,
+    }),
     close: () => {
       signal.removeEventListener('abort', cutLater)
       sender.close()

@@ -1,29 +1,32 @@
 import { ConfigError } from '../../shared/config/env-reader.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
-import { UsageError } from './usage-error.ts'
+import { isUsageError, npmHint } from '../../shared/errors/usage-error.ts'
 
-/** Runs a program to its exit code, and says why when it ends early. */
-export async function exitCodeOf(program: Program, context: ProgramContext): Promise<number> {
+/**
+ * Runs a program to its exit code, and says why when it ends early.
+ *
+ * @param npmForm how it is called through npm
+ */
+export async function exitCodeOf(
+  program: Program,
+  context: ProgramContext,
+  npmForm: string,
+): Promise<number> {
   try {
     return await program(context)
   } catch (err) {
-    return explain(err, context)
+    return explain(err, context, npmForm)
   }
 }
 
 /** In one line when it is something the user can mend, else as the bug that it is. */
-function explain(err: unknown, { err: print }: ProgramContext): number {
+function explain(err: unknown, { args, err: print }: ProgramContext, npmForm: string): number {
   if (isUsageError(err)) {
-    print(`${err.message}\nSee --help.`)
+    print(`${err.message}${npmHint(args, npmForm)}\nSee --help.`)
     return EXIT_USAGE
   }
   if (err instanceof StartupError || err instanceof ConfigError) print(err.message)
   else print(err instanceof Error ? (err.stack ?? err.message) : String(err))
   return EXIT_FAILED
 }
-
-/** Ours, or that of node's parseArgs. */
-const isUsageError = (err: unknown): err is Error =>
-  err instanceof UsageError ||
-  (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))

@@ -1,4 +1,4 @@
-import { UsageError } from './usage-error.ts'
+import { UsageError } from '../../shared/errors/usage-error.ts'
 
 interface Bounds {
   default: number

@@ -14,7 +14,9 @@ export interface Retry {
 
 export interface ReportingClientOptions {
   sender: HttpSender
-  /** For how long one request is tried again before the program gives up. */
+  /** For messages: the URL, and where the key is from. */
+  place: { url: string; keySource: string }
+  /** For how long one request is tried again before the program gives up, once anything was there. */
   patienceMs: number
   /** Once aborted, nothing is tried again; what is on its way may still be answered. */
   signal: AbortSignal
@@ -41,17 +43,21 @@ class Interrupted extends Error {
  * Sends the same bytes again after 408, 429, any 5xx and cut connections. That is safe for everything we send: events
  * carry idempotency keys, accounts external ids, and metrics an Idempotency-Key header.
  */
-export function reportingClient({ sender, patienceMs, signal, onRetry }: ReportingClientOptions): Ask {
+export function reportingClient(options: ReportingClientOptions): Ask {
+  const { place, patienceMs, signal, onRetry } = options
+  let reached = false
   return async (request) => {
-    let deadline: number | undefined
+    let startedAt: number | undefined
     for (let attempt = 0; ; attempt++) {
-      const outcome = await attemptOnce(sender, request)
+      const outcome = await attemptOnce(options, request)
+      reached ||= !('nobodyThere' in outcome)
       if ('answer' in outcome) return outcome.answer
       if (signal.aborted) throw new Interrupted()
       const now = performance.now()
-      deadline ??= now + patienceMs
-      const leftMs = deadline - now
-      if (leftMs <= 0 || outcome.retryAfterMs > leftMs) throw gaveUp(outcome, patienceMs)
+      startedAt ??= now
+      const leftMs = startedAt + (reached ? patienceMs : Math.min(patienceMs, FIRST_CONTACT_MS)) - now
+      if (leftMs <= 0 || outcome.retryAfterMs > leftMs)
+        throw reached ? gaveUp(outcome, patienceMs) : nobodyListens(place.url)
       const waitMs = Math.min(Math.max(backOffMs(attempt, Math.random()), outcome.retryAfterMs), leftMs)
       onRetry({ reason: outcome.reason, waitMs, leftMs })
       await sleep(waitMs, undefined, { signal }).catch(() => {
@@ -61,24 +67,36 @@ export function reportingClient({ sender, patienceMs, signal, onRetry }: Reporti
   }
 }
 
+/** For how long a Tally that was never there is waited for: someone may be starting it. */
+const FIRST_CONTACT_MS = 3_000
+
 interface Failure {
   reason: string
   retryAfterMs: number
+  /** Nothing listens there. */
+  nobodyThere?: true
 }
 type Outcome = { answer: HttpAnswer } | Failure
 
 const ABOUT_THE_REQUEST = new Set([400, 404, 409, 413, 422])
 
-async function attemptOnce(sender: HttpSender, request: HttpRequest): Promise<Outcome> {
+async function attemptOnce(
+  { sender, place }: ReportingClientOptions,
+  request: HttpRequest,
+): Promise<Outcome> {
   let answer: HttpAnswer
   try {
     answer = await sender.send(request)
   } catch (err) {
-    return { reason: describeFailure(err), retryAfterMs: 0 }
+    const failure: Failure = { reason: describeFailure(err), retryAfterMs: 0 }
+    return isNobodyThere(err) ? { ...failure, nobodyThere: true } : failure
   }
   const { status, text, retryAfter } = answer
   if ((status >= 200 && status < 300) || ABOUT_THE_REQUEST.has(status)) return { answer }
-  if (status === 401) throw new StartupError('Tally does not know this API key (401)')
+  if (status === 401)
+    throw new StartupError(
+      `the Tally at ${place.url} does not know the API key in ${place.keySource} (401): npm run keys -- issue makes one`,
+    )
   if (status === 403) throw new StartupError(`the API key may not do this (403): ${firstLine(text)}`)
   if (status === 408 || status === 429 || status >= 500)
     return {
@@ -102,6 +120,12 @@ function describeFailure(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return describeFailure(err.errors[0])
   return err instanceof Error ? err.message : String(err)
 }
+
+const isNobodyThere = (err: unknown): boolean =>
+  err instanceof Error && 'code' in err && (err.code === 'ECONNREFUSED' || err.code === 'ENOTFOUND')
+
+const nobodyListens = (url: string): StartupError =>
+  new StartupError(`nothing listens on ${url}: start Tally with npm start, or give --url`)
 
 function gaveUp({ reason, retryAfterMs }: Failure, patienceMs: number): StartupError {
   const asks = retryAfterMs > 0 ? `, and asks to wait ${Math.ceil(retryAfterMs / 1_000)} s` : ''

@@ -6,8 +6,12 @@ import type { Program, ProgramContext } from './program.ts'
 /** How long a program may take to end once it was asked to. */
 const STOP_MS = 15_000
 
-/** Runs a program in a process and ends the process with its exit code. */
-export function runProgram(program: Program, proc: NodeJS.Process): void {
+/**
+ * Runs a program in a process and ends the process with its exit code.
+ *
+ * @param npmForm how it is called through npm
+ */
+export function runProgram(program: Program, npmForm: string, proc: NodeJS.Process): void {
   const controller = new AbortController()
   void stopSignal(createLogger('silent'), STOP_MS).then(() => {
     controller.abort()
@@ -21,5 +25,5 @@ export function runProgram(program: Program, proc: NodeJS.Process): void {
     screen: proc.stderr.isTTY ? proc.stderr : undefined,
     signal: controller.signal,
   }
-  void exitCodeOf(program, context).then((code) => proc.exit(code))
+  void exitCodeOf(program, context, npmForm).then((code) => proc.exit(code))
 }

@@ -10,6 +10,7 @@ import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
+import { portsOf } from './ports.ts'
 import type { Servers } from './servers.ts'
 
 export const ANALYST_PASSWORD_FILE = 'analyst-password'
@@ -61,10 +62,7 @@ export async function startAnalystEndpoint(
   if (facts === undefined) throw new Error('the embedded ClickHouse does not know its version')
   const users: (Analysts | Trial)[] = trial === undefined ? [analysts] : [analysts, trial]
   const server = await servers.open(clickHouseHttp({ users, facts, log: log.child({ part: 'analysts' }) }), {
-    name: 'the port of analysts',
-    host: '127.0.0.1',
-    port: config.analystPort,
-    portSetting: 'CLICKHOUSE_HTTP_PORT',
+    ...portsOf(config).analysts,
     headerBytesMax: HEADER_BYTES_MAX,
     connectionsMax: CONNECTIONS_MAX,
   })

@@ -1,10 +1,20 @@
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { readStandaloneConfig } from './config.ts'
+import { takeNoOptions } from './no-options.ts'
 import { settingsTable } from './settings-table.ts'
 
 /** `npm run config`: prints the settings in force, secrets hidden, and every problem they have. */
 function main(): void {
+  const help = takeNoOptions(
+    process.argv.slice(2),
+    'npm run config',
+    'Prints the settings in force, secrets hidden; a star marks those that differ from their default.',
+  )
+  if (help !== undefined) {
+    process.stdout.write(`${help}\n`)
+    return
+  }
   const read = new EnvReader(process.env)
   readStandaloneConfig(read)
   for (const line of settingsTable(read.settings)) process.stdout.write(`${line}\n`)

@@ -23,7 +23,7 @@ const MODE = 0o711
 /**
  * Makes the data folder if it is missing, and takes it for this process: embedded engines bear only one.
  *
- * @throws StartupError when another process has it, or when it cannot be made
+ * @throws StartupError when another process has it, or when it cannot be made or written
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   const absolute = path.resolve(folder)
@@ -44,8 +44,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 async function takeLock(lock: string, folder: string): Promise<void> {
   const deadline = performance.now() + DYING_MS
   const mine = `${lock}.${process.pid}`
-  // Flushed, so that not even a power cut leaves a lock that names nobody.
-  await writeFile(mine, `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`, { flush: true })
+  await writeOwner(mine, folder)
   try {
     for (;;) {
       try {
@@ -63,6 +62,19 @@ async function takeLock(lock: string, folder: string): Promise<void> {
     }
   } finally {
     await rm(mine, { force: true })
+  }
+}
+
+async function writeOwner(file: string, folder: string): Promise<void> {
+  const owner = `${process.pid} ${(await startOf(process.pid)) ?? ''}\n`
+  try {
+    await writeFile(file, owner, { flush: true }) // not even a power cut leaves a lock that names nobody
+  } catch (err) {
+    const code = err instanceof Error && 'code' in err ? String(err.code) : ''
+    const why = ['EACCES', 'EPERM', 'EROFS'].includes(code) ? ' by this user' : `: ${String(err)}`
+    throw new StartupError(`the data folder ${folder} cannot be written${why}: set DATA_DIR to another`, {
+      cause: err,
+    })
   }
 }
 

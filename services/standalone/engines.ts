@@ -41,17 +41,15 @@ export async function openEngines(
   const place = url === undefined ? { folder: folder.join('clickhouse') } : { url }
   const clickhouse = await openClickHouse({ database, queryTimeoutS, connections, ...place })
   opened.push(clickhouse)
-  try {
-    const serviceRole = await roleOf(urls.url)
-    await migratePostgres({ ownerUrl: urls.ownerUrl, serviceRole, log }, () =>
-      migrateClickHouse(clickhouse, log),
-    )
-    await requireHarmlessRole(urls.url)
-  } catch (err) {
-    if (isOutOfReach(err))
-      throw new StartupError(`a database cannot be reached: ${describe(err)}`, { cause: err })
-    throw err
-  }
+  const own = postgres.server === undefined
+  const name = (setting: string) => (own ? 'the embedded PostgreSQL' : `PostgreSQL (${setting})`)
+  const serviceRole = await reach(name('DATABASE_URL'), () => roleOf(urls.url))
+  await reach(name('DATABASE_OWNER_URL'), () =>
+    migratePostgres({ ownerUrl: urls.ownerUrl, serviceRole, log }, () =>
+      reach('ClickHouse (CLICKHOUSE_URL)', () => migrateClickHouse(clickhouse, log)),
+    ),
+  )
+  await requireHarmlessRole(urls.url)
   const loaderClickhouse = await openClickHouse({
     database,
     queryTimeoutS,
@@ -59,7 +57,7 @@ export async function openEngines(
     ...place,
   })
   opened.push({ ...loaderClickhouse, name: 'ClickHouse of the loader' })
-  return { databaseUrl: urls.url, clickhouse, loaderClickhouse, alone: postgres.server === undefined }
+  return { databaseUrl: urls.url, clickhouse, loaderClickhouse, alone: own }
 }
 
 async function startOwn(
@@ -72,6 +70,26 @@ async function startOwn(
   opened.push(server)
   return { url: server.serviceUrl, ownerUrl: server.ownerUrl }
 }
+
+/** Does the work, and says which database it was when it is away or turns us down. */
+async function reach<T>(database: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (err) {
+    if (err instanceof StartupError) throw err
+    if (isOutOfReach(err))
+      throw new StartupError(`a database cannot be reached: ${database}: ${describe(err)}`, { cause: err })
+    if (isTurnedDown(err))
+      throw new StartupError(`${database} turns us down: ${describe(err)}`, { cause: err })
+    throw err
+  }
+}
+
+/** A wrong password or user, or no such database: PostgreSQL's classes 28 and 3D, and ClickHouse's codes. */
+const TURNED_DOWN = /^(28\w{3}|3D\w{3}|192|193|194|516)$/
+
+const isTurnedDown = (err: unknown): err is Error =>
+  err instanceof Error && 'code' in err && TURNED_DOWN.test(String(err.code))
 
 function describe(err: unknown): string {
   if (err instanceof AggregateError && err.errors.length > 0) return describe(err.errors[0])

@@ -16,14 +16,9 @@ export interface FirstCompany {
 /**
  * Makes the companies of a new installation, each with a key that may do everything. The key is in its file before it
  * becomes valid: after a crash in between there is a file with a key that nobody knows, and the next start writes another.
- *
- * @returns the companies that were made; those that exist are left alone
+ * Companies that exist are left alone.
  */
-export async function makeFirstCompanies(
-  pool: Pool,
-  companies: readonly FirstCompany[],
-): Promise<FirstCompany[]> {
-  const made: FirstCompany[] = []
+export async function makeFirstCompanies(pool: Pool, companies: readonly FirstCompany[]): Promise<void> {
   for (const company of companies) {
     if ((await companyRepository(pool).findByName(company.name)) !== undefined) continue
     const key = newApiKey(company.mode)
@@ -46,7 +41,5 @@ export async function makeFirstCompanies(
         expiresAt: null,
       })
     })
-    made.push(company)
   }
-  return made
 }

@@ -3,12 +3,22 @@ import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
+import { takeNoOptions } from './no-options.ts'
 import { startTally } from './tally.ts'
 import { welcome } from './welcome.ts'
 
 const STOP_MS = 9_500
 
 async function main(): Promise<void> {
+  const help = takeNoOptions(
+    process.argv.slice(2),
+    'npm start',
+    'Serves everything in one process, and migrates the databases first.',
+  )
+  if (help !== undefined) {
+    process.stdout.write(`${help}\n`)
+    return
+  }
   const read = new EnvReader(process.env)
   const config = readStandaloneConfig(read)
   read.done()
@@ -24,7 +34,7 @@ async function main(): Promise<void> {
   const startedAt = performance.now()
   const tally = await startTally(config, log, onUnexpectedExit)
   const seconds = (performance.now() - startedAt) / 1_000
-  for (const line of welcome(tally, config, seconds)) process.stdout.write(`${line}\n`)
+  process.stdout.write(`${welcome(tally, seconds).join('\n')}\n`)
   await stopped
   await tally.close()
 }

@@ -5,9 +5,19 @@ import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
+import { takeNoOptions } from './no-options.ts'
 
 /** `npm run migrate`: brings both databases up to date, as every start does, and ends. */
 async function main(): Promise<void> {
+  const help = takeNoOptions(
+    process.argv.slice(2),
+    'npm run migrate',
+    'Brings both databases up to date, as every start does, and ends. Tally must not be running in the same folder.',
+  )
+  if (help !== undefined) {
+    process.stdout.write(`${help}\n`)
+    return
+  }
   const read = new EnvReader(process.env)
   const config = readStandaloneConfig(read)
   read.done()

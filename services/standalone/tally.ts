@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP, USAGE_TOPIC, type EventLog } from '../../shared/event-log/event-log.ts'
@@ -18,17 +20,20 @@ import { openDataFolder, type DataFolder } from './data-folder.ts'
 import { openEngines, type Engines } from './engines.ts'
 import { makeFirstCompanies, type FirstCompany } from './first-companies.ts'
 import { listedUpToOf } from './listed-up-to.ts'
+import { portsOf, requirePorts } from './ports.ts'
 import { openServers } from './servers.ts'
 
 /** Tally, serving. */
 export interface Tally extends Closeable {
   port: number
+  /** Host and port as they stand in a URL, for clients on this machine. */
+  address: string
   adminPort: number
   /** Where analysts query the embedded ClickHouse; a server has a port of its own. */
   analystPort: number | undefined
   dataFolder: string
-  /** Companies that this start made: all of them on the first one, then none. */
-  newCompanies: FirstCompany[]
+  /** The companies of a new installation, as far as the files of their keys are there. */
+  firstCompanies: FirstCompany[]
 }
 
 /** Connections to PostgreSQL that reporting and loading have to themselves, so that no other request keeps them waiting. */
@@ -51,6 +56,7 @@ export async function startTally(
   try {
     const folder = await openDataFolder(config.dataDir)
     opened.push(folder)
+    await requirePorts(config)
     const engines = await openEngines(config, folder, opened, log, onUnexpectedExit)
     return await serve(config, folder, engines, opened, log)
   } catch (err) {
@@ -69,10 +75,11 @@ async function serve(
   const { connectionsMax } = config.postgres
   const pool = openOnePool('tally api', connectionsMax, config, engines, opened, log)
   const reportPool = openOnePool('tally gateway', REPORT_CONNECTIONS, config, engines, opened, log)
-  const newCompanies = await makeFirstCompanies(pool, [
+  const firstCompanies: FirstCompany[] = [
     { name: 'default', mode: 'live', keyFile: folder.join('api-key') },
     { name: 'sandbox', mode: 'test', keyFile: folder.join('test-api-key') },
-  ])
+  ]
+  await makeFirstCompanies(pool, firstCompanies)
   const eventLog = await openLog(config, engines, opened, log)
   await startLoader(config, engines, eventLog, pool, opened, log)
 
@@ -90,32 +97,34 @@ async function serve(
     listedUpTo: listedUpToOf({ acceptance, eventLog, clock, alone, settleMs }),
     isReady: () => isReady(pool, engines),
   }
+  const ports = portsOf(config)
   const servers = openServers(opened, log)
-  const adminServer = await servers.open(await makeAdminApp(parts, folder, log), {
-    name: 'the operators’ port',
-    host: '127.0.0.1',
-    port: config.adminPort,
-    portSetting: 'ADMIN_PORT',
-  })
+  const adminServer = await servers.open(await makeAdminApp(parts, folder, log), ports.operators)
   await writeSecretFile(folder.join(ADMIN_ADDRESS_FILE), `127.0.0.1:${adminServer.port}\n`)
   const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
   // Last to open: whoever connects finds everything there.
   const server = await servers.open(makeTallyApp(parts, config, log), {
-    name: 'the HTTP API',
-    host: config.host,
-    port: config.port,
-    portSetting: 'PORT',
+    ...ports.api,
     requestTimeoutMs: config.requestTimeoutMs,
   })
+  const address = `${hostToCall(config.host)}:${server.port}`
+  await writeSecretFile(folder.join(API_ADDRESS_FILE), `${address}\n`)
   return {
     name: 'Tally',
     port: server.port,
+    address,
     adminPort: adminServer.port,
     analystPort,
     dataFolder: folder.path,
-    newCompanies,
+    firstCompanies: firstCompanies.filter(({ keyFile }) => existsSync(keyFile)),
     close: () => closeAll(opened, log),
   }
+}
+
+/** The host in a URL for clients on this machine: who listens on every address is called on that of the machine itself. */
+function hostToCall(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
 }
 
 function openOnePool(

@@ -1,19 +1,17 @@
 import path from 'node:path'
 import { ANALYST_PASSWORD_FILE } from './analyst-endpoint.ts'
-import type { StandaloneConfig } from './config.ts'
 import type { Tally } from './tally.ts'
 
 /** What a user reads once Tally serves: where it is, where the keys are (never the keys), and what to try next. */
-export function welcome(tally: Tally, config: StandaloneConfig, seconds: number): string[] {
-  const { dataFolder, newCompanies, analystPort } = tally
+export function welcome(tally: Tally, seconds: number): string[] {
+  const { dataFolder, firstCompanies, analystPort, address } = tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host
-  const url = `http://${host}:${tally.port}`
+  const url = `http://${address}`
   return [
     `Tally serves on ${url} (ready in ${seconds.toFixed(1)} s). Data: ${show('.')}`,
-    ...newCompanies.map(
+    ...firstCompanies.map(
       ({ name, mode, keyFile }) =>
-        `made the ${mode} company "${name}", its key is in ${path.relative(process.cwd(), keyFile)}`,
+        `The key of the ${mode} company "${name}" is in ${show(path.basename(keyFile))}.`,
     ),
     ...(analystPort === undefined ? [] : [analystsLine(analystPort, show(ANALYST_PASSWORD_FILE))]),
     'Try next:',

@@ -25,7 +25,7 @@ interface IntegerOptions {
 /** Thrown once, after every setting was read, with all that is missing or out of range. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
-    super(`cannot start, the settings need mending:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
+    super(`the settings need mending:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
     this.name = 'ConfigError'
   }
 }

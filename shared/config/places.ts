@@ -2,6 +2,9 @@ import type { EnvReader } from './env-reader.ts'
 
 const PORT_MAX = 65_535
 
+/** The file in the data folder where a running Tally writes on which host and port it serves the HTTP API. */
+export const API_ADDRESS_FILE = 'api-address'
+
 /** Reads a port; 0 takes a free one. */
 export const readPort = (read: EnvReader, name: string, about: string, fallback: number): number =>
   read.integer(name, { about: `${about}; 0 takes a free one`, default: fallback, min: 0, max: PORT_MAX })

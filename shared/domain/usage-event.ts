@@ -30,8 +30,19 @@ export interface UsageEvent {
 }
 
 /** How far back and ahead of now usage may lie, in seconds. */
-export const OCCURRED_BACK_MAX_S = 5 * 366 * 86_400
-export const OCCURRED_AHEAD_MAX_S = 5 * 60
+const OCCURRED_BACK_MAX_S = 5 * 366 * 86_400
+const OCCURRED_AHEAD_MAX_S = 5 * 60
+
+/**
+ * Says in one clause why usage cannot have happened at a time, or undefined when it can.
+ *
+ * @param occurredAt, now Unix seconds
+ */
+export function findTimeFault(occurredAt: number, now: number): string | undefined {
+  if (occurredAt < now - OCCURRED_BACK_MAX_S) return 'lies more than five years back'
+  if (occurredAt > now + OCCURRED_AHEAD_MAX_S) return 'lies more than five minutes ahead'
+  return undefined
+}
 
 /** Where the key of an identity comes from; each kind has a tag of its own, so that they can never meet. */
 export type IdentityKey =

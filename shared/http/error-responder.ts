@@ -1,5 +1,4 @@
 import type { ErrorRequestHandler } from 'express'
-import { findAmountFault } from '../amount/amount.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { isOutOfReach } from '../errors/out-of-reach.ts'
 import type { Logger } from '../logging/logger.ts'
@@ -29,7 +28,7 @@ const RETRY_AFTER = { 'Retry-After': '1' }
 export function errorResponder(log: Logger): ErrorRequestHandler {
   return (err: unknown, req, res, next) => {
     if (isAnsweredLate(res)) return
-    const { status, message, headers = {} } = describeError(err, req.body)
+    const { status, message, headers = {} } = describeError(err)
     if (status >= 500) log.error({ err, method: req.method, path: req.path }, 'request failed')
     if (res.headersSent) {
       next(err) // Express then cuts the connection: an answer that has begun cannot be taken back
@@ -40,10 +39,10 @@ export function errorResponder(log: Logger): ErrorRequestHandler {
   }
 }
 
-function describeError(err: unknown, body: unknown): Reply {
+function describeError(err: unknown): Reply {
   if (err instanceof HttpError) return err
   if (err instanceof DomainError) return describeDomainError(err)
-  if (isValidatorError(err)) return describeValidatorError(err, body)
+  if (isValidatorError(err)) return describeValidatorError(err)
   if (isOutOfReach(err))
     return { status: 503, message: 'a database cannot be reached, try again', headers: RETRY_AFTER }
   return { status: 500, message: 'internal error' } // a bug: logged whole, told to nobody
@@ -57,7 +56,6 @@ function describeDomainError({ code, message }: DomainError): Reply {
 /** What express-openapi-validator throws, and Express's router for a path that cannot be decoded. */
 interface ValidatorError extends Error {
   status: number
-  errors?: { path: string; message: string }[]
 }
 
 const isValidatorError = (err: unknown): err is ValidatorError =>
@@ -67,42 +65,8 @@ const isValidatorError = (err: unknown): err is ValidatorError =>
   err.status >= 400 &&
   err.status < 500
 
-function describeValidatorError({ status, message, errors }: ValidatorError, body: unknown): Reply {
+function describeValidatorError({ status, message }: ValidatorError): Reply {
   if (status === 404) return { status, message: 'not found' }
   if (status === 415) return { status, message: 'content-type: the body must be application/json' }
-  const [first] = errors ?? []
-  return { status, message: first === undefined ? message : describeFault(first.path, first.message, body) }
+  return { status, message }
 }
-
-/**
- * Names the field and says what is wrong with it.
- *
- * @param path where the fault is, as the validator writes it: `/body/events/3/quantity`
- */
-export function describeFault(path: string, message: string, body: unknown): string {
-  const [, where, ...names] = path.split('/')
-  const field = names.reduce(
-    (text, name) => (/^\d+$/.test(name) ? `${text}[${name}]` : `${text}.${name}`),
-    '',
-  )
-  const label = field === '' ? (where ?? 'request') : field.replace(/^\./, '')
-  const value = where === 'body' ? names.reduce<unknown>(memberOf, body) : undefined
-  // The validator can only say which pattern did not match.
-  const amountFault =
-    /format "amount"|must match pattern/.test(message) &&
-    isAmountField(names.at(-1)) &&
-    typeof value === 'string'
-  return `${label}: ${(amountFault ? findAmountFault(value) : undefined) ?? plainMessage(message)}`
-}
-
-function plainMessage(message: string): string {
-  if (message.startsWith('must have required property')) return 'is required'
-  if (message.startsWith('must NOT have additional properties')) return 'is not a field of this request'
-  return message
-}
-
-const isAmountField = (name: string | undefined): boolean =>
-  name !== undefined && ['quantity', 'amount', 'minimum_balance', 'target_balance'].includes(name)
-
-const memberOf = (value: unknown, name: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined

@@ -11,6 +11,8 @@ export interface HttpServerOptions {
   port: number
   /** The setting that holds the port, for the message when it is taken. */
   portSetting: string
+  /** The setting that holds the host, if there is one. */
+  hostSetting?: string
   /** How long requests under way may take to finish when the server closes. */
   closeTimeoutMs: number
   /** The most bytes of a request before its body. */
@@ -38,10 +40,10 @@ const CLOSE_IDLE_EVERY_MS = 50
 /**
  * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes.
  *
- * @throws StartupError when the port is taken
+ * @throws StartupError when the port is taken, or the host is not one of this machine
  */
 export async function listen(handler: RequestListener, options: HttpServerOptions): Promise<HttpServer> {
-  const { name, host, portSetting, closeTimeoutMs } = options
+  const { host, closeTimeoutMs } = options
   const {
     headerBytesMax = HEADER_BYTES_MAX,
     connectionsMax = CONNECTIONS_MAX,
@@ -64,11 +66,11 @@ export async function listen(handler: RequestListener, options: HttpServerOption
   try {
     await once(server, 'listening')
   } catch (err) {
-    throw explain(err, options, portSetting)
+    throw explain(err, options)
   }
   const address = server.address()
   return {
-    name,
+    name: options.name,
     port: typeof address === 'object' && address !== null ? address.port : options.port,
     async close() {
       const closed = once(server, 'close')
@@ -112,12 +114,22 @@ function answerBrokenRequests(server: Server, headerBytesMax: number): void {
   })
 }
 
-function explain(err: unknown, { name, host, port }: HttpServerOptions, setting: string): StartupError {
+/** What Node says of a host that this machine cannot listen on. */
+const HOST_CODES = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
+
+function explain(err: unknown, options: HttpServerOptions): StartupError {
+  const { name, host, port, portSetting, hostSetting } = options
   const code = err instanceof Error && 'code' in err ? err.code : undefined
   const where = `${host}:${port}`
   if (code === 'EADDRINUSE')
-    return new StartupError(`${name} cannot listen on ${where}, the port is taken: set ${setting} to another`)
+    return new StartupError(
+      `${name} cannot listen on ${where}, the port is taken: set ${portSetting} to another`,
+    )
   if (code === 'EACCES')
-    return new StartupError(`${name} may not listen on ${where}: set ${setting} to a port above 1023`)
+    return new StartupError(`${name} may not listen on ${where}: set ${portSetting} to a port above 1023`)
+  if (hostSetting !== undefined && HOST_CODES.has(String(code)))
+    return new StartupError(
+      `${name} cannot listen on ${where}, which is no address of this machine: set ${hostSetting} to another`,
+    )
   return new StartupError(`${name} cannot listen on ${where}: ${String(err)}`, { cause: err })
 }

@@ -13,6 +13,28 @@ export interface OpenApiDocument {
 interface OperationObject {
   operationId: string
   security?: { ApiKey?: string[] }[]
+  parameters?: (Parameter & { $ref?: string })[]
+  requestBody?: { content: Record<string, { schema: Schema }> }
+}
+
+/** A parameter of an operation. */
+export interface Parameter {
+  name: string
+  in: string
+  schema: Schema
+}
+
+/** A schema, as far as messages are made of it. */
+export interface Schema {
+  $ref?: string
+  allOf?: Schema[]
+  type?: string
+  /** What a value of it is, to go on after `is not`. */
+  title?: string
+  format?: string
+  examples?: unknown[]
+  properties?: Record<string, Schema>
+  items?: Schema
 }
 
 /** One operation of the contract. */

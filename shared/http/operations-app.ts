@@ -4,6 +4,7 @@ import helmet, { type HelmetOptions } from 'helmet'
 import { findAmountFault } from '../amount/amount.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { RateLimit, RateLimits } from '../rate-limit/rate-limits.ts'
+import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { authenticate, callerOf, type FindCaller } from './authentication.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
@@ -71,7 +72,8 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     const route = app.route(expressPath(path))
     const ours = group.filter(({ operationId }) => operationId in handlers)
     const validate = ours.length > 0 ? validatorOf(document, path, options) : []
-    for (const { method, operationId, permission } of ours) {
+    for (const operation of ours) {
+      const { method, operationId, permission } = operation
       const { handle, explainInvalid } = handlers[operationId] as Handler
       if (permission !== undefined)
         route[method](
@@ -79,7 +81,8 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
           ...limitRequests,
         )
       route[method](readJsonBody(options.bodyBytesMax), deadline, ...validate)
-      if (explainInvalid !== undefined) route[method](explainWith(explainInvalid))
+      if (validate.length > 0)
+        route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       route[method](checkText, handle)
     }
     route.all(notAllowed(group))
@@ -122,13 +125,35 @@ function limitRequestsTo(limit: RateLimit): RequestHandler {
   }
 }
 
-function explainWith(explain: (body: unknown) => string | undefined): ErrorRequestHandler {
+/** Puts what the validator says in our words. */
+function explainFaults(
+  describe: ReturnType<typeof faultDescriber>,
+  explainBody: Handler['explainInvalid'],
+): ErrorRequestHandler {
   return (err: unknown, req, _res, next) => {
-    const isInvalid = err instanceof Error && 'status' in err && err.status === 400 && 'errors' in err
-    const explanation = isInvalid ? explain(req.body) : undefined
-    next(explanation === undefined ? err : new HttpError(400, explanation))
+    const [fault] = isInvalid(err) ? err.errors : []
+    if (fault === undefined) {
+      next(err)
+      return
+    }
+    const { path, message, errorCode = '' } = fault
+    const [keyword = ''] = errorCode.split('.')
+    next(new HttpError(400, explainBody?.(req.body) ?? describe({ path, message, keyword }, req)))
   }
 }
+
+/** What express-openapi-validator throws for a request that openapi.yaml does not allow. */
+interface InvalidRequest extends Error {
+  /** The code is made of the keyword: `pattern.openapi.validation`. */
+  errors: (Omit<SchemaFault, 'keyword'> & { errorCode?: string })[]
+}
+
+const isInvalid = (err: unknown): err is InvalidRequest =>
+  err instanceof Error &&
+  'status' in err &&
+  err.status === 400 &&
+  'errors' in err &&
+  Array.isArray(err.errors)
 
 /** A method that the contract does not know here. One that it knows is another service's. */
 function notAllowed(operations: readonly Operation[]): RequestHandler {

@@ -1,5 +1,9 @@
 import { ConfigError } from '../config/env-reader.ts'
 import { StartupError } from '../errors/startup-error.ts'
+import { isUsageError } from '../errors/usage-error.ts'
+
+const EXIT_FAILED = 1
+const EXIT_USAGE = 2
 
 let hangs = false
 
@@ -10,7 +14,7 @@ export function expectHangingThread(): void {
 
 /**
  * Ends the process when the work is done: with the exit code it set, or with 1 and one line when something outside was in
- * the way. Anything else is a bug, and shows its stack.
+ * the way, or with 2 when it was called with words that make no sense. Anything else is a bug, and shows its stack.
  */
 export function exitWith(main: () => void | Promise<void>): void {
   Promise.resolve()
@@ -22,12 +26,12 @@ export function exitWith(main: () => void | Promise<void>): void {
       },
       (err: unknown) => {
         process.stderr.write(`${explain(err)}\n`)
-        process.exit(1)
+        process.exit(isUsageError(err) ? EXIT_USAGE : EXIT_FAILED)
       },
     )
 }
 
 function explain(err: unknown): string {
-  if (err instanceof ConfigError || err instanceof StartupError) return err.message
+  if (err instanceof ConfigError || err instanceof StartupError || isUsageError(err)) return err.message
   return err instanceof Error ? (err.stack ?? err.message) : String(err)
 }

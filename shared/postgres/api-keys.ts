@@ -49,7 +49,9 @@ const LIST = `
   SELECT key_id, company_id, name, last_characters, permissions, created_at, expires_at, revoked_at FROM api_keys
   WHERE company_id = $1 ORDER BY created_at, key_id`
 const REVOKE = `
-  UPDATE api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp()) WHERE key_id = $1`
+  WITH old AS (SELECT key_id, revoked_at FROM api_keys WHERE key_id = $1 FOR UPDATE)
+  UPDATE api_keys k SET revoked_at = coalesce(old.revoked_at, clock_timestamp()) FROM old
+  WHERE k.key_id = old.key_id RETURNING old.revoked_at AS before`
 
 export const apiKeyRepository = (db: Queryable) => ({
   async insert(key: NewApiKey): Promise<void> {
@@ -68,10 +70,10 @@ export const apiKeyRepository = (db: Queryable) => ({
     return rows.map(apiKeyFromRow)
   },
 
-  /** Revoking again changes nothing. @returns whether there is such a key */
-  async revoke(keyId: string): Promise<boolean> {
-    const { rowCount } = await db.query(REVOKE, [keyId])
-    return rowCount === 1
+  /** Revoking again changes nothing. @returns when it was revoked before, if it was; undefined when there is no such key */
+  async revoke(keyId: string): Promise<{ before: Date | null } | undefined> {
+    const { rows } = await db.query<{ before: Date | null }>(REVOKE, [keyId])
+    return rows[0]
   },
 })
 

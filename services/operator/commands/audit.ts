@@ -8,6 +8,14 @@ import { UsageError, type Command } from '../command.ts'
 export const audit: Command = {
   name: 'audit',
   about: 'reads the event log again and looks up every event',
+  notes: [
+    'Each line of the log is counted, was reported again, is a dead letter, or is lost; each event in ClickHouse must come',
+    'from one of them, with the same quantity, time and properties. It covers what the log still holds: usage that was',
+    'loaded is kept there for EVENT_LOG_RETENTION_HOURS.',
+    '',
+    '  --from, --to TIME   only what was accepted in this range, such as 2026-01-31T12:00:00Z',
+    '',
+  ],
   usage: ['audit', 'audit -- --from ISO-TIME --to ISO-TIME'],
   async run(args, { pool, clickhouse, log, listedUpTo }, print) {
     const { values } = parseArgs({

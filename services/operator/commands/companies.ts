@@ -5,6 +5,7 @@ import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { withTransaction } from '../../../shared/postgres/transaction.ts'
 import { UsageError, type Command } from '../command.ts'
 import { formatTable } from '../table.ts'
+import { unknownAction } from '../unknown-action.ts'
 
 const NAME_CHARACTERS_MAX = 256
 
@@ -12,6 +13,14 @@ const NAME_CHARACTERS_MAX = 256
 export const companies: Command = {
   name: 'companies',
   about: 'makes companies and lists them',
+  notes: [
+    'A company has accounts, metrics, usage and keys of its own. The first start makes two: default (live) and sandbox',
+    '(test). The list shows the namespace by which analysts tell companies apart in SQL (namespace_id).',
+    '',
+    '  --name NAME         what the company is called, once',
+    '  --mode live|test    live unless given; keys of test companies begin with tally_test_, and npm run simulate takes one',
+    '',
+  ],
   usage: ['companies -- list', 'companies -- create --name NAME [--mode live|test]'],
   async run(args, { pool }, print) {
     const [action = '', ...rest] = args
@@ -38,7 +47,7 @@ export const companies: Command = {
         return 0
       }
       default:
-        throw new UsageError(`companies cannot ${JSON.stringify(action)}`)
+        throw unknownAction('companies', ['list', 'create'], action)
     }
   },
 }
@@ -48,7 +57,8 @@ function parseCreate(args: readonly string[]): { name: string; mode: 'live' | 't
     args: [...args],
     options: { name: { type: 'string' }, mode: { type: 'string', default: 'live' } },
   })
-  const { name = '', mode } = values
+  const { name, mode } = values
+  if (name === undefined) throw new UsageError('--name is required')
   if (name === '' || characterCount(name) > NAME_CHARACTERS_MAX)
     throw new UsageError(`--name must have 1 to ${NAME_CHARACTERS_MAX} characters`)
   if (mode !== 'live' && mode !== 'test') throw new UsageError('--mode must be live or test')

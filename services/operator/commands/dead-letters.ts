@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { parseUsageLine } from '../../../shared/domain/usage-event-line.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../../shared/event-log/partition.ts'
 import { deadLetterRepository, type DeadLetter } from '../../../shared/postgres/dead-letters.ts'
@@ -7,6 +8,7 @@ import type { Pool } from '../../../shared/postgres/pool.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import { UsageError, type Command } from '../command.ts'
 import { formatTable } from '../table.ts'
+import { unknownAction } from '../unknown-action.ts'
 
 const PAGE = 1_000
 const REASON_CHARACTERS = 100
@@ -15,6 +17,15 @@ const REASON_CHARACTERS = 100
 export const deadLetters: Command = {
   name: 'dead-letters',
   about: 'lists, shows and retries usage that could not be counted',
+  notes: [
+    'A dead letter is usage that is in the event log but cannot be counted. It is kept with the reason and its bytes.',
+    '',
+    '  list          the place in the log (partition/offset/line), since when, when it was retried last, and the reason',
+    '  show ID       the whole reason and the bytes',
+    '  retry ID      puts it back into the log as it is; what cannot be read again becomes a new dead letter',
+    '  retry --all   all that were not retried yet',
+    '',
+  ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],
   async run(args, { pool, log }, print) {
     const [action = '', ...rest] = args
@@ -26,7 +37,7 @@ export const deadLetters: Command = {
       case 'retry':
         return retry(rest, pool, log, print)
       default:
-        throw new UsageError(`dead-letters cannot ${JSON.stringify(action)}`)
+        throw unknownAction('dead-letters', ['list', 'show', 'retry'], action)
     }
   },
 }
@@ -59,7 +70,7 @@ async function findOne(args: readonly string[], pool: Pool): Promise<DeadLetter>
   const [id = ''] = positionals
   if (!/^\d{1,15}$/.test(id) || positionals.length > 1) throw new UsageError('give one id, as list shows it')
   const letter = await deadLetterRepository(pool).find(Number(id))
-  if (letter === undefined) throw new UsageError(`there is no dead letter ${id}`)
+  if (letter === undefined) throw new DomainError('not_found', `there is no dead letter ${id}`)
   return letter
 }
 

@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util'
 import { digestOfApiKey, newApiKey, PERMISSIONS, type Permission } from '../../../shared/domain/api-key.ts'
 import { newUuid } from '../../../shared/domain/ids.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { apiKeyRepository, type ApiKey } from '../../../shared/postgres/api-keys.ts'
 import { companyRepository, type Company } from '../../../shared/postgres/companies.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { UsageError, type Command } from '../command.ts'
 import { formatTable } from '../table.ts'
+import { unknownAction } from '../unknown-action.ts'
 
 const DEFAULT_PERMISSIONS = 'read:all,write:all'
 
@@ -13,9 +15,21 @@ const DEFAULT_PERMISSIONS = 'read:all,write:all'
 export const keys: Command = {
   name: 'keys',
   about: 'issues, lists and revokes API keys',
+  notes: [
+    'A key is sent in the header x-api-key. It is shown once, when it is issued; Tally keeps only its digest. To replace one,',
+    'issue another, give it to whoever uses the old one, and revoke the old one; the list shows their ids. The keys in',
+    'DATA_DIR/api-key and test-api-key are called "first key".',
+    '',
+    '  --company NAME        default unless given; npm run companies -- list names them',
+    '  --name NAME           what to call the key in the list',
+    `  --permissions LIST    of ${PERMISSIONS.join(', ')}; ${DEFAULT_PERMISSIONS} unless given`,
+    '  --expires-at TIME     when it ends by itself, such as 2030-01-01T00:00:00Z; never unless given',
+    '  --quiet               print the key alone: npm run --silent keys -- issue --quiet > FILE',
+    '',
+  ],
   usage: [
     'keys -- list [--company NAME]',
-    'keys -- issue [--company NAME] [--name NAME] [--permissions read:all,write:all] [--expires-at ISO-TIME]',
+    'keys -- issue [--company NAME] [--name NAME] [--permissions LIST] [--expires-at TIME] [--quiet]',
     'keys -- revoke KEY-ID',
   ],
   async run(args, { pool }, print) {
@@ -28,7 +42,7 @@ export const keys: Command = {
       case 'revoke':
         return revoke(rest, pool, print)
       default:
-        throw new UsageError(`keys cannot ${JSON.stringify(action)}`)
+        throw unknownAction('keys', ['list', 'issue', 'revoke'], action)
     }
   },
 }
@@ -67,6 +81,7 @@ async function issue(args: readonly string[], pool: Pool, print: (line: string) 
       name: { type: 'string', default: 'issued by command' },
       permissions: { type: 'string', default: DEFAULT_PERMISSIONS },
       'expires-at': { type: 'string' },
+      quiet: { type: 'boolean', default: false },
     },
   })
   const permissions = values.permissions.split(',').map(parsePermission)
@@ -83,7 +98,10 @@ async function issue(args: readonly string[], pool: Pool, print: (line: string) 
     permissions,
     expiresAt,
   })
-  print(`key ${id} of ${JSON.stringify(company.name)} with ${permissions.join(', ')}; it is shown this once:`)
+  if (!values.quiet)
+    print(
+      `key ${id} of ${JSON.stringify(company.name)} with ${permissions.join(', ')}; it is shown this once:`,
+    )
   print(key)
   return 0
 }
@@ -93,17 +111,17 @@ async function revoke(args: readonly string[], pool: Pool, print: (line: string)
   const [id] = positionals
   if (id === undefined || positionals.length > 1)
     throw new UsageError('revoke takes one key id, as list shows it')
-  if (!/^[0-9a-f-]{36}$/.test(id) || !(await apiKeyRepository(pool).revoke(id))) {
-    print(`there is no key ${id}`)
-    return 1
-  }
-  print(`revoked ${id}; it stops working everywhere within five seconds`)
+  const revoked = /^[0-9a-f-]{36}$/.test(id) ? await apiKeyRepository(pool).revoke(id) : undefined
+  if (revoked === undefined) throw new DomainError('not_found', `there is no key ${id}`)
+  const { before } = revoked
+  if (before === null) print(`revoked ${id}; it stops working everywhere within five seconds`)
+  else print(`${id} was revoked already, ${before.toISOString()}`)
   return 0
 }
 
 async function findCompany(pool: Pool, name: string): Promise<Company> {
   const company = await companyRepository(pool).findByName(name)
-  if (company === undefined) throw new UsageError(`there is no company ${JSON.stringify(name)}`)
+  if (company === undefined) throw new DomainError('not_found', `there is no company ${JSON.stringify(name)}`)
   return company
 }
 

@@ -1,4 +1,4 @@
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import type { WantedColumns } from './input-line.ts'
 
 /** Where the wanted columns of a CSV are. */
@@ -12,16 +12,28 @@ export interface CsvLayout {
 }
 
 /** @throws UsageError when the names do not hold a wanted column, or hold it twice */
-export function namedLayout(header: readonly string[], wanted: WantedColumns): CsvLayout {
+export function namedLayout(header: readonly string[], wanted: WantedColumns, delimiter: string): CsvLayout {
   const indexOf = (column: string) => {
     const index = header.indexOf(column)
     if (index < 0)
-      throw new UsageError(`there is no column ${JSON.stringify(column)}; there are ${header.join(', ')}`)
+      throw new UsageError(
+        `there is no column ${JSON.stringify(column)}; ${otherDelimiter(header, delimiter) ?? `there are ${header.join(', ')}`}`,
+      )
     if (header.includes(column, index + 1))
       throw new UsageError(`there are several columns ${JSON.stringify(column)}; use --no-header and numbers`)
     return index
   }
   return layoutOf(wanted, indexOf, header.length)
+}
+
+/** A header in one piece that is full of what other files have between their cells. */
+function otherDelimiter(header: readonly string[], delimiter: string): string | undefined {
+  const [only = ''] = header
+  const seen =
+    header.length > 1
+      ? undefined
+      : [';', '\t', '|', ','].find((mark) => mark !== delimiter && only.includes(mark))
+  return seen && `the delimiter seems to be ${seen === '\t' ? 'tab' : seen}, see --delimiter`
 }
 
 /** @throws UsageError when a wanted column is not a number from 1 */

@@ -1,9 +1,11 @@
 import { addAmounts, formatAmount, parseAmount, ZERO, type Amount } from '../../../shared/amount/amount.ts'
+import { findTimeFault } from '../../../shared/domain/usage-event.ts'
 import type { ImportCounts } from './import-counts.ts'
 import type { ImportOptions } from './import-options.ts'
 import { describeBadLine, type BadLine, type InputLines } from './input-line.ts'
 import { LineOrdinals } from './line-ordinals.ts'
-import { lineToEvents, type EventDraft, type LineRules } from './line-to-events.ts'
+import { lineToEvents, type EventDraft, type LineEvents, type LineRules } from './line-to-events.ts'
+import type { Fault } from './parse-quantity.ts'
 
 interface ColumnTotal {
   events: number
@@ -33,7 +35,7 @@ export async function dryRun(
   }
   for await (const line of lines) {
     counts.lines++
-    const events = 'fault' in line ? line : lineToEvents(line, rules, ordinals)
+    const events = 'fault' in line ? line : timely(lineToEvents(line, rules, ordinals), rules.timeColumn)
     if ('fault' in events) {
       complain({ line: line.line, lastLine: line.lastLine, fault: events.fault })
       if (options.strict) break
@@ -49,6 +51,13 @@ export async function dryRun(
   }
   counts.repeatedLines = ordinals.repeated
   for (const line of describe(totals, times, example, options)) out(line)
+}
+
+/** Looks at the time as Tally would, by the clock of this machine. */
+function timely(events: LineEvents | Fault, timeColumn: string): LineEvents | Fault {
+  const [draft] = 'fault' in events ? [] : events.drafts
+  const fault = draft && findTimeFault(draft.occurredAt, Math.floor(Date.now() / 1_000))
+  return fault === undefined ? events : { fault: `${timeColumn}: ${fault}` }
 }
 
 function addTo(total: ColumnTotal | undefined, { quantity }: EventDraft): void {

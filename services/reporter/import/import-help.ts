@@ -12,7 +12,7 @@ examples:
   zcat log.csv.gz | npm run import -- --file - --format csv --no-header --time 1 --quantity 3=requests --account acme
 
 what to read
-  --file FILE             a file, or - for standard input
+  --file FILE             a file, from the folder you are in, or - for standard input
   --format csv|ndjson     guessed from the ending: .csv .tsv .ndjson .jsonl. UTF-8
   --delimiter CHARACTER   between cells of CSV, or the word tab; a comma unless the file ends in .tsv
   --no-header             the first line of the CSV is data; columns are numbers from 1
@@ -20,7 +20,8 @@ what to read
 what it means
   --time COLUMN           when it happened. Events have whole seconds: fractions are cut
   --time-format FORMAT    auto (default), text, unix-s, unix-ms, unix-us or unix-ns. Text is ISO 8601, or
-                          2026-01-31 23:59:59 with an optional fraction and zone; auto takes it and all Unix times
+                          2026-01-31 23:59:59 with an optional fraction and zone; auto takes it and all Unix times.
+                          A date alone is midnight, in UTC unless --utc-offset is given
   --utc-offset +HH:MM     the zone of times that do not say; UTC unless given
   --quantity COLUMN=METRIC
                           a quantity, and the metric it is of, by name or id; or a currency: cost=currency:usd.
@@ -35,20 +36,22 @@ what it means
   --source NAME           tells inputs apart that may hold equal lines; see below
 
 how
-  --url URL               where Tally is; http://127.0.0.1:PORT unless given (PORT is 8080 unless set)
+  --url URL               where Tally is, without /v2; else http://127.0.0.1:PORT where PORT is set, else where the
+                          Tally of DATA_DIR serves, else http://127.0.0.1:8080
   --key-file FILE         a file that holds the API key; else TALLY_API_KEY, else DATA_DIR/api-key
   --batch-size N          events in a request, at most and by default 1000
   --in-flight N           requests at once, 4 unless given
   --patience SECONDS      for how long a request is tried again when Tally is busy or away, 300 unless given
   --strict                stop at the first bad line; what stands before it is sent
-  --dry-run               check every line and show what would be sent; talks to no Tally
+  --dry-run               check every line and show what would be sent; talks to no Tally, and so looks for no account
 
 Each line counts once, however often you import it: its events carry keys made of its text and of how many equal lines
 stand before it. So equal lines of one input all count; and the name of the file, the order of its lines, LF or CR LF at
 their ends and a crash in the middle make no difference. Equal lines of two files for one account count once. That is
 right where files overlap. Where they are different usage that only looks the same, as from two machines, give each file
-a --source of its own, the same each time. What was imported once stays as it is: correct or void its events, importing
-with other options does not change them, and with another time, account or metric makes more of them.
+a --source of its own, the same each time. What was imported once stays as it is: importing it
+with other options does not change it, and with another time, account or metric makes more events. To take usage back,
+report the same quantity with a minus sign.
 
 A bad line is named with its number and the reason on standard error, and the rest goes on. Exit code: 0 all lines were
 taken, 1 some were bad or Tally could not be reached, 2 the options make no sense, 130 interrupted by Ctrl-C.

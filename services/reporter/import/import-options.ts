@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util'
 import { CONNECTION_OPTIONS, type ConnectionValues } from '../connection.ts'
 import { requireSourceText } from '../metric-source.ts'
 import { integerOption } from '../number-option.ts'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import type { PropertyColumn } from './input-line.ts'
 import { parseUtcOffset, TIME_FORMATS, type TimeFormat } from './parse-time.ts'
 
@@ -30,7 +30,8 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-type InputFormat = 'csv' | 'ndjson'
+const FORMATS = ['csv', 'ndjson'] as const
+type InputFormat = (typeof FORMATS)[number]
 
 /** A quantity column and what it is a quantity of. */
 interface QuantityColumn {
@@ -45,7 +46,8 @@ type AccountChoice = { fixed: string } | { column: string }
 export interface ImportOptions {
   /** A path, or `-` for standard input. */
   file: string
-  format: InputFormat
+  /** Undefined when the ending of the file's name has to say. */
+  format: InputFormat | undefined
   delimiter: string
   header: boolean
   timeColumn: string
@@ -87,7 +89,7 @@ export function readImportOptions(args: readonly string[]): ImportOptions | unde
   if (utcOffsetS === undefined) throw new UsageError('--utc-offset must look like +02:00')
   return {
     file,
-    format: formatOf(values.format, file),
+    format: values.format === undefined ? undefined : oneOf('format', values.format, FORMATS),
     delimiter: delimiterOf(values.delimiter, file),
     header: !values['no-header'],
     timeColumn: required('time', values.time),
@@ -125,9 +127,9 @@ const FORMAT_OF_ENDING: Readonly<Record<string, InputFormat>> = {
   '.jsonl': 'ndjson',
 }
 
-function formatOf(text: string | undefined, file: string): InputFormat {
-  if (text !== undefined) return oneOf('format', text, ['csv', 'ndjson'])
-  const format = FORMAT_OF_ENDING[path.extname(file).toLowerCase()]
+/** The format that was named, or that of the file's ending. @throws UsageError when neither says */
+export function formatOf({ format: named, file }: Pick<ImportOptions, 'format' | 'file'>): InputFormat {
+  const format = named ?? FORMAT_OF_ENDING[path.extname(file).toLowerCase()]
   if (format === undefined)
     throw new UsageError('--format is required: csv or ndjson; the file name does not say')
   return format

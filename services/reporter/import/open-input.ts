@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { access, constants, stat } from 'node:fs/promises'
 import { addAbortSignal, pipeline, Transform, type Readable, type TransformCallback } from 'node:stream'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 
 /** The bytes to import. */
 export interface Input {
@@ -16,7 +16,7 @@ const CHUNK_BYTES = 256 * 1_024
 /**
  * Opens a file, or standard input.
  *
- * @param file a path, or `-`
+ * @param file an absolute path, or `-`
  * @param signal ends the stream when it is aborted
  * @param onBytes told how many bytes were read, as they are
  * @throws StartupError when there is no such file
@@ -48,10 +48,12 @@ async function sizeOf(file: string): Promise<number | undefined> {
   try {
     const info = await stat(file)
     if (info.isDirectory()) throw new StartupError(`${file} is a folder: --file takes one file`)
+    await access(file, constants.R_OK)
     return info.isFile() ? info.size : undefined
   } catch (err) {
     if (err instanceof StartupError) throw err
-    throw new StartupError(`cannot read ${file}: ${err instanceof Error ? err.message : String(err)}`, {
+    const isMissing = err instanceof Error && 'code' in err && err.code === 'ENOENT'
+    throw new StartupError(`cannot read ${file}: ${isMissing ? 'there is no such file' : String(err)}`, {
       cause: err,
     })
   }

@@ -83,9 +83,18 @@ export function parseUtcOffset(text: string): number | undefined {
 
 const shown = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
+const UNIX_EXAMPLES: Partial<Record<TimeFormat, string>> = {
+  'unix-s': '1769903999',
+  'unix-ms': '1769903999000',
+  'unix-us': '1769903999000000',
+  'unix-ns': '1769903999000000000',
+}
+
 function hint(text: string, format: TimeFormat): string {
   if (/^\d{1,2}[/.]\d{1,2}[/.]\d{2,4}/.test(text))
     return ': day and month cannot be told apart, export it as 2026-01-31'
   if (/^\d+(\.\d+)?$/.test(text) && format === 'text') return ' but a number; see --time-format'
+  const example = UNIX_EXAMPLES[format]
+  if (example !== undefined) return ` in ${format}, such as ${example}; --time-format auto takes text too`
   return ' such as "2026-01-31 23:59:59", "2026-01-31T23:59:59Z" or 1769903999; see --time-format'
 }

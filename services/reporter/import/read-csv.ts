@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream'
 import { parse, type CsvError, type Parser } from 'csv-parse'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { namedLayout, numberedLayout, type CsvLayout } from './csv-layout.ts'
 import {
   isDamaged,
@@ -51,7 +51,7 @@ export async function* readCsv(input: Readable, wanted: WantedColumns, options: 
     const fault = isWellFormed(text) ? undefined : 'has a quote where none belongs'
     if (layout === undefined) {
       if (fault !== undefined) throw new UsageError(`line ${line}, which names the columns, ${fault}`)
-      layout = namedLayout(record, wanted)
+      layout = namedLayout(record, wanted, options.delimiter)
     } else if (fault !== undefined) yield { line, lastLine, fault }
     else yield lineOf({ line, lastLine, text }, record, layout)
   }

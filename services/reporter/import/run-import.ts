@@ -3,11 +3,12 @@ import { resolveSource, type EventSource } from '../metric-source.ts'
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../program.ts'
 import { retryNotes, type RetryNotes } from '../retry-notes.ts'
 import { tallyResources } from '../tally-resources.ts'
+import { typedPath } from '../typed-path.ts'
 import { accountIds, resolveAccount } from './account-ids.ts'
 import { dryRun } from './dry-run.ts'
 import { newImportCounts, type ImportCounts } from './import-counts.ts'
 import { IMPORT_HELP } from './import-help.ts'
-import { readImportOptions, type ImportOptions } from './import-options.ts'
+import { formatOf, readImportOptions, type ImportOptions } from './import-options.ts'
 import { importUsage, type ImportDeps } from './import-usage.ts'
 import { describeBadLine, type InputLines } from './input-line.ts'
 import { wantedCells, type LineRules } from './line-to-events.ts'
@@ -32,7 +33,8 @@ export async function runImport(context: ProgramContext): Promise<number> {
   }
   const counts = newImportCounts()
   const rules = rulesOf(options)
-  const input = await openInput(options.file, context.input, context.signal, (bytes) => {
+  const file = options.file === '-' ? '-' : typedPath(options.file, context.env)
+  const input = await openInput(file, context.input, context.signal, (bytes) => {
     counts.bytes += bytes
   })
   const job: Job = { options, rules, counts, input, context }
@@ -114,7 +116,7 @@ const rulesOf = (options: ImportOptions): LineRules => ({
 
 function readLines({ stream }: Input, options: ImportOptions, rules: LineRules): InputLines {
   const wanted = { cells: wantedCells(rules), properties: options.properties }
-  if (options.format === 'ndjson') return readNdjson(stream, wanted)
+  if (formatOf(options) === 'ndjson') return readNdjson(stream, wanted)
   return readCsv(stream, wanted, { delimiter: options.delimiter, header: options.header })
 }
 

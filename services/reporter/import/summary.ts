@@ -16,9 +16,13 @@ export function summaryOf(counts: ImportCounts, ms: number, source: string): str
     ...(emptyQuantities > 0 ? [`empty quantities, not sent  ${format(emptyQuantities)}`] : []),
     `seconds      ${seconds.toFixed(1)}`,
     `events/s     ${format(Math.round(events / seconds))}`,
+    ...(events > 0 ? [REPETITION_IS_SAFE] : []),
     ...(repeatedLines > 0 && source === '' ? [repetitionHint(repeatedLines)] : []),
   ]
 }
+
+const REPETITION_IS_SAFE =
+  'Lines that were imported before count only once: the same import run again shows the same numbers, and changes nothing.'
 
 /** Where lines repeat within a file, they will between files: that is when --source matters. */
 const repetitionHint = (repeatedLines: number): string =>

@@ -1,5 +1,5 @@
 import { LAST_SECOND } from '../../../shared/domain/time-slot.ts'
-import { connect, readConnection } from '../connection.ts'
+import { connect, readConnection, showUrl, type ConnectionSettings } from '../connection.ts'
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../program.ts'
 import { retryNotes } from '../retry-notes.ts'
 import { tallyResources } from '../tally-resources.ts'
@@ -29,6 +29,7 @@ export async function runSimulation(context: ProgramContext): Promise<number> {
   }
   const notes = retryNotes(context.err)
   const settings = await readConnection(options.connection, context.env, 'test-api-key')
+  context.out(planOf(options, settings))
   const connection = connect(settings, options.connectionsMax, context.signal, notes.add)
   // Probes have a connection of their own: they measure balances, not how long the others keep one busy.
   const probes = connect(settings, 1, context.signal, notes.add)
@@ -43,6 +44,19 @@ export async function runSimulation(context: ProgramContext): Promise<number> {
   }
 }
 
+/** What is about to happen to whose data, in one line. */
+function planOf(options: SimulateOptions, { baseUrl, apiKey, keySource }: ConnectionSettings): string {
+  const { rate, secondsMax, eventsMax } = options
+  const pace = rate === undefined ? 'as fast as possible' : `${rate.toLocaleString('en-US')} events a second`
+  const limits = [
+    ...(secondsMax === Infinity ? [] : [`for ${secondsMax} s`]),
+    ...(eventsMax === Infinity ? [] : [`up to ${eventsMax.toLocaleString('en-US')} events`]),
+  ]
+  const [, mode] = /^tally_(live|test)_/.exec(apiKey) ?? []
+  const company = mode === undefined ? 'a company' : `a ${mode} company`
+  return `made-up usage for ${company} at ${showUrl(baseUrl)} (key: ${keySource}): ${[pace, ...limits].join(', ')}`
+}
+
 interface Asks {
   send: ProbeOptions['ask']
   probe: ProbeOptions['ask']
@@ -54,6 +68,8 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const world = await ensureWorld(resources, accounts, options.runIsNamed ? run : undefined)
   const startAt = options.startAt ?? Math.floor(Date.now() / 1_000)
   const range = { startAt: Math.max(startAt - options.lateMaxS - 60, 0), endAt: LAST_SECOND }
+  if (options.verify && !options.runIsNamed)
+    context.out('reading what is there already, to compare at the end …')
   // A named run has accounts of its own and may be a repetition: what is there already is its own too.
   const before =
     options.verify && !options.runIsNamed
@@ -85,6 +101,9 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   for (const line of stats.summary(ms, due)) context.out(line)
   if (signal.aborted) return EXIT_INTERRUPTED
   if (!options.verify) return EXIT_OK
+  context.out(
+    `waiting until all is visible, for up to ${options.verifyWaitMs / 1_000} s, and comparing totals …`,
+  )
   const { accountIds } = world
   const differences = await verifyUsage({
     resources,

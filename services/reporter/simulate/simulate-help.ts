@@ -24,7 +24,7 @@ what
   --late-hours N          so many hours, 48 unless given
   --duplicates PERCENT    events that are reported twice, 1 unless given
   --seed TEXT             another seed makes up other usage; 1 unless given
-  --start-at SECONDS      when the first event happens, in Unix time, instead of now
+  --start-at TIME         when the first event happens, instead of now: Unix seconds, or 2026-01-31T12:00:00Z (UTC)
   --run NAME              with --start-at: a run with accounts of its own; the same run again, with the same options,
                           is the same events, and changes nothing. Otherwise every run is new, and shares its accounts
 
@@ -36,7 +36,8 @@ how well
   --verify-seconds N      for how long what was accepted may still be missing there, 30 unless given
 
 where
-  --url URL               where Tally is; http://127.0.0.1:PORT unless given (PORT is 8080 unless set)
+  --url URL               where Tally is, without /v2; else http://127.0.0.1:PORT where PORT is set, else where the
+                          Tally of DATA_DIR serves, else http://127.0.0.1:8080
   --key-file FILE         a file that holds the API key; else TALLY_API_KEY, else DATA_DIR/test-api-key: made-up usage
                           belongs to the test company unless you say otherwise
   --patience SECONDS      for how long a request is tried again when Tally is busy or away, 300 unless given

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
-import { LAST_SECOND } from '../../../shared/domain/time-slot.ts'
+import { findTimeFault } from '../../../shared/domain/usage-event.ts'
 import { CONNECTION_OPTIONS, type ConnectionValues } from '../connection.ts'
+import { timeParser } from '../import/parse-time.ts'
 import { integerOption, numberOption } from '../number-option.ts'
-import { UsageError } from '../usage-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 
 const OPTIONS = {
   ...CONNECTION_OPTIONS,
@@ -79,6 +80,9 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
     values.rate === 'max'
       ? undefined
       : numberOption('rate', values.rate, { default: 1_000, min: 0.01, max: 10_000_000 })
+  const lateShare = numberOption('late', values.late, { default: 1, min: 0, max: 100 }) / 100
+  const lateMaxS =
+    integerOption('late-hours', values['late-hours'], { default: 48, min: 1, max: 40_000 }) * 3_600
   return {
     rate,
     secondsMax:
@@ -95,16 +99,13 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
     connectionsMax: integerOption('connections', values.connections, { default: 4, min: 1, max: 1_000 }),
     accounts: integerOption('accounts', values.accounts, { default: 100, min: 1, max: 1_000_000 }),
     skew: numberOption('skew', values.skew, { default: 1, min: 0, max: 10 }),
-    lateShare: numberOption('late', values.late, { default: 1, min: 0, max: 100 }) / 100,
-    lateMaxS: integerOption('late-hours', values['late-hours'], { default: 48, min: 1, max: 40_000 }) * 3_600,
+    lateShare,
+    lateMaxS,
     duplicateShare: numberOption('duplicates', values.duplicates, { default: 1, min: 0, max: 100 }) / 100,
     seed: values.seed,
     run: run ?? randomBytes(6).toString('hex'),
     runIsNamed: run !== undefined,
-    startAt:
-      values['start-at'] === undefined
-        ? undefined
-        : integerOption('start-at', values['start-at'], { default: 0, min: 0, max: LAST_SECOND }),
+    startAt: startAtOf(values['start-at'], lateShare > 0 ? lateMaxS : 0),
     probeEveryMs: integerOption('probe-every', values['probe-every'], {
       default: 1_000,
       min: 0,
@@ -119,6 +120,21 @@ export function readSimulateOptions(args: readonly string[]): SimulateOptions | 
 
 /** A tenth of a second's events, so that few of them do not come in rare heaps. */
 const batchSizeFor = (rate = Infinity): number => Math.min(Math.max(Math.floor(rate / 10), 1), BATCH_SIZE_MAX)
+
+/** @param lateS how long before the start its late events may have happened */
+function startAtOf(text: string | undefined, lateS: number): number | undefined {
+  if (text === undefined) return undefined
+  const startAt = timeParser('auto', 0)(text)
+  if (typeof startAt !== 'number') throw new UsageError(`--start-at: ${startAt.fault}`)
+  const now = Math.floor(Date.now() / 1_000)
+  const fault = findTimeFault(startAt, now)
+  if (fault !== undefined) throw new UsageError(`--start-at ${fault}, which Tally refuses`)
+  if (findTimeFault(startAt - lateS, now) !== undefined)
+    throw new UsageError(
+      '--start-at less --late-hours lies more than five years back, which Tally refuses: give --late 0',
+    )
+  return startAt
+}
 
 function requireName(option: string, text: string): void {
   if (!NAME.test(text))

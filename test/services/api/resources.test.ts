@@ -120,12 +120,16 @@ describe('resources over HTTP', function () {
     it('are refused with the field’s name when the body is wrong', async () => {
       const cases: [unknown, RegExp][] = [
         [{}, /^name: is required/],
-        [{ name: 5 }, /^name: /],
+        [{ name: 5 }, /^name: must be text such as "Acme production"$/],
+        [{ name: '' }, /^name: must not be empty$/],
         [{ name: 'x', colour: 'red' }, /^colour: is not a field/],
         [{ name: 'x', external_id: '' }, /^external_id: /],
-        [{ name: 'x', service_customer_id: 'nobody' }, /^service_customer_id: /],
+        [
+          { name: 'x', service_customer_id: 'nobody' },
+          /^service_customer_id: "nobody" is not a UUID such as 3d/,
+        ],
         [{ name: 'x\0' }, /^name: holds a NUL/],
-        [[], /object/],
+        [[], /^body: must be an object$/],
       ]
       for (const [body, text] of cases) {
         const answer = await api.post('/v2/accounts', body)
@@ -203,6 +207,9 @@ describe('resources over HTTP', function () {
         const answer = await api.get(`/v2/accounts?${query}`)
         expect(answer.status, query).to.equal(400)
         expect(answer.text).to.match(/limit|sort|starting_after|colour/)
+        if (query === 'limit=x') expect(answer.text).to.equal('limit: must be a whole number')
+        if (query === 'starting_after=x')
+          expect(answer.text).to.match(/^starting_after: "x" is not an account id such as account_/)
       }
     })
   })

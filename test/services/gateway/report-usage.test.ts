@@ -70,12 +70,34 @@ describe('reporting usage over HTTP', function () {
       ['.5', /^quantity: ".5" is not a plain decimal/],
       ['123456789012345678901', /^quantity: .*21 digits before the decimal point/],
       ['0.1234567890123456789', /^quantity: .*19 decimal places/],
-      [5, /^quantity: must be string/],
+      [5, /^quantity: must be text such as "12\.5"$/],
       [undefined, /^quantity: is required/],
     ] as const) {
       const answer = await world.report({ metric_id: world.tokens, quantity })
       expect(answer.status).to.equal(400)
       expect(answer.text).to.match(reason)
+    }
+  })
+
+  it('says what a field is, with an example, alone and in a batch', async () => {
+    const good = { account_id: world.account, currency: 'usd', quantity: '1' }
+    for (const [fields, reason] of [
+      [{ account_id: 'acme' }, /^account_id: "acme" is not an account id such as account_[0-9a-f]{32}$/],
+      [{ currency: 'euro' }, /^currency: "euro" is not three letters such as usd$/],
+      [
+        { occurred_at: 1_700_158_623_000 },
+        /^occurred_at: 1700158623000 is not Unix seconds such as 1700158623$/,
+      ],
+      [{ occurred_at: '1700158623' }, /^occurred_at: must be a whole number such as 1700158623$/],
+      [{ idempotency_key: '' }, /^idempotency_key: must not be empty$/],
+      [{ colour: 'red' }, /^colour: is not a field of this request$/],
+    ] as const) {
+      const event = { ...good, ...fields }
+      const alone = await api.post('/v2/events', event)
+      const inBatch = await api.post('/v2/events/batch', { events: [good, event] })
+      expect([alone.status, inBatch.status]).to.deep.equal([400, 400])
+      expect(alone.text).to.match(reason)
+      expect(inBatch.text).to.equal(`events[1].${alone.text}`)
     }
   })
 
@@ -117,7 +139,7 @@ describe('reporting usage over HTTP', function () {
       ['{"s":"\\ud800"}', /surrogate/],
       [`${'{"a":'.repeat(9)}1${'}'.repeat(9)}`, /nested deeper/],
       [`{"s":"${'x'.repeat(17_000)}"}`, /bytes as JSON/],
-      ['[]', /properties: must be object/],
+      ['[]', /properties: must be an object such as \{/],
     ] as const) {
       const answer = await send(properties)
       expect(answer.status, answer.text).to.equal(400)

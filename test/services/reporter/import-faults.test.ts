@@ -159,7 +159,10 @@ describe('import through failures', () => {
     const { account, args } = await prepare(60)
     const { url } = await failBatches((n) => (n < 2 ? 'pass' : { status: 401, body: 'Invalid API key' }))
     const { code, err } = await importWith([...args, '--url', url, '--in-flight', '1'])
-    expect({ code, err }).to.deep.equal({ code: 1, err: 'Tally does not know this API key (401)\n' })
+    expect(code).to.equal(1)
+    expect(err).to.equal(
+      `the Tally at ${url} does not know the API key in ${path.join(folder, 'key')} (401): npm run keys -- issue makes one\n`,
+    )
     expect(await usageOf(tally, account)).to.deep.equal({ tokens: '20/20' })
   })
 

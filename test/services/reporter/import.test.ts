@@ -404,11 +404,65 @@ describe('import', () => {
     expect(out).to.contain('usage: npm run import -- --file FILE').and.contain('--source')
   })
 
+  it('says that options come after -- when npm kept them', async () => {
+    for (const args of [[], ['usage.csv', 'at']]) {
+      const { code, err } = await importWith(args)
+      expect(code).to.equal(2)
+      expect(err).to.contain('(with npm, options come after --: npm run import -- --file …)')
+    }
+    expect((await importWith(['--nonsense'])).err).to.not.contain('with npm')
+  })
+
+  it('refuses on a dry run what happened too long ago or is yet to happen', async () => {
+    const now = Math.floor(Date.now() / 1_000)
+    const lines = [now - 6 * 366 * 86_400, now, now + 900].map((at) => `${at},1\n`)
+    const file = await fileWith(`at,tokens\n${lines.join('')}`)
+    const { code, out, err } = await importWith(['--file', file, ...TOKENS, '--account', 'x', '--dry-run'])
+    expect({ code, err }).to.deep.equal({
+      code: 1,
+      err: 'bad line 2: at: lies more than five years back\nbad line 4: at: lies more than five minutes ahead\n',
+    })
+    expect(out).to.contain('tokens as tokens: 1 events')
+  })
+
+  it('finds a file from where the user is, not from where npm runs it', async () => {
+    const file = await fileWith(`at,tokens\n${AT},1\n`)
+    const args = (name: string) => ['--file', name, ...TOKENS, '--account', 'x', '--dry-run']
+    const env = { INIT_CWD: folder }
+    expect((await importWith(args(path.basename(file)), { env })).code).to.equal(0)
+    expect((await importWith(args('nothing.csv'), { env })).err).to.equal(
+      `cannot read ${path.join(folder, 'nothing.csv')}: there is no such file\n`,
+    )
+  })
+
+  it('guesses why a column is not there', async () => {
+    const to = [...TOKENS, '--account', 'x', '--dry-run']
+    const { code, err } = await importWith(['--file', await fileWith(`at;tokens\n${AT};1\n`), ...to])
+    expect(code).to.equal(2)
+    expect(err).to.contain('there is no column "at"; the delimiter seems to be ;, see --delimiter')
+  })
+
+  it('finds the Tally of the data folder, and says where it looked when nothing listens', async () => {
+    const file = await fileWith(`at,tokens\n${AT},1\n`)
+    const args = ['--file', file, ...TOKENS, '--account', newName('acme'), '--create']
+    expect((await importWith(args, { env: { DATA_DIR: tally.dataFolder } })).code).to.equal(0)
+    const startedAt = performance.now()
+    const away = await importWith(args, { env: { DATA_DIR: tally.dataFolder, PORT: '1' } })
+    expect(performance.now() - startedAt).to.be.within(2_000, 10_000)
+    expect(away).to.include({ code: 1, out: '' })
+    expect(away.err).to.match(
+      /\nnothing listens on http:\/\/127\.0\.0\.1:1: start Tally with npm start, or give --url\n$/,
+    )
+    const tooLong = await importWith([...args, '--url', `${tally.url}/v2/`])
+    expect(tooLong).to.include({ code: 2 })
+    expect(tooLong.err).to.contain('--url must be without /v2')
+  })
+
   it('refuses a file that is not there, a folder and UTF-16 in one line', async () => {
     const to = [...TOKENS, '--account', 'x', '--format', 'csv', '--dry-run']
     for (const [file, reason] of [
       [path.join(folder, 'nothing.csv'), 'cannot read'],
-      [folder, 'is a folder'],
+      [folder, `${folder} is a folder`],
       [await fileWith(Buffer.from('\uFEFFat,tokens\n1,2', 'utf16le')), 'UTF-16'],
     ] as const) {
       const { code, err } = await importWith(['--file', file, ...to])
@@ -421,7 +475,11 @@ describe('import', () => {
     const file = await fileWith(`at,tokens\n${AT},1\n`)
     const args = ['--file', file, ...TOKENS, '--account', 'x', '--url', tally.url]
     const wrong = await importWith(args, { env: { TALLY_API_KEY: 'nonsense' } })
-    expect(wrong).to.deep.equal({ code: 1, out: '', err: 'Tally does not know this API key (401)\n' })
+    expect(wrong).to.deep.equal({
+      code: 1,
+      out: '',
+      err: `the Tally at ${tally.url} does not know the API key in TALLY_API_KEY (401): npm run keys -- issue makes one\n`,
+    })
     const none = await importWith(args, { env: { DATA_DIR: folder } })
     expect(none.err).to.contain('cannot read the API key').and.contain('TALLY_API_KEY')
   })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { RECORD_BYTES_MAX, type WantedColumns } from '../../../services/reporter/import/input-line.ts'
 import { readCsv, type CsvOptions } from '../../../services/reporter/import/read-csv.ts'
-import { UsageError } from '../../../services/reporter/usage-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { collectLines, shortOf, streamOf } from './collect-lines.ts'
 
 const AB: WantedColumns = { cells: ['a', 'b'], properties: [] }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { runImport } from '../../../services/reporter/import/run-import.ts'
 import { exitCodeOf } from '../../../services/reporter/exit-code-of.ts'
-import type { Program } from '../../../services/reporter/program.ts'
+import type { Program, ProgramContext } from '../../../services/reporter/program.ts'
 import { runSimulation } from '../../../services/reporter/simulate/run-simulation.ts'
 
 /** What a program did. */
@@ -23,16 +23,22 @@ export interface RunOptions {
 }
 
 /** Runs `npm run import` within this process. */
-export const importWith = (args: readonly string[], options?: RunOptions) => run(runImport, args, options)
+export const importWith = (args: readonly string[], options?: RunOptions) =>
+  run(runImport, 'npm run import -- --file …', args, options)
 
 /** Runs `npm run simulate` within this process. */
 export const simulateWith = (args: readonly string[], options?: RunOptions) =>
-  run(runSimulation, args, options)
+  run(runSimulation, 'npm run simulate -- --rate …', args, options)
 
-async function run(program: Program, args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+async function run(
+  program: Program,
+  npmForm: string,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Outcome> {
   const { env = {}, input = '', signal = new AbortController().signal } = options
   const outcome = { code: 0, out: '', err: '' }
-  outcome.code = await exitCodeOf(program, {
+  const context: ProgramContext = {
     args,
     env,
     input: Readable.from([Buffer.from(input)]),
@@ -44,7 +50,8 @@ async function run(program: Program, args: readonly string[], options: RunOption
     },
     screen: undefined,
     signal,
-  })
+  }
+  outcome.code = await exitCodeOf(program, context, npmForm)
   return outcome
 }
 

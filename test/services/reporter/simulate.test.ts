@@ -35,6 +35,10 @@ describe('simulate', () => {
     for (const seed of ['1', '2']) {
       const { code, out, err } = await run([...BUSY, '--events', '3000', '--seed', seed])
       expect({ code, err }).to.deep.equal({ code: 0, err: '' })
+      expect(out.split('\n')[0]).to.equal(
+        `made-up usage for a live company at ${tally.url} (key: TALLY_API_KEY): as fast as possible, up to 3,000 events`,
+      )
+      expect(out).to.contain('waiting until all is visible')
       expect(out).to.match(/3,000 events in .*; [1-9]\d+ late, [2-6]\d\d duplicates/)
       expect(out).to.match(/verified +80 totals of 20 accounts are exact/)
     }
@@ -88,7 +92,7 @@ describe('simulate', () => {
       '--run',
       `test-${randomBytes(4).toString('hex')}`,
       '--start-at',
-      String(Math.floor(Date.now() / 1_000) - 86_400),
+      new Date(Math.floor(Date.now() / 1_000) * 1_000 - 86_400_000).toISOString(),
     ]
 
     it('is the same events when it runs again, through failures too', async () => {
@@ -164,6 +168,17 @@ describe('simulate', () => {
     ['a rate that is none', ['--rate', 'fast'], '--rate must be'],
     ['half an account', ['--accounts', '1.5'], '--accounts must be a whole number'],
     ['more than all', ['--late', '101'], '--late must be'],
+    ['a start too long ago', ['--start-at', '2001-01-01'], '--start-at lies more than five years back'],
+    [
+      'a start to come',
+      ['--start-at', '2100-01-01T00:00:00Z'],
+      '--start-at lies more than five minutes ahead',
+    ],
+    [
+      'late events before all usage',
+      ['--start-at', new Date(Date.now() - 5 * 366 * 86_400_000 + 3_600_000).toISOString()],
+      'give --late 0',
+    ],
   ] as [string, string[], string][])
     it(`refuses ${what} with exit code 2`, async () => {
       const { code, err } = await run(args)

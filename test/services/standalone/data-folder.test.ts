@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
@@ -30,6 +30,21 @@ describe('the data folder', function () {
     const [said] = (await once(createInterface({ input: holder.stdout }), 'line')) as [string]
     return { holder, said }
   }
+
+  it('refuses a folder that this user cannot write, in one line', async () => {
+    await mkdir(folder, { mode: 0o755 })
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
+    if (user === undefined) await chmod(folder, 0o555)
+    const holder = spawn(process.execPath, [HOLDER, folder], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      ...user,
+    })
+    holders.push(holder)
+    const [said] = (await once(createInterface({ input: holder.stdout }), 'line')) as [string]
+    expect(said).to.equal(
+      `refused: StartupError: the data folder ${folder} cannot be written by this user: set DATA_DIR to another`,
+    )
+  })
 
   const refusalOf = async (): Promise<string> => {
     let refusal: unknown

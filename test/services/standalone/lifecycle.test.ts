@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile, rm, stat } from 'node:fs/promises'
+import { readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -136,19 +136,62 @@ describe('Tally as a process', function () {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const { port } = taken.address() as { port: number }
-    expect(await refusalOf({ PORT: String(port) })).to.match(/the port is taken: set PORT to another/)
+    expect(await refusalOf({ PORT: String(port), ADMIN_PORT: String(port) })).to.match(
+      /the port is taken: set PORT to another\n.*the port is taken: set ADMIN_PORT to another/,
+    )
     taken.close()
+    expect(await refusalOf({ HOST: '1.2.3.4' })).to.match(
+      /listen on 1\.2\.3\.4:0, which is no address of this machine: set HOST/,
+    )
     expect(await refusalOf({ PORT: 'x', LOG_LEVEL: 'loud', DATABASE_URL: 'postgres://x' })).to.match(
       /need mending:\n.*PORT must.*\n.*LOG_LEVEL must.*\n.*DATABASE_OWNER_URL is needed/,
     )
     const server = 'postgres://a:b@127.0.0.1:1/x'
     expect(await refusalOf({ DATABASE_URL: server, DATABASE_OWNER_URL: server })).to.match(
-      /database cannot be reached/,
+      /database cannot be reached: PostgreSQL \(DATABASE_URL\): connect ECONNREFUSED 127.0.0.1:1\n$/,
+    )
+    expect(await refusalOf({ CLICKHOUSE_URL: 'http://127.0.0.1:1' })).to.match(
+      /did not start: a database cannot be reached: ClickHouse \(CLICKHOUSE_URL\): connect ECONNREFUSED 127.0.0.1:1\n$/,
     )
     const beneathFile = path.join(folder, 'api-key/data')
     expect(await refusalOf({ DATA_DIR: beneathFile })).to.match(
       /data folder \S+ cannot be made: .*set DATA_DIR to another/,
     )
+  })
+
+  it('makes nothing while a port is taken, and says where the keys are at every start', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    await refusalOf({ PORT: String(port) })
+    taken.close()
+    expect(await readdir(folder)).to.deep.equal([])
+    for (const round of [1, 2]) {
+      const tally = await start()
+      await until(() => Promise.resolve(tally.output().includes('Try next')))
+      const key = path.relative(process.cwd(), path.join(folder, 'api-key'))
+      expect(tally.output(), `start ${round}`)
+        .to.contain(`The key of the live company "default" is in ${key}.`)
+        .and.contain('The key of the test company "sandbox" is in')
+      expect((await readFile(path.join(folder, 'api-address'), 'utf8')).trim()).to.equal(
+        new URL(tally.url).host,
+      )
+      await tally.stop()
+    }
+  })
+
+  it('explains commands that take no options, and refuses options with exit code 2', async () => {
+    for (const name of ['main', 'migrate.main', 'config.main']) {
+      const help = await runStandalone(name, ['--help'])
+      expect(help, name).to.include({ code: 0, err: '' })
+      expect(help.out, name).to.match(/usage: npm (start|run migrate|run config)\n[^]*environment variables/)
+      const { code, err } = await runStandalone(name, ['--port', '9000'])
+      expect(code, name).to.equal(2)
+      expect(err, name).to.match(/^npm .* takes no options, such as --port\. .*PORT=9000 npm start.*\n$/)
+    }
+    const { code, err } = await runStandalone('config.main', [], { PORT: 'x' })
+    expect(code).to.equal(1)
+    expect(err).to.match(/^the settings need mending:\n {2}- PORT must/)
   })
 
   it('stops working with a key within five seconds of its end, and at once with a new one', async () => {
@@ -204,6 +247,27 @@ async function post(url: string, key: string, body: object): Promise<number> {
   } catch {
     return 0 // the connection was cut
   }
+}
+
+/** Runs one of the programs of services/standalone to its end. */
+async function runStandalone(
+  name: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(
+    process.execPath,
+    [path.join(PROJECT_ROOT, `dist/services/standalone/${name}.js`), ...args],
+    {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (chunk: Buffer) => (said.out += chunk.toString()))
+  child.stderr.on('data', (chunk: Buffer) => (said.err += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  return { code, ...said }
 }
 
 /** The account's usage, once at least this many events are counted. */

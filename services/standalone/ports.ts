@@ -1,0 +1,52 @@
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import { listen, type HttpServer, type HttpServerOptions } from '../../shared/http/http-server.ts'
+import type { StandaloneConfig } from './config.ts'
+
+/** Where a server listens, and the settings that say so. */
+type Port = Pick<HttpServerOptions, 'name' | 'host' | 'port' | 'portSetting' | 'hostSetting'>
+
+/** The ports of Tally; that of analysts is only opened with the embedded ClickHouse. */
+export const portsOf = (config: StandaloneConfig) =>
+  ({
+    api: {
+      name: 'the HTTP API',
+      host: config.host,
+      port: config.port,
+      portSetting: 'PORT',
+      hostSetting: 'HOST',
+    },
+    operators: {
+      name: 'the operators’ port',
+      host: '127.0.0.1',
+      port: config.adminPort,
+      portSetting: 'ADMIN_PORT',
+    },
+    analysts: {
+      name: 'the port of analysts',
+      host: '127.0.0.1',
+      port: config.analystPort,
+      portSetting: 'CLICKHOUSE_HTTP_PORT',
+    },
+  }) satisfies Record<string, Port>
+
+/**
+ * Looks whether all ports can be had before anything is made: they are opened for a moment, all at the same time.
+ *
+ * @throws StartupError naming every port that cannot be had
+ */
+export async function requirePorts(config: StandaloneConfig): Promise<void> {
+  const { api, operators, analysts } = portsOf(config)
+  const wanted: Port[] = config.clickhouse.url === undefined ? [api, operators, analysts] : [api, operators]
+  const servers: HttpServer[] = []
+  const faults: string[] = []
+  for (const port of wanted)
+    await listen(() => undefined, { ...port, closeTimeoutMs: 0 }).then(
+      (server) => servers.push(server),
+      (err: unknown) => {
+        if (!(err instanceof StartupError)) throw err
+        faults.push(err.message)
+      },
+    )
+  await Promise.all(servers.map((server) => server.close()))
+  if (faults.length > 0) throw new StartupError(faults.join('\n'))
+}

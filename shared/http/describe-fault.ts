@@ -1,0 +1,70 @@
+import type { Request } from 'express'
+import { findAmountFault } from '../amount/amount.ts'
+import type { OpenApiDocument, Operation, Schema } from './openapi-document.ts'
+import { memberSchema, requestSchema } from './request-schema.ts'
+
+/** Where in a request openapi.yaml finds fault, and with what. */
+export interface SchemaFault {
+  /** As the validator writes it: `/body/events/3/quantity`. */
+  path: string
+  /** Of JSON Schema: `pattern`. */
+  keyword: string
+  /** The validator's own words. */
+  message: string
+}
+
+type DescribeFault = (fault: SchemaFault, req: Partial<Pick<Request, 'body' | 'query' | 'params'>>) => string
+
+/** Makes a function that names the field and says what is wrong with it, with what its schema says it is and an example. */
+export function faultDescriber(document: OpenApiDocument, operation: Operation): DescribeFault {
+  return (fault, req) => {
+    const [, where = '', ...names] = fault.path.split('/')
+    const value = [where, ...names].reduce<unknown>(memberOf, req)
+    const schema = names.reduce<Schema | undefined>(
+      (outer, name) => outer && memberSchema(document, outer, name),
+      requestSchema(document, operation, where),
+    )
+    return `${labelOf(where, names)}: ${explain(fault, value, schema ?? {})}`
+  }
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[name] : undefined
+
+function labelOf(where: string, names: readonly string[]): string {
+  const field = names.map((name) => (/^\d+$/.test(name) ? `[${name}]` : `.${name}`)).join('')
+  return field === '' ? where || 'request' : field.replace(/^\./, '')
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+}
+
+function explain({ keyword, message }: SchemaFault, value: unknown, schema: Schema): string {
+  const { type = '', title, format, examples: [example] = [] } = schema
+  const such = (text: string) => (example === undefined ? '' : ` such as ${text}`)
+  switch (keyword) {
+    case 'required':
+      return 'is required'
+    case 'additionalProperties':
+      return 'is not a field of this request'
+    case 'type':
+      return `must be ${TYPES[type] ?? type}${such(JSON.stringify(example))}`
+    case 'minLength':
+      return value === '' ? 'must not be empty' : message
+    default:
+      if (format === 'amount' && typeof value === 'string') return findAmountFault(value) ?? message
+      return title === undefined ? message : `${shown(value)} is not ${title}${such(String(example))}`
+  }
+}
+
+const SHOWN_MAX = 60
+
+function shown(value: unknown): string {
+  const text = typeof value === 'string' && value.length > SHOWN_MAX ? `${value.slice(0, SHOWN_MAX)}…` : value
+  return JSON.stringify(text)
+}

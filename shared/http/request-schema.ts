@@ -1,0 +1,49 @@
+import type { OpenApiDocument, Operation, Parameter, Schema } from './openapi-document.ts'
+
+/** What openapi.yaml calls the parts of a request that the validator calls so. */
+const PARAMETERS_IN: Readonly<Record<string, string>> = { query: 'query', params: 'path', headers: 'header' }
+
+/**
+ * The schema of a part of a request, as openapi.yaml has it.
+ *
+ * @param where `body`, `query`, `params` or `headers`; parameters are the members of an object
+ */
+export function requestSchema(
+  document: OpenApiDocument,
+  { path, method }: Operation,
+  where: string,
+): Schema | undefined {
+  const operation = document.paths[path]?.[method]
+  if (where === 'body') {
+    const body = operation?.requestBody?.content['application/json']?.schema
+    return body && flatten(document, body)
+  }
+  const parameters = (operation?.parameters ?? []).map((parameter) => resolve<Parameter>(document, parameter))
+  return {
+    properties: Object.fromEntries(
+      parameters
+        .filter((parameter) => parameter.in === PARAMETERS_IN[where])
+        .map(({ in: place, name, schema }) => [place === 'header' ? name.toLowerCase() : name, schema]),
+    ),
+  }
+}
+
+/** The schema of a member: a field of an object, or an item of a list. */
+export function memberSchema(document: OpenApiDocument, outer: Schema, name: string): Schema | undefined {
+  const { properties = {}, items } = flatten(document, outer)
+  const inner = Object.hasOwn(properties, name) ? properties[name] : items
+  return inner && flatten(document, inner)
+}
+
+/** Follows references and `allOf`; what is said beside them goes before what they say. */
+function flatten(document: OpenApiDocument, schema: Schema): Schema {
+  const { allOf = [], ...own } = resolve<Schema>(document, schema)
+  return Object.assign({}, ...allOf.map((part) => flatten(document, part)), own) as Schema
+}
+
+/** Follows a reference such as `#/components/schemas/Amount`. */
+function resolve<T extends object>(document: OpenApiDocument, value: T & { $ref?: string }): T {
+  if (value.$ref === undefined) return value
+  const names = value.$ref.replace('#/', '').split('/')
+  return names.reduce<unknown>((outer, name) => (outer as Record<string, unknown>)[name], document) as T
+}

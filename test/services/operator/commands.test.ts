@@ -1,0 +1,79 @@
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import { ApiClient } from '../../support/api-client.ts'
+import { runCommand, type CommandResult } from '../../support/by-hand.ts'
+import { startTally, type RunningTally } from '../../support/start-tally.ts'
+
+const NAMES = ['audit', 'companies', 'dead-letters', 'keys']
+
+describe('maintenance commands', function () {
+  this.timeout(60_000)
+
+  it('explain themselves, without a Tally that is running', async () => {
+    for (const name of NAMES)
+      for (const words of [['--help'], ['list', '-h']]) {
+        const { code, output } = await runCommand('/nowhere', name, ...words)
+        expect(code, output).to.equal(0)
+        expect(output).to.match(
+          new RegExp(`^npm run ${name}: .*\\n\\nusage: npm run ${name}[^]*Exit codes: `),
+        )
+      }
+  })
+
+  describe('in a running Tally', () => {
+    let tally: RunningTally
+
+    before(async () => {
+      tally = await startTally()
+    })
+    after(async () => {
+      await tally.stop()
+      await rm(path.dirname(tally.dataFolder), { recursive: true, force: true })
+    })
+
+    const run = (...words: string[]): Promise<CommandResult> => runCommand(tally.dataFolder, ...words)
+
+    it('issue a key alone for a script, and tell a key that was revoked already', async () => {
+      const { output: key } = await run('keys', 'issue', '--quiet', '--name', 'script')
+      expect(key).to.match(/^tally_live_\w+\n$/)
+      expect((await new ApiClient(tally.url, key.trim()).get('/v2/accounts')).status).to.equal(200)
+      const [id = ''] = /^\S+(?= +script)/m.exec((await run('keys', 'list')).output) ?? []
+      expect(await run('keys', 'revoke', id)).to.include({ code: 0 })
+      const again = await run('keys', 'revoke', id)
+      expect(again.code).to.equal(0)
+      expect(again.output).to.match(new RegExp(`^${id} was revoked already, 20`))
+    })
+
+    it('say "none" when there is nothing to list', async () => {
+      expect(await run('dead-letters', 'list')).to.deep.equal({ code: 0, output: 'none\n' })
+      await run('companies', 'create', '--name', 'Empty')
+      expect(await run('keys', 'list', '--company', 'Empty')).to.deep.equal({ code: 0, output: 'none\n' })
+    })
+
+    it('end with 1 when there is no such thing, in one line', async () => {
+      for (const [words, said] of [
+        [['keys', 'list', '--company', 'Nobody'], 'there is no company "Nobody"\n'],
+        [['keys', 'revoke', 'nobody'], 'there is no key nobody\n'],
+        [['dead-letters', 'show', '99'], 'there is no dead letter 99\n'],
+      ] as const)
+        expect(await run(...words)).to.deep.equal({ code: 1, output: said })
+    })
+
+    it('end with 2 when the words make no sense, and say when npm may have kept options', async () => {
+      for (const [words, said] of [
+        [['keys'], 'keys takes list, issue, revoke: say which\nSee npm run keys -- --help.\n'],
+        [['companies', 'create', '--mode', 'test'], '--name is required\nSee npm run companies -- --help.\n'],
+        [
+          ['companies', 'create'],
+          '--name is required (with npm, options come after --: npm run companies -- create --name NAME [--mode live|test])\n' +
+            'See npm run companies -- --help.\n',
+        ],
+      ] as const)
+        expect(await run(...words)).to.deep.equal({ code: 2, output: said })
+      expect((await run('keys', 'issue', 'Second')).output).to.contain(
+        '(with npm, options come after --: npm run keys -- issue [--company NAME]',
+      )
+    })
+  })
+})
