@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogConsumer, LogRecord, Position } from '../../shared/event-log/event-log.ts'
+import type { LogConsumer, LogRecord, PollLimits, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { readRecord, type Block, type RejectedLine } from './read-record.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
+
 export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
   consumer: LogConsumer
   log: Logger
@@ -39,18 +40,13 @@ const BACK_OFF_MS = 500
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
 export function loadUsage(deps: LoadUsageDeps, options: LoadUsageOptions): Closeable {
-  const { consumer, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const run = async () => {
     let storing = Promise.resolve()
     while (!signal.aborted) {
-      const batch = await gather(consumer, options, signal).catch(async (err: unknown) => {
-        log.warn({ err }, 'could not read the event log, trying again')
-        await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
-        return undefined
-      })
-      if (batch === undefined || batch.positions.size === 0) continue
+      const batch = await gather(deps, options, signal)
+      if (batch.positions.size === 0) continue
       await storing
       storing = store(batch, deps, signal)
     }
@@ -62,23 +58,44 @@ export function loadUsage(deps: LoadUsageDeps, options: LoadUsageOptions): Close
     async close() {
       stopping.abort()
       await running
-      await consumer.close()
+      await deps.consumer.close()
     },
   }
 }
 
-async function gather(consumer: LogConsumer, options: LoadUsageOptions, signal: AbortSignal): Promise<Batch> {
+/**
+ * Takes records from the log until they make up a batch. When reading fails it ends with what it has: the consumer will not
+ * give that again, and the next commit passes over it.
+ */
+async function gather(deps: LoadUsageDeps, options: LoadUsageOptions, signal: AbortSignal): Promise<Batch> {
   const batch: Batch = { blocks: [], rejected: [], rows: 0, bytes: 0, positions: new Map() }
   let flushAt = Infinity
   while (!signal.aborted) {
     const waitMs = Math.min(IDLE_WAIT_MS, Math.max(0, flushAt - performance.now()))
-    const records = await consumer.poll({ bytesMax: options.batchBytesMax - batch.bytes, waitMs })
+    const records = await tryPoll(deps, { bytesMax: options.batchBytesMax - batch.bytes, waitMs })
+    if (records === undefined) {
+      if (batch.positions.size === 0) await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
+      break
+    }
     for (const record of records) add(batch, record)
     if (records.length > 0) flushAt = Math.min(flushAt, performance.now() + options.flushMs)
     const isFull = batch.rows >= options.batchRowsMax || batch.bytes >= options.batchBytesMax
     if (isFull || performance.now() >= flushAt) break
   }
   return batch
+}
+
+/** The next records, or undefined when the log cannot be read now. */
+async function tryPoll(
+  { consumer, log }: LoadUsageDeps,
+  limits: PollLimits,
+): Promise<LogRecord[] | undefined> {
+  try {
+    return await consumer.poll(limits)
+  } catch (err) {
+    log.warn({ err }, 'could not read the event log, trying again')
+    return undefined
+  }
 }
 
 function add(batch: Batch, record: LogRecord): void {

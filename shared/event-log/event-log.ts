@@ -39,7 +39,7 @@ export interface PartitionLag {
 }
 
 /**
- * The durable log between gateway and loader. Every driver passes test/event-log/contract.ts.
+ * The durable log between gateway and loader. Every driver passes test/shared/event-log/contract.ts.
  */
 export interface EventLog extends Closeable {
   readonly partitions: number
@@ -81,11 +81,20 @@ export interface PollLimits {
   waitMs: number
 }
 
-/** One member of a consumer group. Delivery is at least once: what was not committed comes again, here or elsewhere. */
+/**
+ * One member of a consumer group. Delivery is at least once: what was not committed comes again, here or elsewhere, but
+ * not to a member that still holds the partition: what it was handed back is its own to keep until it is committed.
+ */
 export interface LogConsumer extends Closeable {
-  /** The next records of the partitions this member holds; empty when none came within waitMs. */
+  /**
+   * The next records of the partitions this member holds; empty when none came within waitMs. A poll that throws has taken
+   * nothing: the next one goes on after the last record that was handed back.
+   */
   poll(limits: PollLimits): Promise<LogRecord[]>
 
-  /** Marks everything before these positions as done. A position behind an earlier commit changes nothing. */
+  /**
+   * Marks everything before these positions as done: records handed back by earlier polls too, so none of them may have
+   * been dropped. A position behind an earlier commit changes nothing.
+   */
   commit(positions: readonly Position[]): Promise<void>
 }

@@ -6,6 +6,7 @@ import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log
 import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgres-event-log.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.ts'
+import { breakReads } from '../../support/break-reads.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -41,10 +42,10 @@ describe('loading usage', function () {
   })
   after(() => db.close())
 
-  const openLog = (): Promise<EventLog> =>
+  const openLog = (topic = `t${topics++}`): Promise<EventLog> =>
     openPostgresEventLog({
       pool: db.pool,
-      topic: `t${topics++}`,
+      topic,
       partitions: 3,
       log: testLog,
       appendDeadlineMs: 5_000,
@@ -103,6 +104,48 @@ describe('loading usage', function () {
     expect(early).to.deep.equal([])
     expect([...stored, ...buried].sort()).to.deep.equal([...lines].sort())
     expect([...buried].every((line) => line.startsWith('poison'))).to.equal(true)
+  })
+
+  it('stores what it had gathered when reading the log fails, and goes on after it', async () => {
+    const log = await openLog('failing')
+    const consumer = await log.join(LOADER_GROUP)
+    const poll = consumer.poll.bind(consumer)
+    let gathered = 0
+    let failed = 0
+    consumer.poll = async (limits) => {
+      try {
+        const records = await poll(limits)
+        gathered += records.length
+        return records
+      } catch (err) {
+        failed++
+        throw err
+      }
+    }
+    const stored: string[] = []
+    const loader = loadUsage(
+      {
+        consumer,
+        insertLines: (block) => {
+          stored.push(...block.toString().split('\n').slice(0, -1))
+          return Promise.resolve()
+        },
+        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        log: testLog,
+      },
+      { ...options, flushMs: 60_000 },
+    )
+    await log.append([record(0, [lineOf(1)]), record(1, [lineOf(2)])])
+    await until(() => Promise.resolve(gathered === 2))
+    const mend = await breakReads(db, 'failing')
+    await log.append([record(0, [lineOf(3)])])
+    await until(() => Promise.resolve(failed >= 2))
+    await mend()
+    await log.append([record(1, [4, 5, 6, 7, 8, 9, 10].map(lineOf))]) // a full batch
+    await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    await loader.close()
+    await log.close()
+    expect([...stored].sort()).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(lineOf).sort())
   })
 
   it('reads no further than a batch ahead while ClickHouse is away, and goes on by itself', async () => {

@@ -16,6 +16,8 @@ export interface LogDriver {
   makeTopic(partitions: number): Promise<string>
   /** Opens a topic as one more process; the suite closes what it opens. */
   open(topic: string): Promise<EventLog>
+  /** Makes polls of a topic fail until the trouble is ended; appending goes on. */
+  breakReads(topic: string): Promise<() => Promise<void>>
 }
 
 const GROUP = 'loader'
@@ -113,6 +115,21 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
       await leave(first)
       const again = await drain(await join(log), 2)
       expect(again.map(({ value }) => value.toString())).to.deep.equal(['c', 'd'])
+    })
+
+    it('takes nothing with a poll that fails: the next one goes on after the last record that was handed back', async () => {
+      const topic = await driver.makeTopic(2)
+      const log = await open(topic)
+      const consumer = await join(log)
+      await log.append([record(0, 'a'), record(1, 'x')])
+      await drain(consumer, 2)
+      const mend = await driver.breakReads(topic)
+      await log.append([record(0, 'b'), record(1, 'y')])
+      for (let n = 0; n < 3; n++) expect(await isRejected(consumer.poll(POLL)), `poll ${n}`).to.equal(true)
+      await mend()
+      await log.append([record(0, 'c')])
+      const read = await drain(consumer, 3)
+      expect([textsOf(read, 0), textsOf(read, 1)]).to.deep.equal([['b', 'c'], ['y']])
     })
 
     it('does not move a group back when an old position is committed', async () => {
@@ -295,6 +312,12 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
 
 const textsOf = (records: readonly LogRecord[], partition: number): string[] =>
   records.filter((record) => record.partition === partition).map(({ value }) => value.toString())
+
+const isRejected = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => false,
+    () => true,
+  )
 
 async function drain(consumer: LogConsumer, count: number): Promise<LogRecord[]> {
   const records: LogRecord[] = []

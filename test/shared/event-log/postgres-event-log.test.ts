@@ -5,6 +5,7 @@ import {
   type PostgresEventLogOptions,
 } from '../../../shared/event-log/postgres/postgres-event-log.ts'
 import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
+import { breakReads } from '../../support/break-reads.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { eventLogContract } from './contract.ts'
@@ -40,6 +41,7 @@ eventLogContract('PostgreSQL', async () => {
       return topic
     },
     open: (topic) => openPostgresEventLog(optionsFor(db, topic, 1)),
+    breakReads: (topic) => breakReads(db, topic),
   }
 })
 
@@ -89,6 +91,24 @@ describe('event log on PostgreSQL', () => {
     expect(
       (await consumer.poll({ bytesMax: 1_000, waitMs: 1_000 })).map(({ offset }) => offset),
     ).to.deep.equal([3])
+    await consumer.close()
+    await log.close()
+  })
+
+  it('takes nothing with a poll that could read only some of the partitions', async () => {
+    const options = optionsFor(db, 'half', 2)
+    const log = await openPostgresEventLog(options)
+    const consumer = await log.join('loader')
+    await log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from('a') }])
+    await tidy({ ...options, segmentAgeMaxMs: 0 })
+    const mend = await breakReads(db, 'half')
+    await log.append([{ partition: 1, acceptedAt: 1, value: Buffer.from('x') }])
+    let refusal: unknown
+    await consumer.poll({ bytesMax: 1_000, waitMs: 0 }).catch((err: unknown) => (refusal = err))
+    expect(String(refusal)).to.contain('permission denied')
+    await mend()
+    const read = await consumer.poll({ bytesMax: 1_000, waitMs: 0 })
+    expect(read.map(({ value }) => value.toString()).sort()).to.deep.equal(['a', 'x'])
     await consumer.close()
     await log.close()
   })
