@@ -70,12 +70,19 @@ export interface EventLog extends Closeable {
    */
   keptSince(): Promise<Micros>
 
-  /** Reads outside of any group, from an offset on; empty at the end of the partition. */
+  /**
+   * Reads outside of any group, from an offset on; empty at the end of the partition.
+   *
+   * @param bytesMax as in PollLimits
+   */
   read(from: Position, bytesMax: number): Promise<LogRecord[]>
 }
 
 export interface PollLimits {
-  /** Stop taking records once they hold this many bytes; the first one is always taken. */
+  /**
+   * Stop taking records once they hold this many bytes, of all partitions together and as they were appended, however
+   * small they lie in the log; so one record is always taken, and no more than one beyond the limit.
+   */
   bytesMax: number
   /** How long to wait for the first record. */
   waitMs: number

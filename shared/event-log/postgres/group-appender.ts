@@ -33,7 +33,7 @@ const GROUP_CALLERS_MAX = 2_000
  */
 const GROUPS_AT_ONCE = 2
 
-const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6)'
+const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6, $7)'
 
 /**
  * Lets appends that arrive together share one commit. No timer is involved: a lone append goes out at once, and what
@@ -127,6 +127,7 @@ export class GroupAppender {
           records.map(({ acceptedAt }) => acceptedAt),
           values.map(({ encoding }) => encoding),
           values.map(({ bytes }) => bytes.length),
+          values.map(({ decodedSize }) => decodedSize),
           Buffer.concat(values.map(({ bytes }) => bytes)),
         ],
       })

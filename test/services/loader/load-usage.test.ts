@@ -1,12 +1,16 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { loadUsage } from '../../../services/loader/load-usage.ts'
 import type { Block } from '../../../services/loader/read-record.ts'
-import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { LOADER_GROUP, RECORD_BYTES_MAX, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgres-event-log.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.ts'
 import { breakReads } from '../../support/break-reads.ts'
+import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -14,7 +18,7 @@ import { until } from '../../support/until.ts'
 const NAMESPACE = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const ACCOUNT = 'account_0f8fad5bd9cb469fa16570867728950e'
 
-function lineOf(n: number): string {
+function lineOf(n: number, properties = '{}'): string {
   const id = usageEventId(NAMESPACE, ACCOUNT, 'usd', 1_700_000_000, { kind: 'event', key: String(n) })
   return usageEventToLine({
     namespaceId: NAMESPACE,
@@ -24,12 +28,18 @@ function lineOf(n: number): string {
     quantity: String(n),
     occurredAt: 1_700_000_000,
     acceptedAt: 1_700_000_000_000_000,
-    properties: '{}',
+    properties,
     propertyPairs: [],
     correctedAt: null,
     voided: false,
     version: reportVersion(1_700_000_000_000_000, String(n)),
   })
+}
+
+function countLines(lines: Buffer): number {
+  let count = 0
+  for (const byte of lines) if (byte === 0x0a) count++
+  return count
 }
 
 describe('loading usage', function () {
@@ -141,11 +151,16 @@ describe('loading usage', function () {
     await log.append([record(0, [lineOf(3)])])
     await until(() => Promise.resolve(failed >= 2))
     await mend()
-    await log.append([record(1, [4, 5, 6, 7, 8, 9, 10].map(lineOf))]) // a full batch
+    await log.append([
+      record(
+        1,
+        [4, 5, 6, 7, 8, 9, 10].map((n) => lineOf(n)),
+      ),
+    ]) // a full batch
     await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
     await loader.close()
     await log.close()
-    expect([...stored].sort()).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map(lineOf).sort())
+    expect([...stored].sort()).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => lineOf(n)).sort())
   })
 
   it('reads no further than a batch ahead while ClickHouse is away, and goes on by itself', async () => {
@@ -183,6 +198,55 @@ describe('loading usage', function () {
     expect(new Set(stored).size).to.equal(100)
     await loader.close()
     await log.close()
+  })
+
+  it('works through a backlog in batches of bounded size, and lets the process breathe', async () => {
+    const clickhouse = await createClickHouse('backlog')
+    const usage = usageEventRepository(clickhouse.client)
+    const log = await openLog()
+    const events = 80_000
+    const properties = JSON.stringify({ padding: 'x'.repeat(800) }) // a hundred megabytes, ten when compressed
+    for (let n = 0; n < events; n += 1_000) {
+      const lines = (from: number) => Array.from({ length: 250 }, (_, i) => lineOf(n + from + i, properties))
+      await log.append([0, 250, 500, 750].map((from) => record((n + from) % 3, lines(from))))
+    }
+    const limits = { batchRowsMax: 10_000, batchBytesMax: 12_000_000, flushMs: 250 }
+    const rows: number[] = []
+    const bytes: number[] = []
+    const memory: number[] = []
+    const before = process.memoryUsage().arrayBuffers
+    const delay = monitorEventLoopDelay({ resolution: 10 })
+    delay.enable()
+    const loader = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: (lines) => {
+          rows.push(countLines(lines))
+          bytes.push(lines.length)
+          memory.push(process.memoryUsage().arrayBuffers - before)
+          return usage.insertLines(lines)
+        },
+        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        log: testLog,
+      },
+      limits,
+    )
+    await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    delay.disable()
+    await loader.close()
+    await log.close()
+    const counted = await queryRows<{ n: string }>(
+      clickhouse.client,
+      'SELECT count() AS n FROM usage_events FINAL',
+      {},
+    )
+    await clickhouse.close()
+    expect(Number(counted[0]?.n)).to.equal(events)
+    expect(Math.max(...rows)).to.be.at.most(limits.batchRowsMax + 250)
+    expect(Math.max(...bytes)).to.be.at.most(limits.batchBytesMax + RECORD_BYTES_MAX)
+    // What is stored, twice while it is joined, what is gathered meanwhile, what was read ahead, and what is not yet freed.
+    expect(Math.max(...memory)).to.be.lessThan(10 * limits.batchBytesMax)
+    expect(delay.max / 1e6, 'milliseconds').to.be.lessThan(500)
   })
 
   it('ends in time when it is closed while ClickHouse is away, and leaves everything to the next one', async () => {

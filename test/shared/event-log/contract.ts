@@ -260,6 +260,30 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
       expect(await drain(consumer, 3)).to.have.length(3)
     })
 
+    it('counts bytes as they were appended, however well they compress, and lets no partition wait for ever', async () => {
+      const log = await open(await driver.makeTopic(4))
+      const value = Buffer.alloc(400_000, 'a')
+      for (let n = 0; n < 10; n++)
+        await log.append([0, 1, 2, 3].map((partition) => ({ partition, acceptedAt: 1, value })))
+      const bytesOf = (records: readonly LogRecord[]) => records.reduce((sum, r) => sum + r.value.length, 0)
+      const bytesMax = 1_000_000
+      expect(bytesOf(await log.read({ partition: 0, offset: 0 }, bytesMax))).to.be.within(
+        bytesMax,
+        bytesMax + RECORD_BYTES_MAX,
+      )
+      const consumer = await join(log)
+      const polls: number[] = []
+      const counts = [0, 0, 0, 0]
+      await until(async () => {
+        const records = await consumer.poll({ bytesMax, waitMs: 50 })
+        polls.push(bytesOf(records))
+        for (const { partition } of records) counts[partition] = (counts[partition] ?? 0) + 1
+        if (polls.length === 3) expect(Math.max(...counts) - Math.min(...counts)).to.be.lessThan(5)
+        return counts.every((count) => count === 10)
+      })
+      expect(Math.max(...polls)).to.be.lessThan(bytesMax + RECORD_BYTES_MAX)
+    })
+
     it('waits for records, and wakes when some come', async () => {
       const log = await open(await driver.makeTopic(1))
       const consumer = await join(log)
