@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import {
   openPostgresEventLog,
@@ -8,6 +9,7 @@ import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
 import { breakReads } from '../../support/break-reads.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
 import { eventLogContract } from './contract.ts'
 
 let database: TestDatabase | undefined
@@ -91,6 +93,57 @@ describe('event log on PostgreSQL', () => {
     expect(
       (await consumer.poll({ bytesMax: 1_000, waitMs: 1_000 })).map(({ offset }) => offset),
     ).to.deep.equal([3])
+    await consumer.close()
+    await log.close()
+  })
+
+  it('reads the records of partitions that were added while another process opened a segment', async () => {
+    const log = await openPostgresEventLog(optionsFor(db, 'grown', 1))
+    const rotation = await db.pool.connect()
+    await rotation.query('BEGIN')
+    await rotation.query("SELECT event_log_open_segment('grown')")
+    const growth = db.pool.query("SELECT event_log_ensure_topic('grown', 2)")
+    await sleep(200) // it waits, or has read what is about to change
+    await rotation.query('COMMIT')
+    rotation.release()
+    await growth
+    await log.append([0, 1].map((partition) => ({ partition, acceptedAt: 1, value: Buffer.from('x') })))
+    const read = await Promise.all([0, 1].map((partition) => log.read({ partition, offset: 0 }, 1_000)))
+    expect(read.map((records) => records.length)).to.deep.equal([1, 1])
+    await log.close()
+  })
+
+  it('loses nothing while it grows, opens segments and takes records at once', async () => {
+    const options = optionsFor(db, 'growing', 1)
+    const log = await openPostgresEventLog(options)
+    let partitions = 1
+    let sent = 0
+    let growing = true
+    const isGrowing = () => growing
+    const rotate = async () => {
+      while (isGrowing()) await tidy({ ...options, segmentAgeMaxMs: 0, retentionMs: 3_600_000 })
+    }
+    const append = async () => {
+      while (isGrowing()) {
+        const all = Array.from({ length: partitions }, (_, partition) => partition)
+        await log.append(all.map((partition) => ({ partition, acceptedAt: 1, value: Buffer.from('x') })))
+        sent += all.length
+      }
+    }
+    const working = [rotate(), append(), append()]
+    for (let n = 2; n <= 30; n++) {
+      await db.pool.query("SELECT event_log_ensure_topic('growing', $1)", [n])
+      partitions = n
+    }
+    growing = false
+    await Promise.all(working)
+    const consumer = await log.join('loader')
+    let read = 0
+    await until(async () => {
+      read += (await consumer.poll({ bytesMax: 1_000_000, waitMs: 50 })).length
+      return read >= sent
+    })
+    expect(read).to.equal(sent)
     await consumer.close()
     await log.close()
   })
