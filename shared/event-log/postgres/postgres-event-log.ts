@@ -18,6 +18,8 @@ export interface PostgresEventLogOptions {
   appendDeadlineMs: number
   /** How many appends may wait for the database. */
   appendsWaitingMax: number
+  /** … and how many bytes they may bring. */
+  appendsWaitingBytesMax: number
   /** How long a consumer that has gone silent keeps its partitions. */
   leaseMs: number
   segmentBytesMax: number
@@ -70,6 +72,7 @@ export async function openPostgresEventLog(options: PostgresEventLogOptions): Pr
     log,
     deadlineMs: options.appendDeadlineMs,
     waitingMax: options.appendsWaitingMax,
+    waitingBytesMax: options.appendsWaitingBytesMax,
     onAppended: () => {
       appended.fire()
     },

@@ -60,6 +60,7 @@ describe('loading usage', function () {
       log: testLog,
       appendDeadlineMs: 5_000,
       appendsWaitingMax: 100,
+      appendsWaitingBytesMax: 100_000_000,
       leaseMs: 1_000,
       segmentBytesMax: 1e9,
       segmentAgeMaxMs: 1e9,

@@ -1,7 +1,6 @@
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { expect } from 'chai'
 import { AppendSignal } from '../../../shared/event-log/postgres/append-signal.ts'
+import { memoryInUse } from '../../support/collect-garbage.ts'
 
 const WAITS = 20_000
 
@@ -9,9 +8,9 @@ describe('the signal that something was appended', () => {
   it('keeps nothing of waits that ended by themselves', async () => {
     const signal = new AppendSignal()
     await waitOften(signal) // what the first run compiles and allocates does not count
-    const before = heapBytes()
+    const before = memoryInUse().heapUsed
     await waitOften(signal)
-    expect((heapBytes() - before) / WAITS, 'bytes a wait').to.be.lessThan(50)
+    expect((memoryInUse().heapUsed - before) / WAITS, 'bytes a wait').to.be.lessThan(50)
   })
 
   it('wakes everyone who waits, and leaves no timer behind', async () => {
@@ -29,12 +28,5 @@ describe('the signal that something was appended', () => {
 
 const waitOften = (signal: AppendSignal) =>
   Promise.all(Array.from({ length: WAITS }, (_, n) => signal.wait(n % 10)))
-
-function heapBytes(): number {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  collect()
-  return process.memoryUsage().heapUsed
-}
 
 const countTimers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length

@@ -6,7 +6,10 @@ import {
   type PostgresEventLogOptions,
 } from '../../../shared/event-log/postgres/postgres-event-log.ts'
 import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
+import type { DomainError } from '../../../shared/errors/domain-error.ts'
+import { RECORD_BYTES_MAX } from '../../../shared/event-log/event-log.ts'
 import { breakReads } from '../../support/break-reads.ts'
+import { memoryInUse } from '../../support/collect-garbage.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -26,6 +29,7 @@ const optionsFor = (db: TestDatabase, topic: string, partitions: number): Postgr
   log: testLog,
   appendDeadlineMs: 10_000,
   appendsWaitingMax: 10_000,
+  appendsWaitingBytesMax: 100_000_000,
   leaseMs: 1_000,
   segmentBytesMax: 1_000_000,
   segmentAgeMaxMs: 3_600_000,
@@ -193,6 +197,70 @@ describe('event log on PostgreSQL', () => {
     expect(seen).to.deep.equal(new Set([0, 1]))
     await consumer.close()
     await log.close()
+  })
+
+  describe('when appends come faster than the database takes them', () => {
+    /** Appends this often at once while the database takes nothing. @returns how each ended */
+    const burst = async (options: PostgresEventLogOptions, appends: number, makeValue: () => Buffer) => {
+      const log = await openPostgresEventLog(options)
+      const blocker = await db.pool.connect()
+      await blocker.query('BEGIN')
+      await blocker.query('SELECT 1 FROM event_log_partitions WHERE topic = $1 FOR UPDATE', [options.topic])
+      const before = memoryInUse().arrayBuffers
+      const ends = Array.from({ length: appends }, () =>
+        log.append([{ partition: 0, acceptedAt: 1, value: makeValue() }]).then(
+          () => 'durable',
+          (err: unknown) => (err as DomainError).code,
+        ),
+      )
+      await sleep(500)
+      const bytesHeld = memoryInUse().arrayBuffers - before
+      await blocker.query('ROLLBACK')
+      blocker.release()
+      const codes = await Promise.all(ends)
+      // Places are free again.
+      await log.append([{ partition: 0, acceptedAt: 1, value: makeValue() }])
+      const { rows } = await db.pool.query<{ end: string }>(
+        'SELECT next_offset AS end FROM event_log_partitions WHERE topic = $1',
+        [options.topic],
+      )
+      await log.close()
+      const count = (code: string) => codes.filter((one) => one === code).length
+      return {
+        durable: count('durable'),
+        overloaded: count('overloaded'),
+        stored: Number(rows[0]?.end),
+        bytesHeld,
+      }
+    }
+
+    it('takes as many as may wait and not one more, and tells the others that nothing was done', async () => {
+      const options = { ...optionsFor(db, 'many', 1), appendsWaitingMax: 10 }
+      const { durable, overloaded, stored } = await burst(options, 40, () => Buffer.alloc(100_000, 'a'))
+      expect([durable, overloaded, stored]).to.deep.equal([10, 30, 11])
+    })
+
+    it('takes as many bytes as may wait and no more than one report beyond', async () => {
+      const options = { ...optionsFor(db, 'large', 1), appendsWaitingBytesMax: 950_000 }
+      const { durable, overloaded, stored } = await burst(options, 40, () => randomBytes(100_000))
+      expect([durable, overloaded, stored]).to.deep.equal([10, 30, 11])
+    })
+
+    it('holds what waits as it will be stored, and not as it came', async () => {
+      const { durable, bytesHeld } = await burst(optionsFor(db, 'held', 1), 50, () =>
+        Buffer.alloc(RECORD_BYTES_MAX, 'a'),
+      )
+      expect(durable).to.equal(50)
+      expect(bytesHeld).to.be.lessThan(5 * RECORD_BYTES_MAX)
+    })
+
+    it('gives the place of a report that waited too long to another', async () => {
+      const options = { ...optionsFor(db, 'late', 1), appendsWaitingMax: 10, appendDeadlineMs: 200 }
+      const { durable, overloaded, stored } = await burst(options, 40, () => Buffer.alloc(100_000, 'a'))
+      expect(durable).to.equal(0)
+      expect(overloaded).to.be.within(30, 39) // the others were on their way
+      expect(stored).to.be.within(2, 11)
+    })
   })
 
   it('answers unavailable when the database does not confirm in time', async () => {
