@@ -52,10 +52,9 @@ async function store(batch: Batch, deps: LoadUsageDeps, signal: AbortSignal): Pr
   try {
     await storeBlocks(batch.blocks, { ...deps, bury, signal })
     for (const { at, reason } of batch.rejected) {
-      log.error(
-        { partition: at.partition, offset: at.offset, line: at.line, reason },
-        'a line was sent to the dead letters',
-      )
+      const { partition, offset, line } = at
+      // Without the reason, which may quote what the line says.
+      log.error({ partition, offset, line }, 'a line was sent to the dead letters')
       await bury(at, reason)
     }
     await untilDone(() => consumer.commit(positions), log, signal)

@@ -1,3 +1,4 @@
+import { ClickHouseError } from '@clickhouse/client'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -10,6 +11,8 @@ import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgre
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.ts'
 import { breakReads } from '../../support/break-reads.ts'
+import { createLogger } from '../../../shared/logging/logger.ts'
+import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
@@ -248,6 +251,52 @@ describe('loading usage', function () {
     // What is stored, twice while it is joined, what is gathered meanwhile, what was read ahead, and what is not yet freed.
     expect(Math.max(...memory)).to.be.lessThan(10 * limits.batchBytesMax)
     expect(delay.max / 1e6, 'milliseconds').to.be.lessThan(500)
+  })
+
+  it('buries what cannot be counted with the reason, and logs nothing of what it says', async () => {
+    const clickhouse = await createClickHouse('secrets')
+    const usage = usageEventRepository(clickhouse.client)
+    const deadLetters = deadLetterRepository(db.pool)
+    const logged: string[] = []
+    const log = await openLog('secrets')
+    const secret = JSON.stringify({ patient: 'Jane Doe' })
+    const refused = lineOf(1, secret).replace('"occurred_at":1700000000', '"occurred_at":1.7e9') // ClickHouse reads no exponents
+    const unreadable = lineOf(2, secret).replace('"quantity":"2"', '"quantity":"Jane Doe"')
+    await log.append([record(0, [refused, lineOf(3, secret), unreadable])])
+    const broken = { insert: 1, bury: 1 }
+    const loader = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: (lines) => {
+          if (broken.insert-- > 0)
+            return Promise.reject(
+              new ClickHouseError({ message: `Jane Doe: ${refused}`, code: '999', type: 'KEEPER_EXCEPTION' }),
+            )
+          return usage.insertLines(lines)
+        },
+        bury: async ({ partition, offset, line, bytes }, reason) => {
+          const place = { topic: 'secrets', partition, offset, line }
+          // A row that PostgreSQL does not take: its error has the row as detail.
+          if (broken.bury-- > 0) await deadLetters.insert({ ...place, reason: null as never, value: bytes })
+          await deadLetters.insert({ ...place, reason, value: bytes })
+        },
+        log: createLogger('trace', { write: (line) => logged.push(line) }),
+      },
+      options,
+    )
+    await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    await loader.close()
+    await log.close()
+    await clickhouse.close()
+    const letters = (await deadLetters.list(0, 10)).filter(({ topic }) => topic === 'secrets')
+    expect(letters.map(({ line }) => line)).to.deep.equal([0, 2])
+    expect(letters[0]?.reason).to.match(/^ClickHouse: Cannot parse input.*Jane Doe/)
+    expect(letters[1]?.reason).to.contain('quantity: "Jane Doe"')
+    const text = logged.join('')
+    expect(text).to.not.match(/Jane|4a616e6520446f65/)
+    expect(text).to.match(/"code":"27","type":"CANNOT_PARSE_INPUT_ASSERTION_FAILED"/)
+    expect(text).to.match(/"code":"999","type":"KEEPER_EXCEPTION"/)
+    for (const line of [0, 2]) expect(text).to.contain(`"partition":0,"offset":0,"line":${line}`)
   })
 
   it('ends in time when it is closed while ClickHouse is away, and leaves everything to the next one', async () => {
