@@ -1,14 +1,24 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogConsumer, Position } from '../../shared/event-log/event-log.ts'
+import type { LogConsumer, PollLimits, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { Activity, type Trouble } from './activity.ts'
 import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
-import type { Block } from './read-record.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
 
 export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
   consumer: LogConsumer
   log: Logger
+}
+
+export interface Loader extends Closeable {
+  /** What it has failed at for at least this long without a break: it goes on trying, but usage is not counted meanwhile. */
+  listTroubles(forMs: number): Trouble[]
+}
+
+/** Where batches go to; each step is tried until it is done. */
+interface Target extends StoreBlocksDeps {
+  commit: (positions: readonly Position[]) => Promise<void>
 }
 
 const BACK_OFF_MS = 500
@@ -19,45 +29,58 @@ const BACK_OFF_MS = 500
  *
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
-export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Closeable {
+export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
+  const { consumer, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
-  const gather = batchGatherer(deps.consumer, limits, deps.log)
+  const reading = new Activity('reading the event log')
+  const storing = new Activity('storing usage')
+  const poll = (wanted: PollLimits) => reading.attempt(() => consumer.poll(wanted))
+  const gather = batchGatherer({ poll }, limits, log)
+  const target: Target = {
+    insertLines: (lines) => storing.attempt(() => deps.insertLines(lines)),
+    bury: (line, reason) => untilDone(() => storing.attempt(() => deps.bury(line, reason)), log, signal),
+    commit: (positions) => untilDone(() => storing.attempt(() => consumer.commit(positions)), log, signal),
+    log,
+    signal,
+  }
   const run = async () => {
-    let storing = Promise.resolve()
+    let stored = Promise.resolve()
     while (!signal.aborted) {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
-      await storing
-      storing = store(batch, deps, signal)
+      await stored
+      stored = store(batch, target)
     }
-    await storing
+    await stored
   }
   const running = run()
   return {
     name: 'loader',
+    listTroubles: (forMs) =>
+      [reading, storing]
+        .map((activity) => activity.findTrouble(forMs))
+        .filter((trouble) => trouble !== undefined),
     async close() {
       stopping.abort()
       await running
-      await deps.consumer.close()
+      await consumer.close()
     },
   }
 }
 
 /** Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop. */
-async function store(batch: Batch, deps: LoadUsageDeps, signal: AbortSignal): Promise<void> {
-  const { consumer, log } = deps
-  const positions: Position[] = [...batch.positions].map(([partition, offset]) => ({ partition, offset }))
-  const bury = (line: Block, reason: string) => untilDone(() => deps.bury(line, reason), log, signal)
+async function store(batch: Batch, target: Target): Promise<void> {
+  const { bury, commit, log, signal } = target
   try {
-    await storeBlocks(batch.blocks, { ...deps, bury, signal })
+    await storeBlocks(batch.blocks, target)
     for (const { at, reason } of batch.rejected) {
       const { partition, offset, line } = at
       // Without the reason, which may quote what the line says.
       log.error({ partition, offset, line }, 'a line was sent to the dead letters')
       await bury(at, reason)
     }
-    await untilDone(() => consumer.commit(positions), log, signal)
+    await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))
     log.debug({ rows: batch.rows, bytes: batch.bytes }, 'loaded a batch')
   } catch (err) {
     if (!signal.aborted) throw err

@@ -2,6 +2,7 @@ import { ClickHouseError } from '@clickhouse/client'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { Trouble } from '../../../services/loader/activity.ts'
 import { loadUsage } from '../../../services/loader/load-usage.ts'
 import type { Block } from '../../../services/loader/read-record.ts'
 import { LOADER_GROUP, RECORD_BYTES_MAX, type EventLog } from '../../../shared/event-log/event-log.ts'
@@ -297,6 +298,60 @@ describe('loading usage', function () {
     expect(text).to.match(/"code":"27","type":"CANNOT_PARSE_INPUT_ASSERTION_FAILED"/)
     expect(text).to.match(/"code":"999","type":"KEEPER_EXCEPTION"/)
     for (const line of [0, 2]) expect(text).to.contain(`"partition":0,"offset":0,"line":${line}`)
+  })
+
+  it('says what it fails at for how long, and no more once it gets on', async () => {
+    const log = await openLog('troubles')
+    let insert: () => Promise<void> = () => Promise.resolve()
+    const loader = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: () => insert(),
+        bury: () => Promise.resolve(),
+        log: testLog,
+      },
+      options,
+    )
+    const forMs = 500
+    const troubleOf = (activity: string) =>
+      until<Trouble>(() =>
+        Promise.resolve(loader.listTroubles(forMs).find((one) => one.activity === activity) ?? false),
+      )
+    const noTrouble = () => until(() => Promise.resolve(loader.listTroubles(forMs).length === 0))
+    const isDone = async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end)
+
+    await log.append([record(0, [lineOf(1)])])
+    await until(isDone)
+    expect(loader.listTroubles(forMs)).to.deep.equal([])
+
+    insert = () => Promise.reject(new Error('ClickHouse is away'))
+    await log.append([record(0, [lineOf(2)])])
+    const away = await troubleOf('storing usage')
+    expect(away.err).to.have.property('message', 'ClickHouse is away')
+    expect(away.failingMs).to.be.at.least(forMs)
+    expect(away.succeededMsAgo).to.be.at.least(away.failingMs)
+    insert = () => Promise.resolve()
+    await until(isDone)
+    await noTrouble()
+
+    let goOn: () => void = () => undefined
+    insert = () => new Promise((resolve) => (goOn = resolve))
+    await log.append([record(0, [lineOf(3)])])
+    expect((await troubleOf('storing usage')).err).to.equal(undefined) // it hangs
+    goOn()
+    await until(isDone)
+
+    const mend = await breakReads(db, 'troubles')
+    await log.append([record(0, [lineOf(4)])])
+    insert = () => Promise.resolve()
+    expect((await troubleOf('reading the event log')).err)
+      .to.have.property('message')
+      .contains('denied')
+    await mend()
+    await until(isDone)
+    await noTrouble()
+    await loader.close()
+    await log.close()
   })
 
   it('ends in time when it is closed while ClickHouse is away, and leaves everything to the next one', async () => {
