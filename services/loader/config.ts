@@ -2,7 +2,14 @@ import type { EnvReader } from '../../shared/config/env-reader.ts'
 
 /** Settings of the loader. */
 export function readLoaderConfig(read: EnvReader) {
+  const failingMaxS = read.integer('LOADER_FAILING_MAX_S', {
+    about: 'seconds the loader may fail without a break before /readyz says so',
+    default: 30,
+    min: 1,
+    max: 86_400,
+  })
   return {
+    failingMaxMs: failingMaxS * 1_000,
     batchRowsMax: read.integer('LOADER_BATCH_ROWS_MAX', {
       about: 'rows after which a batch is stored',
       default: 50_000,

@@ -1,35 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LogConsumer, LogRecord, Position } from '../../shared/event-log/event-log.ts'
+import type { LogConsumer, PollLimits, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { readRecord, type Block, type RejectedLine } from './read-record.ts'
+import { Activity, type Trouble } from './activity.ts'
+import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
+
 export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
   consumer: LogConsumer
   log: Logger
 }
 
-export interface LoadUsageOptions {
-  /** A batch is stored when it holds this many rows … */
-  batchRowsMax: number
-  /** … or this many bytes … */
-  batchBytesMax: number
-  /** … or when its first row is this old. */
-  flushMs: number
+export interface Loader extends Closeable {
+  /** What it has failed at for at least this long without a break: it goes on trying, but usage is not counted meanwhile. */
+  listTroubles(forMs: number): Trouble[]
 }
 
-/** Records that are stored together. */
-interface Batch {
-  blocks: Block[]
-  rejected: RejectedLine[]
-  rows: number
-  bytes: number
-  /** For each partition the next offset after this batch. */
-  positions: Map<number, number>
+/** Where batches go to; each step is tried until it is done. */
+interface Target extends StoreBlocksDeps {
+  commit: (positions: readonly Position[]) => Promise<void>
 }
 
-/** How long one look into the log waits when there is nothing. */
-const IDLE_WAIT_MS = 200
 const BACK_OFF_MS = 500
 
 /**
@@ -38,27 +29,38 @@ const BACK_OFF_MS = 500
  *
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
-export function loadUsage(deps: LoadUsageDeps, options: LoadUsageOptions): Closeable {
+export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const { consumer, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
+  const reading = new Activity('reading the event log')
+  const storing = new Activity('storing usage')
+  const poll = (wanted: PollLimits) => reading.attempt(() => consumer.poll(wanted))
+  const gather = batchGatherer({ poll }, limits, log)
+  const target: Target = {
+    insertLines: (lines) => storing.attempt(() => deps.insertLines(lines)),
+    bury: (line, reason) => untilDone(() => storing.attempt(() => deps.bury(line, reason)), log, signal),
+    commit: (positions) => untilDone(() => storing.attempt(() => consumer.commit(positions)), log, signal),
+    log,
+    signal,
+  }
   const run = async () => {
-    let storing = Promise.resolve()
+    let stored = Promise.resolve()
     while (!signal.aborted) {
-      const batch = await gather(consumer, options, signal).catch(async (err: unknown) => {
-        log.warn({ err }, 'could not read the event log, trying again')
-        await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
-        return undefined
-      })
-      if (batch === undefined || batch.positions.size === 0) continue
-      await storing
-      storing = store(batch, deps, signal)
+      const batch = await gather(signal)
+      if (batch.positions.size === 0) continue
+      await stored
+      stored = store(batch, target)
     }
-    await storing
+    await stored
   }
   const running = run()
   return {
     name: 'loader',
+    listTroubles: (forMs) =>
+      [reading, storing]
+        .map((activity) => activity.findTrouble(forMs))
+        .filter((trouble) => trouble !== undefined),
     async close() {
       stopping.abort()
       await running
@@ -67,44 +69,18 @@ export function loadUsage(deps: LoadUsageDeps, options: LoadUsageOptions): Close
   }
 }
 
-async function gather(consumer: LogConsumer, options: LoadUsageOptions, signal: AbortSignal): Promise<Batch> {
-  const batch: Batch = { blocks: [], rejected: [], rows: 0, bytes: 0, positions: new Map() }
-  let flushAt = Infinity
-  while (!signal.aborted) {
-    const waitMs = Math.min(IDLE_WAIT_MS, Math.max(0, flushAt - performance.now()))
-    const records = await consumer.poll({ bytesMax: options.batchBytesMax - batch.bytes, waitMs })
-    for (const record of records) add(batch, record)
-    if (records.length > 0) flushAt = Math.min(flushAt, performance.now() + options.flushMs)
-    const isFull = batch.rows >= options.batchRowsMax || batch.bytes >= options.batchBytesMax
-    if (isFull || performance.now() >= flushAt) break
-  }
-  return batch
-}
-
-function add(batch: Batch, record: LogRecord): void {
-  const { blocks, rejected } = readRecord(record)
-  batch.blocks.push(...blocks)
-  batch.rejected.push(...rejected)
-  batch.rows += blocks.reduce((sum, { rows }) => sum + rows, 0)
-  batch.bytes += record.value.length
-  batch.positions.set(record.partition, record.offset + 1)
-}
-
 /** Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop. */
-async function store(batch: Batch, deps: LoadUsageDeps, signal: AbortSignal): Promise<void> {
-  const { consumer, log } = deps
-  const positions: Position[] = [...batch.positions].map(([partition, offset]) => ({ partition, offset }))
-  const bury = (line: Block, reason: string) => untilDone(() => deps.bury(line, reason), log, signal)
+async function store(batch: Batch, target: Target): Promise<void> {
+  const { bury, commit, log, signal } = target
   try {
-    await storeBlocks(batch.blocks, { ...deps, bury, signal })
+    await storeBlocks(batch.blocks, target)
     for (const { at, reason } of batch.rejected) {
-      log.error(
-        { partition: at.partition, offset: at.offset, line: at.line, reason },
-        'a line was sent to the dead letters',
-      )
+      const { partition, offset, line } = at
+      // Without the reason, which may quote what the line says.
+      log.error({ partition, offset, line }, 'a line was sent to the dead letters')
       await bury(at, reason)
     }
-    await untilDone(() => consumer.commit(positions), log, signal)
+    await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))
     log.debug({ rows: batch.rows, bytes: batch.bytes }, 'loaded a batch')
   } catch (err) {
     if (!signal.aborted) throw err

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findDataFault } from '../../shared/clickhouse/data-fault.ts'
+import { findDataFault, type DataFault } from '../../shared/clickhouse/data-fault.ts'
+import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { linesOf, type Block } from './read-record.ts'
 
@@ -33,8 +34,9 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
   const [only] = parts
   if (only !== undefined && parts.length === 1) {
     const { partition, offset, line } = only
-    deps.log.error({ partition, offset, line, reason: fault }, 'a usage event was sent to the dead letters')
-    await deps.bury(only, fault)
+    const { code, type, reason } = fault
+    deps.log.error({ partition, offset, line, code, type }, 'a usage event was sent to the dead letters')
+    await deps.bury(only, reason)
     return
   }
   const half = Math.ceil(parts.length / 2)
@@ -43,7 +45,10 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
 }
 
 /** Inserts until it took, or until the data is found to be at fault; then it gives the fault. */
-async function tryUntilSettled(blocks: readonly Block[], deps: StoreBlocksDeps): Promise<string | undefined> {
+async function tryUntilSettled(
+  blocks: readonly Block[],
+  deps: StoreBlocksDeps,
+): Promise<DataFault | undefined> {
   const { insertLines, log, signal } = deps
   const lines = joinBlocks(blocks)
   for (let waitMs = BACK_OFF_FIRST_MS; ; waitMs = Math.min(waitMs * 2, BACK_OFF_MAX_MS)) {
@@ -53,7 +58,10 @@ async function tryUntilSettled(blocks: readonly Block[], deps: StoreBlocksDeps):
     } catch (err) {
       const fault = findDataFault(err)
       if (fault !== undefined) return fault
-      log.warn({ err, bytes: lines.length, waitMs }, 'ClickHouse did not take a batch, trying again')
+      log.warn(
+        { err: loggableError(err), bytes: lines.length, waitMs },
+        'ClickHouse did not take a batch, trying again',
+      )
       await sleep(waitMs, undefined, { signal })
     }
   }

@@ -11,7 +11,8 @@ import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
 import { openPool, type Pool } from '../../shared/postgres/pool.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
-import { loadUsage } from '../loader/load-usage.ts'
+import type { Trouble } from '../loader/activity.ts'
+import { loadUsage, type Loader } from '../loader/load-usage.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
 import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
@@ -81,7 +82,7 @@ async function serve(
   ]
   await makeFirstCompanies(pool, firstCompanies)
   const eventLog = await openLog(config, engines, opened, log)
-  await startLoader(config, engines, eventLog, pool, opened, log)
+  const loader = await startLoader(config, engines, eventLog, pool, opened, log)
 
   const clock = microsecondClock()
   const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, config.postgres.statementTimeoutMs)
@@ -95,7 +96,7 @@ async function serve(
     acceptance,
     clock,
     listedUpTo: listedUpToOf({ acceptance, eventLog, clock, alone, settleMs }),
-    isReady: () => isReady(pool, engines),
+    isReady: () => isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log),
   }
   const ports = portsOf(config)
   const servers = openServers(opened, log)
@@ -165,7 +166,7 @@ async function startLoader(
   pool: Pool,
   opened: Closeable[],
   log: Logger,
-): Promise<void> {
+): Promise<Loader> {
   const usage = usageEventRepository(engines.loaderClickhouse.client)
   const deadLetters = deadLetterRepository(pool)
   const loader = loadUsage(
@@ -179,9 +180,17 @@ async function startLoader(
     config.loader,
   )
   opened.push(loader)
+  return loader
 }
 
-async function isReady(pool: Pool, { clickhouse }: Engines): Promise<boolean> {
+async function isReady(
+  pool: Pool,
+  { clickhouse }: Engines,
+  troubles: readonly Trouble[],
+  log: Logger,
+): Promise<boolean> {
+  for (const trouble of troubles) log.warn(trouble, 'not ready: the loader does not get on')
   const [postgres, ping] = await Promise.allSettled([pool.query('SELECT 1'), clickhouse.client.ping()])
-  return postgres.status === 'fulfilled' && ping.status === 'fulfilled' && ping.value.success
+  const enginesAnswer = postgres.status === 'fulfilled' && ping.status === 'fulfilled' && ping.value.success
+  return enginesAnswer && troubles.length === 0
 }

@@ -25,8 +25,18 @@ const DATA_ERRORS = new Set([
   '407', // DECIMAL_OVERFLOW
 ])
 
+/** Why ClickHouse does not take data. */
+export interface DataFault {
+  code: string
+  /** The code's name. */
+  type: string
+  /** What it says. It quotes part of a row, so it must not reach a log. */
+  reason: string
+}
+
 /** What ClickHouse finds wrong with the data it was sent, or undefined when the trouble is another one. */
-export function findDataFault(err: unknown): string | undefined {
+export function findDataFault(err: unknown): DataFault | undefined {
   if (!(err instanceof ClickHouseError) || !DATA_ERRORS.has(err.code)) return undefined
-  return `ClickHouse: ${err.message.split('\n')[0] ?? ''}`
+  const { code, type = '', message } = err
+  return { code, type, reason: `ClickHouse: ${message.split('\n')[0] ?? ''}` }
 }

@@ -34,6 +34,12 @@ export function readEventLogConfig(read: EnvReader) {
       min: 1,
       max: 1_000_000,
     }),
+    appendsWaitingBytesMax: read.integer('EVENT_LOG_WAITING_BYTES_MAX', {
+      about: 'bytes of reports that may wait for the event log; more are answered with 503',
+      default: 128_000_000,
+      min: 1_000_000,
+      max: 10_000_000_000,
+    }),
     leaseMs: read.integer('EVENT_LOG_LEASE_MS', {
       about: 'milliseconds a loader that went silent keeps its partitions',
       default: 5_000,

@@ -39,7 +39,7 @@ export interface PartitionLag {
 }
 
 /**
- * The durable log between gateway and loader. Every driver passes test/event-log/contract.ts.
+ * The durable log between gateway and loader. Every driver passes test/shared/event-log/contract.ts.
  */
 export interface EventLog extends Closeable {
   readonly partitions: number
@@ -70,22 +70,38 @@ export interface EventLog extends Closeable {
    */
   keptSince(): Promise<Micros>
 
-  /** Reads outside of any group, from an offset on; empty at the end of the partition. */
+  /**
+   * Reads outside of any group, from an offset on; empty at the end of the partition.
+   *
+   * @param bytesMax as in PollLimits
+   */
   read(from: Position, bytesMax: number): Promise<LogRecord[]>
 }
 
 export interface PollLimits {
-  /** Stop taking records once they hold this many bytes; the first one is always taken. */
+  /**
+   * Stop taking records once they hold this many bytes, of all partitions together and as they were appended, however
+   * small they lie in the log; so one record is always taken, and no more than one beyond the limit.
+   */
   bytesMax: number
   /** How long to wait for the first record. */
   waitMs: number
 }
 
-/** One member of a consumer group. Delivery is at least once: what was not committed comes again, here or elsewhere. */
+/**
+ * One member of a consumer group. Delivery is at least once: what was not committed comes again, here or elsewhere, but
+ * not to a member that still holds the partition: what it was handed back is its own to keep until it is committed.
+ */
 export interface LogConsumer extends Closeable {
-  /** The next records of the partitions this member holds; empty when none came within waitMs. */
+  /**
+   * The next records of the partitions this member holds; empty when none came within waitMs. A poll that throws has taken
+   * nothing: the next one goes on after the last record that was handed back.
+   */
   poll(limits: PollLimits): Promise<LogRecord[]>
 
-  /** Marks everything before these positions as done. A position behind an earlier commit changes nothing. */
+  /**
+   * Marks everything before these positions as done: records handed back by earlier polls too, so none of them may have
+   * been dropped. A position behind an earlier commit changes nothing.
+   */
   commit(positions: readonly Position[]): Promise<void>
 }

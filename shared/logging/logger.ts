@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino'
+import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type { Logger }
 
@@ -8,8 +8,13 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /**
  * The root logger of a process: JSON lines on standard error, so that standard output stays for what a command prints.
  * API keys, passwords and payloads never reach it; the paths below are the second line of defence.
+ *
+ * @param destination for tests
  */
-export function createLogger(level: LogLevel): Logger {
+export function createLogger(
+  level: LogLevel,
+  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Logger {
   return pino(
     {
       level,
@@ -25,10 +30,11 @@ export function createLogger(level: LogLevel): Logger {
           '*.apiKey',
           '*.properties',
           '*.value',
+          'err.detail', // PostgreSQL's, of a row it does not take: the row
         ],
         censor: '(hidden)',
       },
     },
-    pino.destination({ fd: 2, sync: true }),
+    destination,
   )
 }

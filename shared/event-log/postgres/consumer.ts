@@ -68,6 +68,7 @@ export class PostgresConsumer implements LogConsumer {
   readonly name = 'event log consumer'
   private readonly options: ConsumerOptions
   private readonly memberId = randomUUID()
+  /** In the order in which they are read. */
   private readonly held = new Map<number, Held>()
   private renewal: NodeJS.Timeout | undefined
   private renewing: Promise<void> = Promise.resolve()
@@ -119,12 +120,16 @@ export class PostgresConsumer implements LogConsumer {
       .map(([partition, { next }]) => ({ partition, offset: next }))
     const records = await this.options.reader.readNew(wanted, bytesMax)
     const kept: LogRecord[] = []
+    const served = new Map<number, Held>()
     for (const record of records) {
       const held = this.held.get(record.partition)
       if (held?.next !== record.offset) continue // lost, or taken anew, while we read
       held.next = record.offset + 1
+      served.set(record.partition, held)
       kept.push(record)
     }
+    // To the end of the line: those that got nothing, for others took all the bytes, come first the next time.
+    for (const [partition, held] of served) if (this.held.delete(partition)) this.held.set(partition, held)
     return kept
   }
 

@@ -2,8 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../../errors/domain-error.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/pool.ts'
-import { encodeValue, type EncodedValue } from './value-encoding.ts'
+import type { Micros } from '../../time/microsecond-clock.ts'
 import type { NewRecord } from '../event-log.ts'
+import { encodeValue, type EncodedValue } from './value-encoding.ts'
 
 export interface GroupAppenderOptions {
   pool: Pool
@@ -13,13 +14,20 @@ export interface GroupAppenderOptions {
   deadlineMs: number
   /** How many callers may wait; above it appends are refused at once. */
   waitingMax: number
+  /** How many bytes may wait. */
+  waitingBytesMax: number
   /** Called after records became durable. */
   onAppended: () => void
 }
 
+/** A record as it is stored; the value as it came is let go. */
+interface EncodedRecord extends EncodedValue {
+  partition: number
+  acceptedAt: Micros
+}
+
 interface Waiting {
-  records: readonly NewRecord[]
-  values: readonly EncodedValue[]
+  records: readonly EncodedRecord[]
   bytes: number
   settle: (err?: unknown) => void
 }
@@ -33,7 +41,7 @@ const GROUP_CALLERS_MAX = 2_000
  */
 const GROUPS_AT_ONCE = 2
 
-const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6)'
+const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6, $7)'
 
 /**
  * Lets appends that arrive together share one commit. No timer is involved: a lone append goes out at once, and what
@@ -42,6 +50,9 @@ const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6)'
 export class GroupAppender {
   private readonly options: GroupAppenderOptions
   private readonly waiting: Waiting[] = []
+  /** Callers that have a place, and what they brought: those that wait, and those whose records are being encoded. */
+  private places = 0
+  private bytes = 0
   private underWay = 0
   private idle: (() => void)[] = []
 
@@ -50,23 +61,51 @@ export class GroupAppender {
   }
 
   /** @throws DomainError overloaded when nothing was sent, unavailable when the records may or may not be in the log */
-  async append(records: readonly NewRecord[]): Promise<void> {
-    if (records.length === 0) return
-    const { waitingMax, deadlineMs } = this.options
-    if (this.waiting.length >= waitingMax)
-      throw new DomainError('overloaded', 'the event log is overloaded, try again')
-    const values = await Promise.all(records.map(({ value }) => encodeValue(value)))
-    const bytes = values.reduce((sum, value) => sum + value.bytes.length, 0)
-    await new Promise<void>((resolve, reject) => {
-      const late = setTimeout(() => {
+  append(records: readonly NewRecord[]): Promise<void> {
+    if (records.length === 0) return Promise.resolve()
+    const { waitingMax, waitingBytesMax, deadlineMs } = this.options
+    if (this.places >= waitingMax || this.bytes >= waitingBytesMax)
+      return Promise.reject(new DomainError('overloaded', 'the event log is overloaded, try again'))
+    const deadline = performance.now() + deadlineMs
+    const bytes = records.reduce((sum, { value }) => sum + value.length, 0)
+    // Before encoding, which takes a while: a burst of callers must not all find the place free.
+    this.places++
+    this.bytes += bytes
+    // Why not awaited here: a suspended function would hold on to the values as they came.
+    return Promise.all(records.map(encodeRecord)).then(
+      (encoded) => this.enqueue(encoded, bytes, deadline),
+      (err: unknown) => {
+        this.leave(bytes)
+        throw err
+      },
+    )
+  }
+
+  /** Waits until everything under way is written or failed. */
+  async drain(): Promise<void> {
+    while (this.underWay > 0 || this.places > 0)
+      await new Promise<void>((resolve) => {
+        this.idle.push(resolve)
+      })
+  }
+
+  /** @param bytesBefore what the records took before they were encoded */
+  private enqueue(records: readonly EncodedRecord[], bytesBefore: number, deadline: number): Promise<void> {
+    const bytes = records.reduce((sum, record) => sum + record.bytes.length, 0)
+    this.bytes += bytes - bytesBefore
+    return new Promise<void>((resolve, reject) => {
+      const onLate = () => {
         const at = this.waiting.indexOf(entry)
-        if (at >= 0) this.waiting.splice(at, 1) // not sent yet, so it never will be
+        if (at >= 0) {
+          this.waiting.splice(at, 1) // not sent yet, so it never will be
+          this.leave(bytes)
+        }
         const code = at >= 0 ? 'overloaded' : 'unavailable'
         reject(new DomainError(code, 'the event log did not confirm in time, try again'))
-      }, deadlineMs)
+      }
+      const late = setTimeout(onLate, deadline - performance.now())
       const entry: Waiting = {
         records,
-        values,
         bytes,
         settle: (err) => {
           clearTimeout(late)
@@ -82,12 +121,11 @@ export class GroupAppender {
     })
   }
 
-  /** Waits until everything under way is written or failed. */
-  async drain(): Promise<void> {
-    while (this.underWay > 0 || this.waiting.length > 0)
-      await new Promise<void>((resolve) => {
-        this.idle.push(resolve)
-      })
+  /** Gives a place back. */
+  private leave(bytes: number): void {
+    this.places--
+    this.bytes -= bytes
+    this.wakeIdle()
   }
 
   private pump(): void {
@@ -96,10 +134,13 @@ export class GroupAppender {
       void this.write(this.takeGroup()).finally(() => {
         this.underWay--
         this.pump()
-        if (this.underWay === 0 && this.waiting.length === 0)
-          for (const resolve of this.idle.splice(0)) resolve()
+        this.wakeIdle()
       })
     }
+  }
+
+  private wakeIdle(): void {
+    if (this.underWay === 0 && this.places === 0) for (const resolve of this.idle.splice(0)) resolve()
   }
 
   private takeGroup(): Waiting[] {
@@ -110,13 +151,14 @@ export class GroupAppender {
       bytes += more
       count++
     }
-    return this.waiting.splice(0, count)
+    const group = this.waiting.splice(0, count)
+    for (const entry of group) this.leave(entry.bytes)
+    return group
   }
 
   private async write(group: readonly Waiting[]): Promise<void> {
     const { pool, topic, log, onAppended } = this.options
     const records = group.flatMap((entry) => entry.records)
-    const values = group.flatMap((entry) => entry.values)
     try {
       await pool.query({
         name: 'event-log-append',
@@ -125,9 +167,10 @@ export class GroupAppender {
           topic,
           records.map(({ partition }) => partition),
           records.map(({ acceptedAt }) => acceptedAt),
-          values.map(({ encoding }) => encoding),
-          values.map(({ bytes }) => bytes.length),
-          Buffer.concat(values.map(({ bytes }) => bytes)),
+          records.map(({ encoding }) => encoding),
+          records.map(({ bytes }) => bytes.length),
+          records.map(({ decodedSize }) => decodedSize),
+          Buffer.concat(records.map(({ bytes }) => bytes)),
         ],
       })
       onAppended()
@@ -138,4 +181,8 @@ export class GroupAppender {
       await sleep(20) // a database that is gone fails at once: do not spin
     }
   }
+}
+
+async function encodeRecord({ partition, acceptedAt, value }: NewRecord): Promise<EncodedRecord> {
+  return { partition, acceptedAt, ...(await encodeValue(value)) }
 }

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/pool.ts'
 import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
 import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
+import { AppendSignal } from './append-signal.ts'
 import { PostgresConsumer } from './consumer.ts'
 import { GroupAppender } from './group-appender.ts'
 import { keepHouse } from './housekeeping.ts'
@@ -18,6 +18,8 @@ export interface PostgresEventLogOptions {
   appendDeadlineMs: number
   /** How many appends may wait for the database. */
   appendsWaitingMax: number
+  /** … and how many bytes they may bring. */
+  appendsWaitingBytesMax: number
   /** How long a consumer that has gone silent keeps its partitions. */
   leaseMs: number
   segmentBytesMax: number
@@ -70,6 +72,7 @@ export async function openPostgresEventLog(options: PostgresEventLogOptions): Pr
     log,
     deadlineMs: options.appendDeadlineMs,
     waitingMax: options.appendsWaitingMax,
+    waitingBytesMax: options.appendsWaitingBytesMax,
     onAppended: () => {
       appended.fire()
     },
@@ -158,20 +161,4 @@ async function findPositionsAt(pool: Pool, topic: string, at: Micros): Promise<P
 async function readKeptSince(pool: Pool, topic: string): Promise<Micros> {
   const { rows } = await pool.query<{ since: string | null }>(KEPT_SINCE, [topic])
   return Number(rows[0]?.since ?? 0)
-}
-
-/** Wakes the consumers of this process when it appends; those of other processes look every few milliseconds. */
-class AppendSignal {
-  private waiters: (() => void)[] = []
-
-  fire(): void {
-    for (const wake of this.waiters.splice(0)) wake()
-  }
-
-  async wait(waitMs: number): Promise<void> {
-    const appended = new Promise<void>((resolve) => {
-      this.waiters.push(resolve)
-    })
-    await Promise.race([appended, sleep(waitMs)])
-  }
 }

@@ -48,18 +48,33 @@ export class SegmentReader {
     return [...(await this.listEnds()).keys()].sort((a, b) => a - b)
   }
 
-  /** Records from these positions on, in order within each partition; empty when all are at the end. */
+  /**
+   * Records from these positions on, in order within each partition; empty when all are at the end. Partitions that come
+   * late in the list may have to wait for the next call.
+   *
+   * @param bytesMax as in PollLimits
+   */
   async readNew(positions: readonly Position[], bytesMax: number): Promise<LogRecord[]> {
     const ends = await this.listEnds()
     const behind = positions.filter(({ partition, offset }) => offset < (ends.get(partition) ?? 0))
     const records: LogRecord[] = []
     // Why a share for each: a partition with a long backlog must not keep the others waiting.
     const share = Math.ceil(bytesMax / Math.max(1, behind.length))
-    for (const position of behind) records.push(...(await this.read(position, share)))
+    let left = bytesMax
+    for (const position of behind) {
+      const read = await this.read(position, Math.min(share, left))
+      records.push(...read)
+      left -= read.reduce((sum, { value }) => sum + value.length, 0)
+      if (left <= 0) break
+    }
     return records
   }
 
-  /** Records of one partition from an offset on: at least one, unless it is at the end or a segment just ended. */
+  /**
+   * Records of one partition from an offset on: at least one, unless it is at the end or a segment just ended.
+   *
+   * @param bytesMax as in PollLimits
+   */
   async read(from: Position, bytesMax: number): Promise<LogRecord[]> {
     const segmentId = await this.findSegment(from)
     if (segmentId === undefined) return []
@@ -80,7 +95,7 @@ export class SegmentReader {
       text: `
         SELECT partition, log_offset, accepted_at, encoding, value
         FROM (
-          SELECT *, sum(size) OVER (ORDER BY log_offset) - size AS before
+          SELECT *, sum(decoded_size) OVER (ORDER BY log_offset) - decoded_size AS before
           FROM (SELECT * FROM event_log_segment_${segmentId} WHERE partition = $1 AND log_offset >= $2
                 ORDER BY log_offset LIMIT ${RECORDS_MAX}) AS taken
         ) AS counted WHERE before < $3 ORDER BY log_offset`,

@@ -14,6 +14,8 @@ const gunzipAsync = promisify(gunzip)
 export interface EncodedValue {
   encoding: number
   bytes: Buffer
+  /** How many bytes the value had before. */
+  decodedSize: number
 }
 
 /**
@@ -21,11 +23,12 @@ export interface EncodedValue {
  * not compress them itself.
  */
 export async function encodeValue(value: Buffer): Promise<EncodedValue> {
-  if (value.length < GZIP_BYTES_MIN) return { encoding: PLAIN, bytes: value }
-  return { encoding: GZIPPED, bytes: await gzipAsync(value, { level: constants.Z_BEST_SPEED }) }
+  const decodedSize = value.length
+  if (decodedSize < GZIP_BYTES_MIN) return { encoding: PLAIN, bytes: value, decodedSize }
+  return { encoding: GZIPPED, bytes: await gzipAsync(value, { level: constants.Z_BEST_SPEED }), decodedSize }
 }
 
-export async function decodeValue({ encoding, bytes }: EncodedValue): Promise<Buffer> {
+export async function decodeValue({ encoding, bytes }: Omit<EncodedValue, 'decodedSize'>): Promise<Buffer> {
   if (encoding === PLAIN) return bytes
   if (encoding === GZIPPED) return gunzipAsync(bytes)
   throw new RangeError(

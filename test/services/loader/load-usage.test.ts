@@ -1,11 +1,20 @@
+import { ClickHouseError } from '@clickhouse/client'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { Trouble } from '../../../services/loader/activity.ts'
 import { loadUsage } from '../../../services/loader/load-usage.ts'
 import type { Block } from '../../../services/loader/read-record.ts'
-import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { LOADER_GROUP, RECORD_BYTES_MAX, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgres-event-log.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.ts'
+import { breakReads } from '../../support/break-reads.ts'
+import { createLogger } from '../../../shared/logging/logger.ts'
+import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -13,7 +22,7 @@ import { until } from '../../support/until.ts'
 const NAMESPACE = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const ACCOUNT = 'account_0f8fad5bd9cb469fa16570867728950e'
 
-function lineOf(n: number): string {
+function lineOf(n: number, properties = '{}'): string {
   const id = usageEventId(NAMESPACE, ACCOUNT, 'usd', 1_700_000_000, { kind: 'event', key: String(n) })
   return usageEventToLine({
     namespaceId: NAMESPACE,
@@ -23,12 +32,18 @@ function lineOf(n: number): string {
     quantity: String(n),
     occurredAt: 1_700_000_000,
     acceptedAt: 1_700_000_000_000_000,
-    properties: '{}',
+    properties,
     propertyPairs: [],
     correctedAt: null,
     voided: false,
     version: reportVersion(1_700_000_000_000_000, String(n)),
   })
+}
+
+function countLines(lines: Buffer): number {
+  let count = 0
+  for (const byte of lines) if (byte === 0x0a) count++
+  return count
 }
 
 describe('loading usage', function () {
@@ -41,14 +56,15 @@ describe('loading usage', function () {
   })
   after(() => db.close())
 
-  const openLog = (): Promise<EventLog> =>
+  const openLog = (topic = `t${topics++}`): Promise<EventLog> =>
     openPostgresEventLog({
       pool: db.pool,
-      topic: `t${topics++}`,
+      topic,
       partitions: 3,
       log: testLog,
       appendDeadlineMs: 5_000,
       appendsWaitingMax: 100,
+      appendsWaitingBytesMax: 100_000_000,
       leaseMs: 1_000,
       segmentBytesMax: 1e9,
       segmentAgeMaxMs: 1e9,
@@ -105,6 +121,53 @@ describe('loading usage', function () {
     expect([...buried].every((line) => line.startsWith('poison'))).to.equal(true)
   })
 
+  it('stores what it had gathered when reading the log fails, and goes on after it', async () => {
+    const log = await openLog('failing')
+    const consumer = await log.join(LOADER_GROUP)
+    const poll = consumer.poll.bind(consumer)
+    let gathered = 0
+    let failed = 0
+    consumer.poll = async (limits) => {
+      try {
+        const records = await poll(limits)
+        gathered += records.length
+        return records
+      } catch (err) {
+        failed++
+        throw err
+      }
+    }
+    const stored: string[] = []
+    const loader = loadUsage(
+      {
+        consumer,
+        insertLines: (block) => {
+          stored.push(...block.toString().split('\n').slice(0, -1))
+          return Promise.resolve()
+        },
+        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        log: testLog,
+      },
+      { ...options, flushMs: 60_000 },
+    )
+    await log.append([record(0, [lineOf(1)]), record(1, [lineOf(2)])])
+    await until(() => Promise.resolve(gathered === 2))
+    const mend = await breakReads(db, 'failing')
+    await log.append([record(0, [lineOf(3)])])
+    await until(() => Promise.resolve(failed >= 2))
+    await mend()
+    await log.append([
+      record(
+        1,
+        [4, 5, 6, 7, 8, 9, 10].map((n) => lineOf(n)),
+      ),
+    ]) // a full batch
+    await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    await loader.close()
+    await log.close()
+    expect([...stored].sort()).to.deep.equal([1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((n) => lineOf(n)).sort())
+  })
+
   it('reads no further than a batch ahead while ClickHouse is away, and goes on by itself', async () => {
     const log = await openLog()
     let isAway = true
@@ -138,6 +201,155 @@ describe('loading usage', function () {
     isAway = false
     await until(() => Promise.resolve(stored.length === 100))
     expect(new Set(stored).size).to.equal(100)
+    await loader.close()
+    await log.close()
+  })
+
+  it('works through a backlog in batches of bounded size, and lets the process breathe', async () => {
+    const clickhouse = await createClickHouse('backlog')
+    const usage = usageEventRepository(clickhouse.client)
+    const log = await openLog()
+    const events = 80_000
+    const properties = JSON.stringify({ padding: 'x'.repeat(800) }) // a hundred megabytes, ten when compressed
+    for (let n = 0; n < events; n += 1_000) {
+      const lines = (from: number) => Array.from({ length: 250 }, (_, i) => lineOf(n + from + i, properties))
+      await log.append([0, 250, 500, 750].map((from) => record((n + from) % 3, lines(from))))
+    }
+    const limits = { batchRowsMax: 10_000, batchBytesMax: 12_000_000, flushMs: 250 }
+    const rows: number[] = []
+    const bytes: number[] = []
+    const memory: number[] = []
+    const before = process.memoryUsage().arrayBuffers
+    const delay = monitorEventLoopDelay({ resolution: 10 })
+    delay.enable()
+    const loader = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: (lines) => {
+          rows.push(countLines(lines))
+          bytes.push(lines.length)
+          memory.push(process.memoryUsage().arrayBuffers - before)
+          return usage.insertLines(lines)
+        },
+        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        log: testLog,
+      },
+      limits,
+    )
+    await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    delay.disable()
+    await loader.close()
+    await log.close()
+    const counted = await queryRows<{ n: string }>(
+      clickhouse.client,
+      'SELECT count() AS n FROM usage_events FINAL',
+      {},
+    )
+    await clickhouse.close()
+    expect(Number(counted[0]?.n)).to.equal(events)
+    expect(Math.max(...rows)).to.be.at.most(limits.batchRowsMax + 250)
+    expect(Math.max(...bytes)).to.be.at.most(limits.batchBytesMax + RECORD_BYTES_MAX)
+    // What is stored, twice while it is joined, what is gathered meanwhile, what was read ahead, and what is not yet freed.
+    expect(Math.max(...memory)).to.be.lessThan(10 * limits.batchBytesMax)
+    expect(delay.max / 1e6, 'milliseconds').to.be.lessThan(500)
+  })
+
+  it('buries what cannot be counted with the reason, and logs nothing of what it says', async () => {
+    const clickhouse = await createClickHouse('secrets')
+    const usage = usageEventRepository(clickhouse.client)
+    const deadLetters = deadLetterRepository(db.pool)
+    const logged: string[] = []
+    const log = await openLog('secrets')
+    const secret = JSON.stringify({ patient: 'Jane Doe' })
+    const refused = lineOf(1, secret).replace('"occurred_at":1700000000', '"occurred_at":1.7e9') // ClickHouse reads no exponents
+    const unreadable = lineOf(2, secret).replace('"quantity":"2"', '"quantity":"Jane Doe"')
+    await log.append([record(0, [refused, lineOf(3, secret), unreadable])])
+    const broken = { insert: 1, bury: 1 }
+    const loader = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: (lines) => {
+          if (broken.insert-- > 0)
+            return Promise.reject(
+              new ClickHouseError({ message: `Jane Doe: ${refused}`, code: '999', type: 'KEEPER_EXCEPTION' }),
+            )
+          return usage.insertLines(lines)
+        },
+        bury: async ({ partition, offset, line, bytes }, reason) => {
+          const place = { topic: 'secrets', partition, offset, line }
+          // A row that PostgreSQL does not take: its error has the row as detail.
+          if (broken.bury-- > 0) await deadLetters.insert({ ...place, reason: null as never, value: bytes })
+          await deadLetters.insert({ ...place, reason, value: bytes })
+        },
+        log: createLogger('trace', { write: (line) => logged.push(line) }),
+      },
+      options,
+    )
+    await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    await loader.close()
+    await log.close()
+    await clickhouse.close()
+    const letters = (await deadLetters.list(0, 10)).filter(({ topic }) => topic === 'secrets')
+    expect(letters.map(({ line }) => line)).to.deep.equal([0, 2])
+    expect(letters[0]?.reason).to.match(/^ClickHouse: Cannot parse input.*Jane Doe/)
+    expect(letters[1]?.reason).to.contain('quantity: "Jane Doe"')
+    const text = logged.join('')
+    expect(text).to.not.match(/Jane|4a616e6520446f65/)
+    expect(text).to.match(/"code":"27","type":"CANNOT_PARSE_INPUT_ASSERTION_FAILED"/)
+    expect(text).to.match(/"code":"999","type":"KEEPER_EXCEPTION"/)
+    for (const line of [0, 2]) expect(text).to.contain(`"partition":0,"offset":0,"line":${line}`)
+  })
+
+  it('says what it fails at for how long, and no more once it gets on', async () => {
+    const log = await openLog('troubles')
+    let insert: () => Promise<void> = () => Promise.resolve()
+    const loader = loadUsage(
+      {
+        consumer: await log.join(LOADER_GROUP),
+        insertLines: () => insert(),
+        bury: () => Promise.resolve(),
+        log: testLog,
+      },
+      options,
+    )
+    const forMs = 500
+    const troubleOf = (activity: string) =>
+      until<Trouble>(() =>
+        Promise.resolve(loader.listTroubles(forMs).find((one) => one.activity === activity) ?? false),
+      )
+    const noTrouble = () => until(() => Promise.resolve(loader.listTroubles(forMs).length === 0))
+    const isDone = async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end)
+
+    await log.append([record(0, [lineOf(1)])])
+    await until(isDone)
+    expect(loader.listTroubles(forMs)).to.deep.equal([])
+
+    insert = () => Promise.reject(new Error('ClickHouse is away'))
+    await log.append([record(0, [lineOf(2)])])
+    const away = await troubleOf('storing usage')
+    expect(away.err).to.have.property('message', 'ClickHouse is away')
+    expect(away.failingMs).to.be.at.least(forMs)
+    expect(away.succeededMsAgo).to.be.at.least(away.failingMs)
+    insert = () => Promise.resolve()
+    await until(isDone)
+    await noTrouble()
+
+    let goOn: () => void = () => undefined
+    insert = () => new Promise((resolve) => (goOn = resolve))
+    await log.append([record(0, [lineOf(3)])])
+    expect((await troubleOf('storing usage')).err).to.equal(undefined) // it hangs
+    goOn()
+    await until(isDone)
+
+    const mend = await breakReads(db, 'troubles')
+    await log.append([record(0, [lineOf(4)])])
+    insert = () => Promise.resolve()
+    expect((await troubleOf('reading the event log')).err)
+      .to.have.property('message')
+      .contains('denied')
+    await mend()
+    await until(isDone)
+    await noTrouble()
     await loader.close()
     await log.close()
   })

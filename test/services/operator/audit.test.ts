@@ -48,6 +48,7 @@ describe('the audit and the dead letters', function () {
       log: testLog,
       appendDeadlineMs: 5_000,
       appendsWaitingMax: 10,
+      appendsWaitingBytesMax: 100_000_000,
       leaseMs: 1_000,
       segmentBytesMax: 1e9,
       segmentAgeMaxMs: 1e9,

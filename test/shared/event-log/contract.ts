@@ -16,6 +16,8 @@ export interface LogDriver {
   makeTopic(partitions: number): Promise<string>
   /** Opens a topic as one more process; the suite closes what it opens. */
   open(topic: string): Promise<EventLog>
+  /** Makes polls of a topic fail until the trouble is ended; appending goes on. */
+  breakReads(topic: string): Promise<() => Promise<void>>
 }
 
 const GROUP = 'loader'
@@ -113,6 +115,21 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
       await leave(first)
       const again = await drain(await join(log), 2)
       expect(again.map(({ value }) => value.toString())).to.deep.equal(['c', 'd'])
+    })
+
+    it('takes nothing with a poll that fails: the next one goes on after the last record that was handed back', async () => {
+      const topic = await driver.makeTopic(2)
+      const log = await open(topic)
+      const consumer = await join(log)
+      await log.append([record(0, 'a'), record(1, 'x')])
+      await drain(consumer, 2)
+      const mend = await driver.breakReads(topic)
+      await log.append([record(0, 'b'), record(1, 'y')])
+      for (let n = 0; n < 3; n++) expect(await isRejected(consumer.poll(POLL)), `poll ${n}`).to.equal(true)
+      await mend()
+      await log.append([record(0, 'c')])
+      const read = await drain(consumer, 3)
+      expect([textsOf(read, 0), textsOf(read, 1)]).to.deep.equal([['b', 'c'], ['y']])
     })
 
     it('does not move a group back when an old position is committed', async () => {
@@ -243,6 +260,30 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
       expect(await drain(consumer, 3)).to.have.length(3)
     })
 
+    it('counts bytes as they were appended, however well they compress, and lets no partition wait for ever', async () => {
+      const log = await open(await driver.makeTopic(4))
+      const value = Buffer.alloc(400_000, 'a')
+      for (let n = 0; n < 10; n++)
+        await log.append([0, 1, 2, 3].map((partition) => ({ partition, acceptedAt: 1, value })))
+      const bytesOf = (records: readonly LogRecord[]) => records.reduce((sum, r) => sum + r.value.length, 0)
+      const bytesMax = 1_000_000
+      expect(bytesOf(await log.read({ partition: 0, offset: 0 }, bytesMax))).to.be.within(
+        bytesMax,
+        bytesMax + RECORD_BYTES_MAX,
+      )
+      const consumer = await join(log)
+      const polls: number[] = []
+      const counts = [0, 0, 0, 0]
+      await until(async () => {
+        const records = await consumer.poll({ bytesMax, waitMs: 50 })
+        polls.push(bytesOf(records))
+        for (const { partition } of records) counts[partition] = (counts[partition] ?? 0) + 1
+        if (polls.length === 3) expect(Math.max(...counts) - Math.min(...counts)).to.be.lessThan(5)
+        return counts.every((count) => count === 10)
+      })
+      expect(Math.max(...polls)).to.be.lessThan(bytesMax + RECORD_BYTES_MAX)
+    })
+
     it('waits for records, and wakes when some come', async () => {
       const log = await open(await driver.makeTopic(1))
       const consumer = await join(log)
@@ -295,6 +336,12 @@ export function eventLogContract(driverName: string, makeDriver: () => Promise<L
 
 const textsOf = (records: readonly LogRecord[], partition: number): string[] =>
   records.filter((record) => record.partition === partition).map(({ value }) => value.toString())
+
+const isRejected = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => false,
+    () => true,
+  )
 
 async function drain(consumer: LogConsumer, count: number): Promise<LogRecord[]> {
   const records: LogRecord[] = []

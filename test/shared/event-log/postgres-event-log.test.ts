@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import {
   openPostgresEventLog,
   type PostgresEventLogOptions,
 } from '../../../shared/event-log/postgres/postgres-event-log.ts'
 import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
+import type { DomainError } from '../../../shared/errors/domain-error.ts'
+import { RECORD_BYTES_MAX } from '../../../shared/event-log/event-log.ts'
+import { breakReads } from '../../support/break-reads.ts'
+import { memoryInUse } from '../../support/collect-garbage.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
 import { eventLogContract } from './contract.ts'
 
 let database: TestDatabase | undefined
@@ -23,6 +29,7 @@ const optionsFor = (db: TestDatabase, topic: string, partitions: number): Postgr
   log: testLog,
   appendDeadlineMs: 10_000,
   appendsWaitingMax: 10_000,
+  appendsWaitingBytesMax: 100_000_000,
   leaseMs: 1_000,
   segmentBytesMax: 1_000_000,
   segmentAgeMaxMs: 3_600_000,
@@ -40,6 +47,7 @@ eventLogContract('PostgreSQL', async () => {
       return topic
     },
     open: (topic) => openPostgresEventLog(optionsFor(db, topic, 1)),
+    breakReads: (topic) => breakReads(db, topic),
   }
 })
 
@@ -93,6 +101,75 @@ describe('event log on PostgreSQL', () => {
     await log.close()
   })
 
+  it('reads the records of partitions that were added while another process opened a segment', async () => {
+    const log = await openPostgresEventLog(optionsFor(db, 'grown', 1))
+    const rotation = await db.pool.connect()
+    await rotation.query('BEGIN')
+    await rotation.query("SELECT event_log_open_segment('grown')")
+    const growth = db.pool.query("SELECT event_log_ensure_topic('grown', 2)")
+    await sleep(200) // it waits, or has read what is about to change
+    await rotation.query('COMMIT')
+    rotation.release()
+    await growth
+    await log.append([0, 1].map((partition) => ({ partition, acceptedAt: 1, value: Buffer.from('x') })))
+    const read = await Promise.all([0, 1].map((partition) => log.read({ partition, offset: 0 }, 1_000)))
+    expect(read.map((records) => records.length)).to.deep.equal([1, 1])
+    await log.close()
+  })
+
+  it('loses nothing while it grows, opens segments and takes records at once', async () => {
+    const options = optionsFor(db, 'growing', 1)
+    const log = await openPostgresEventLog(options)
+    let partitions = 1
+    let sent = 0
+    let growing = true
+    const isGrowing = () => growing
+    const rotate = async () => {
+      while (isGrowing()) await tidy({ ...options, segmentAgeMaxMs: 0, retentionMs: 3_600_000 })
+    }
+    const append = async () => {
+      while (isGrowing()) {
+        const all = Array.from({ length: partitions }, (_, partition) => partition)
+        await log.append(all.map((partition) => ({ partition, acceptedAt: 1, value: Buffer.from('x') })))
+        sent += all.length
+      }
+    }
+    const working = [rotate(), append(), append()]
+    for (let n = 2; n <= 30; n++) {
+      await db.pool.query("SELECT event_log_ensure_topic('growing', $1)", [n])
+      partitions = n
+    }
+    growing = false
+    await Promise.all(working)
+    const consumer = await log.join('loader')
+    let read = 0
+    await until(async () => {
+      read += (await consumer.poll({ bytesMax: 1_000_000, waitMs: 50 })).length
+      return read >= sent
+    })
+    expect(read).to.equal(sent)
+    await consumer.close()
+    await log.close()
+  })
+
+  it('takes nothing with a poll that could read only some of the partitions', async () => {
+    const options = optionsFor(db, 'half', 2)
+    const log = await openPostgresEventLog(options)
+    const consumer = await log.join('loader')
+    await log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from('a') }])
+    await tidy({ ...options, segmentAgeMaxMs: 0 })
+    const mend = await breakReads(db, 'half')
+    await log.append([{ partition: 1, acceptedAt: 1, value: Buffer.from('x') }])
+    let refusal: unknown
+    await consumer.poll({ bytesMax: 1_000, waitMs: 0 }).catch((err: unknown) => (refusal = err))
+    expect(String(refusal)).to.contain('permission denied')
+    await mend()
+    const read = await consumer.poll({ bytesMax: 1_000, waitMs: 0 })
+    expect(read.map(({ value }) => value.toString()).sort()).to.deep.equal(['a', 'x'])
+    await consumer.close()
+    await log.close()
+  })
+
   it('refuses to drop a segment that is not consumed', async () => {
     await db.pool.query("SELECT event_log_ensure_topic('kept', 1)")
     const { rows } = await db.pool.query<{ id: string }>(
@@ -120,6 +197,70 @@ describe('event log on PostgreSQL', () => {
     expect(seen).to.deep.equal(new Set([0, 1]))
     await consumer.close()
     await log.close()
+  })
+
+  describe('when appends come faster than the database takes them', () => {
+    /** Appends this often at once while the database takes nothing. @returns how each ended */
+    const burst = async (options: PostgresEventLogOptions, appends: number, makeValue: () => Buffer) => {
+      const log = await openPostgresEventLog(options)
+      const blocker = await db.pool.connect()
+      await blocker.query('BEGIN')
+      await blocker.query('SELECT 1 FROM event_log_partitions WHERE topic = $1 FOR UPDATE', [options.topic])
+      const before = memoryInUse().arrayBuffers
+      const ends = Array.from({ length: appends }, () =>
+        log.append([{ partition: 0, acceptedAt: 1, value: makeValue() }]).then(
+          () => 'durable',
+          (err: unknown) => (err as DomainError).code,
+        ),
+      )
+      await sleep(500)
+      const bytesHeld = memoryInUse().arrayBuffers - before
+      await blocker.query('ROLLBACK')
+      blocker.release()
+      const codes = await Promise.all(ends)
+      // Places are free again.
+      await log.append([{ partition: 0, acceptedAt: 1, value: makeValue() }])
+      const { rows } = await db.pool.query<{ end: string }>(
+        'SELECT next_offset AS end FROM event_log_partitions WHERE topic = $1',
+        [options.topic],
+      )
+      await log.close()
+      const count = (code: string) => codes.filter((one) => one === code).length
+      return {
+        durable: count('durable'),
+        overloaded: count('overloaded'),
+        stored: Number(rows[0]?.end),
+        bytesHeld,
+      }
+    }
+
+    it('takes as many as may wait and not one more, and tells the others that nothing was done', async () => {
+      const options = { ...optionsFor(db, 'many', 1), appendsWaitingMax: 10 }
+      const { durable, overloaded, stored } = await burst(options, 40, () => Buffer.alloc(100_000, 'a'))
+      expect([durable, overloaded, stored]).to.deep.equal([10, 30, 11])
+    })
+
+    it('takes as many bytes as may wait and no more than one report beyond', async () => {
+      const options = { ...optionsFor(db, 'large', 1), appendsWaitingBytesMax: 950_000 }
+      const { durable, overloaded, stored } = await burst(options, 40, () => randomBytes(100_000))
+      expect([durable, overloaded, stored]).to.deep.equal([10, 30, 11])
+    })
+
+    it('holds what waits as it will be stored, and not as it came', async () => {
+      const { durable, bytesHeld } = await burst(optionsFor(db, 'held', 1), 50, () =>
+        Buffer.alloc(RECORD_BYTES_MAX, 'a'),
+      )
+      expect(durable).to.equal(50)
+      expect(bytesHeld).to.be.lessThan(5 * RECORD_BYTES_MAX)
+    })
+
+    it('gives the place of a report that waited too long to another', async () => {
+      const options = { ...optionsFor(db, 'late', 1), appendsWaitingMax: 10, appendDeadlineMs: 200 }
+      const { durable, overloaded, stored } = await burst(options, 40, () => Buffer.alloc(100_000, 'a'))
+      expect(durable).to.equal(0)
+      expect(overloaded).to.be.within(30, 39) // the others were on their way
+      expect(stored).to.be.within(2, 11)
+    })
   })
 
   it('answers unavailable when the database does not confirm in time', async () => {

@@ -1,0 +1,99 @@
+import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import type { LogConsumer, LogRecord, PollLimits } from '../../shared/event-log/event-log.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { readRecord, type Block, type RejectedLine } from './read-record.ts'
+
+/** A batch is stored when it holds this many rows, give or take a record … */
+export interface BatchLimits {
+  batchRowsMax: number
+  /** … or this many bytes … */
+  batchBytesMax: number
+  /** … or when its first row is this old. */
+  flushMs: number
+}
+
+/** Records that are stored together. */
+export interface Batch {
+  blocks: Block[]
+  rejected: RejectedLine[]
+  rows: number
+  bytes: number
+  /** For each partition the next offset after this batch. */
+  positions: Map<number, number>
+}
+
+/** How long one look into the log waits when there is nothing. */
+const IDLE_WAIT_MS = 200
+const BACK_OFF_MS = 500
+/** How long lines are read without a break: everything else in the process waits meanwhile. */
+const BREATHE_MS = 10
+
+/**
+ * Makes batches of what the log hands back.
+ *
+ * @returns gives the next batch; an empty one when it was told to stop or the log cannot be read now
+ */
+export function batchGatherer(
+  consumer: Pick<LogConsumer, 'poll'>,
+  limits: BatchLimits,
+  log: Logger,
+): (signal: AbortSignal) => Promise<Batch> {
+  /** Handed back by the log and in no batch yet. The log does not give them again, so they are never let go. */
+  let ahead: LogRecord[] = []
+  const isFull = ({ rows, bytes }: Batch) => rows >= limits.batchRowsMax || bytes >= limits.batchBytesMax
+  const fill = async (batch: Batch) => {
+    let breathedAt = performance.now()
+    for (
+      let record = ahead.shift();
+      record !== undefined;
+      record = isFull(batch) ? undefined : ahead.shift()
+    ) {
+      add(batch, record)
+      if (performance.now() - breathedAt < BREATHE_MS) continue
+      await breathe()
+      breathedAt = performance.now()
+    }
+  }
+  return async (signal) => {
+    const batch: Batch = { blocks: [], rejected: [], rows: 0, bytes: 0, positions: new Map() }
+    let flushAt = Infinity
+    while (!signal.aborted && !isFull(batch) && performance.now() < flushAt) {
+      if (ahead.length === 0) {
+        const waitMs = Math.min(IDLE_WAIT_MS, Math.max(0, flushAt - performance.now()))
+        const read = await tryPoll(consumer, { bytesMax: limits.batchBytesMax - batch.bytes, waitMs }, log)
+        if (read === undefined) {
+          if (batch.positions.size === 0)
+            await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
+          break // with what it has: the next commit passes over it
+        }
+        ahead = read
+      }
+      if (ahead.length > 0) flushAt = Math.min(flushAt, performance.now() + limits.flushMs)
+      await fill(batch)
+    }
+    return batch
+  }
+}
+
+/** The next records, or undefined when the log cannot be read now. */
+async function tryPoll(
+  consumer: Pick<LogConsumer, 'poll'>,
+  limits: PollLimits,
+  log: Logger,
+): Promise<LogRecord[] | undefined> {
+  try {
+    return await consumer.poll(limits)
+  } catch (err) {
+    log.warn({ err }, 'could not read the event log, trying again')
+    return undefined
+  }
+}
+
+function add(batch: Batch, record: LogRecord): void {
+  const { blocks, rejected } = readRecord(record)
+  batch.blocks.push(...blocks)
+  batch.rejected.push(...rejected)
+  batch.rows += rejected.length + blocks.reduce((sum, { rows }) => sum + rows, 0)
+  batch.bytes += record.value.length
+  batch.positions.set(record.partition, record.offset + 1)
+}
