@@ -1,7 +1,7 @@
 import type { Account } from '../domain/resources.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from './page.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { Queryable } from './pool.ts'
 import { isForeignKeyViolation, isUniqueViolation } from './violations.ts'
 

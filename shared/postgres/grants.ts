@@ -3,7 +3,7 @@ import { isMetric, type Grant } from '../domain/resources.ts'
 import type { UsageSource } from '../domain/usage-event.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { takeCreationTurn } from './creation-turn.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from './page.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { Queryable } from './pool.ts'
 import { isForeignKeyViolation } from './violations.ts'
 

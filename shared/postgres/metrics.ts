@@ -1,6 +1,6 @@
 import type { Metric } from '../domain/resources.ts'
 import { takeCreationTurn } from './creation-turn.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from './page.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { Queryable } from './pool.ts'
 
 export type NewMetric = Pick<Metric, 'id' | 'name' | 'description' | 'measurementUnits'>

@@ -7,7 +7,7 @@ import {
   type Metric,
 } from '../../../shared/domain/resources.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
-import type { Page } from '../../../shared/postgres/page.ts'
+import type { Page } from '../../../shared/domain/page.ts'
 
 /** Resources as answers show them: optional fields without a value are left out, nullable ones are null. */
 
