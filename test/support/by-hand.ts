@@ -50,3 +50,12 @@ export async function connectToPostgres(dataFolder: string): Promise<Pool> {
     log: testLog,
   })
 }
+
+/** The namespace of a company, `default` or `sandbox`. */
+export async function namespaceOf(pool: Pool, company: string): Promise<string> {
+  const { rows } = await pool.query<{ namespace_id: string }>(
+    'SELECT namespace_id FROM namespaces JOIN companies USING (company_id) WHERE name = $1 AND retired_at IS NULL',
+    [company],
+  )
+  return rows[0]?.namespace_id ?? ''
+}
