@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
 import { newId } from '../../../shared/domain/ids.ts'
+import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { customerRepository } from '../../../shared/postgres/customers.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
@@ -80,6 +81,14 @@ const LISTS: readonly PlannedList[] = [
     index: 'customers_by_creation',
     page: async (db, startingAfter) =>
       lastOf((await customerRepository(db).list(NAMESPACE, undefined, { limit: PAGE, startingAfter })).items),
+  },
+  {
+    what: 'accounts, newest first,',
+    index: 'accounts_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf(
+        (await accountRepository(db).list(NAMESPACE, 'created_at', { limit: PAGE, startingAfter })).items,
+      ),
   },
   {
     what: 'metrics',
