@@ -1,19 +1,17 @@
 import type { Express, RequestHandler } from 'express'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
-import { operationsApp, type Handler, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
+import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountUsageIn } from './account-usage.ts'
 import { balanceAt } from './balance-at.ts'
-import { createIn } from './create.ts'
+import { handlerOf as of } from './handler-of.ts'
 import { listEvents } from './list-events.ts'
+import { resourceHandlers } from './resource-handlers.ts'
 import * as accounts from './routes/accounts.ts'
 import { docsFiles, getDocs, getOpenApi } from './routes/documentation.ts'
-import * as customers from './routes/customers.ts'
 import { getEvents } from './routes/events.ts'
-import * as grants from './routes/grants.ts'
-import * as metrics from './routes/metrics.ts'
 
 export interface ApiDeps {
   pool: Pool
@@ -29,7 +27,6 @@ export function apiApp(
 ): Express {
   const { pool, clickhouse } = deps
   const usage = usageEventRepository(clickhouse)
-  const create = createIn(pool)
   return operationsApp(
     {
       getHealth: of(health),
@@ -38,18 +35,9 @@ export function apiApp(
       getRootWithSlash: of(health),
       getOpenApi: of(getOpenApi()),
       getDocs: of(getDocs),
-      createCustomer: of(customers.postCustomer(create)),
-      getCustomer: of(customers.getCustomer(pool)),
-      createAccount: of(accounts.postAccount(create)),
-      listAccounts: of(accounts.listAccounts(pool)),
-      getAccount: of(accounts.getAccount(pool)),
-      getAccountByExternalId: of(accounts.getAccountByExternalId(pool)),
+      ...resourceHandlers(pool),
       getAccountUsage: of(accounts.getAccountUsage(accountUsageIn(pool, usage))),
       getAccountBalance: of(accounts.getAccountBalance(balanceAt(pool, usage))),
-      createMetric: of(metrics.postMetric(create)),
-      listMetrics: of(metrics.listMetrics(pool)),
-      createGrant: of(grants.postGrant(create)),
-      listGrants: of(grants.listGrants(pool)),
       listEvents: of(getEvents(listEvents(usage, deps.listedUpTo))),
     },
     { ...options, files: docsFiles() },
@@ -59,8 +47,3 @@ export function apiApp(
 const health: RequestHandler = (_req, res) => {
   res.type('text/plain').send('ok')
 }
-
-/** Express types a handler by its path's parameters; a map of handlers knows them all as text. */
-const of = <Params>(handle: RequestHandler<Params>): Handler => ({
-  handle: handle as unknown as RequestHandler,
-})

@@ -3,8 +3,7 @@ import type {
   CurrentEvent,
   usageEventRepository,
 } from '../../shared/clickhouse/usage-events.ts'
-import type { Page, PageRequest } from '../../shared/postgres/page.ts'
-import { unknownCursor } from '../../shared/postgres/page.ts'
+import { unknownCursor, type Page, type PageRequest } from '../../shared/domain/page.ts'
 import { unixSeconds, type Micros } from '../../shared/time/microsecond-clock.ts'
 
 export type ListEvents = (namespaceId: string, page: PageRequest) => Promise<Page<CurrentEvent>>

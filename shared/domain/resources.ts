@@ -62,5 +62,17 @@ export function grantStatus(grant: Grant, now: Date): GrantStatus {
   return now < grant.effectiveAt ? 'scheduled' : 'active'
 }
 
+/** When and how far an account's balance of a metric is refilled; there is at most one for each pair. */
+export interface RefillConfiguration {
+  accountId: string
+  metricId: string
+  minimumBalance: Amount
+  /** Greater than minimumBalance. */
+  targetBalance: Amount
+  isActive: boolean
+  createdAt: Date
+  updatedAt: Date
+}
+
 /** Whether a usage source is a metric; otherwise it is a currency. */
 export const isMetric = (source: UsageSource): boolean => source.startsWith('metric_')

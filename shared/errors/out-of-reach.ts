@@ -8,8 +8,12 @@ const SYSTEM_CODES = new Set([
   'EAI_AGAIN',
 ])
 
-/** What a PostgreSQL server says when it stops, starts, has no connection left, or gives a statement no more time. Codes of ClickHouse are shorter. */
-const POSTGRES_CODES = /^(?:08\w{3}|53\w{3}|57P0[1-3]|57014|55P03)$/
+/**
+ * What a PostgreSQL server says when it stops, starts, has no connection left, gives a statement no more time, or ends
+ * one of two transactions that wait for each other.
+ Codes of ClickHouse are shorter.
+ */
+const POSTGRES_CODES = /^(?:08\w{3}|53\w{3}|57P0[1-3]|57014|55P03|40P01)$/
 
 const MESSAGES = [
   'timeout exceeded when trying to connect',

@@ -1,16 +1,24 @@
 import { amountFromDatabase, formatAmount, type Amount } from '../amount/amount.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import { isMetric, type Grant } from '../domain/resources.ts'
 import type { UsageSource } from '../domain/usage-event.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { takeCreationTurn } from './creation-turn.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from './page.ts'
+import { readInIndexOrder } from './in-index-order.ts'
 import type { Queryable } from './pool.ts'
+import { setOnce } from './set-once.ts'
 import { isForeignKeyViolation } from './violations.ts'
 
 export type NewGrant = Pick<
   Grant,
   'id' | 'accountId' | 'source' | 'amount' | 'description' | 'contractId' | 'effectiveAt' | 'expiresAt'
 >
+
+/** Which grants a list holds; what is undefined does not matter. */
+export interface GrantFilter {
+  accountId?: string | undefined
+  source?: UsageSource | undefined
+}
 
 interface GrantRow {
   grant_id: string
@@ -37,15 +45,25 @@ const INSERT = `
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, at, at, at FROM clock_timestamp() AS at
   RETURNING ${COLUMNS}`
 const FIND = `SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1 AND grant_id = $2`
+const VOID = `
+  UPDATE grants SET ${setOnce('voided_at')}
+  WHERE namespace_id = $1 AND grant_id = $2
+  RETURNING ${COLUMNS}`
+const ARCHIVE = `
+  UPDATE grants SET ${setOnce('archived_at')}
+  WHERE namespace_id = $1 AND grant_id = $2
+  RETURNING ${COLUMNS}`
+// Planned anew for each call, without the conditions whose parameter is null: each combination has its index.
 const LIST = `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
-    AND ($3::text IS NULL OR currency = $3)
-    AND ($4::text IS NULL OR (created_at, grant_id) >
-      (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $4))
+    AND ($3::text IS NULL OR account_id = $3)
+    AND ($4::text IS NULL OR source = $4)
+    AND ($5::text IS NULL OR (created_at, grant_id) >
+      (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 const SUM_IN_FORCE = `
   SELECT coalesce(sum(amount), 0) AS total FROM grants
-  WHERE namespace_id = $1 AND account_id = $2 AND (metric_id = $3 OR currency = $3)
+  WHERE namespace_id = $1 AND account_id = $2 AND source = $3
     AND voided_at IS NULL AND archived_at IS NULL
     AND effective_at <= $4 AND (expires_at IS NULL OR expires_at > $4)`
 
@@ -81,22 +99,29 @@ export const grantRepository = (db: Queryable) => ({
     }
   },
 
-  async find(namespaceId: string, grantId: string): Promise<Grant | undefined> {
-    const { rows } = await db.query<GrantRow>(FIND, [namespaceId, grantId])
-    return rows.map(grantFromRow)[0]
-  },
+  find: (namespaceId: string, grantId: string) => findOne(db, FIND, [namespaceId, grantId]),
+
+  /** From now on it counts no more; voiding again keeps the first time. @returns the grant, undefined when there is none */
+  void: (namespaceId: string, grantId: string) => findOne(db, VOID, [namespaceId, grantId]),
+
+  /** From now on it counts no more; archiving again keeps the first time. @returns the grant, undefined when there is none */
+  archive: (namespaceId: string, grantId: string) => findOne(db, ARCHIVE, [namespaceId, grantId]),
 
   /**
    * In order of creation.
    *
-   * @param currency only grants of this currency
    * @throws DomainError malformed when startingAfter is no grant of the namespace
    */
-  async list(namespaceId: string, currency: string | undefined, page: PageRequest): Promise<Page<Grant>> {
+  async list(
+    namespaceId: string,
+    { accountId, source }: GrantFilter,
+    page: PageRequest,
+  ): Promise<Page<Grant>> {
     const { limit, startingAfter } = page
     if (startingAfter !== undefined && (await this.find(namespaceId, startingAfter)) === undefined)
       throw unknownCursor()
-    const values = [namespaceId, limit + 1, currency ?? null, startingAfter ?? null]
+    await readInIndexOrder(db)
+    const values = [namespaceId, limit + 1, accountId ?? null, source ?? null, startingAfter ?? null]
     const { rows } = await db.query<GrantRow>(LIST, values)
     return pageOf(rows.map(grantFromRow), limit)
   },
@@ -107,6 +132,11 @@ export const grantRepository = (db: Queryable) => ({
     return amountFromDatabase(rows[0]?.total ?? '0')
   },
 })
+
+async function findOne(db: Queryable, text: string, values: unknown[]): Promise<Grant | undefined> {
+  const { rows } = await db.query<GrantRow>(text, values)
+  return rows.map(grantFromRow)[0]
+}
 
 const grantFromRow = (row: GrantRow): Grant => ({
   id: row.grant_id,

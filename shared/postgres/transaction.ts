@@ -1,4 +1,7 @@
 import type { Pool, PoolClient } from './pool.ts'
+import { isDeadlock } from './violations.ts'
+
+const ATTEMPTS_MAX = 3
 
 /** Runs work in one transaction: committed when it resolves, rolled back when it throws. */
 export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise<T>): Promise<T> {
@@ -8,16 +11,25 @@ export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise
 /**
  * Runs work in one transaction that sees the rows of one namespace only: row level security compares each row's
  * namespace_id with the setting made here, a second line of defence behind the statements' own conditions.
+ *
+ * @param work what it does outside of the database it may do again: a transaction that PostgreSQL ends because two wait
+ *   for each other (two accounts that swap their external ids) has left nothing behind, and is run once more
  */
-export function inNamespace<T>(
+export async function inNamespace<T>(
   pool: Pool,
   namespaceId: string,
   work: (db: PoolClient) => Promise<T>,
 ): Promise<T> {
-  return run(pool, async (db) => {
-    await db.query("SELECT set_config('tally.namespace_id', $1, true)", [namespaceId])
-    return work(db)
-  })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run(pool, async (db) => {
+        await db.query("SELECT set_config('tally.namespace_id', $1, true)", [namespaceId])
+        return work(db)
+      })
+    } catch (err) {
+      if (!isDeadlock(err) || attempt === ATTEMPTS_MAX) throw err
+    }
+  }
 }
 
 async function run<T>(pool: Pool, work: (db: PoolClient) => Promise<T>): Promise<T> {

@@ -11,3 +11,14 @@ export const isUniqueViolation = (err: unknown, index: string): boolean =>
  */
 export const isForeignKeyViolation = (err: unknown, constraint: string): boolean =>
   err instanceof pg.DatabaseError && err.code === '23503' && err.constraint === constraint
+
+/**
+ * Whether an error says that a row breaks a rule of its table.
+ *
+ * @param constraint the name of the check
+ */
+export const isCheckViolation = (err: unknown, constraint: string): boolean =>
+  err instanceof pg.DatabaseError && err.code === '23514' && err.constraint === constraint
+
+/** Whether PostgreSQL ended a transaction because it and another one waited for each other. */
+export const isDeadlock = (err: unknown): boolean => err instanceof pg.DatabaseError && err.code === '40P01'

@@ -36,6 +36,10 @@ export class ApiClient {
     return this.request<T>('POST', target, body, options)
   }
 
+  patch<T>(target: string, body: unknown, options: RequestOptions = {}): Promise<Answered<T>> {
+    return this.request<T>('PATCH', target, body, options)
+  }
+
   /** The body of a POST that must succeed. */
   async create<T>(target: string, body: unknown, options: RequestOptions = {}): Promise<T> {
     const answer = await this.post<T>(target, body, options)

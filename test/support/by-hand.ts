@@ -66,3 +66,12 @@ async function postgresUrl(dataFolder: string, role: string, secret: string): Pr
   const passwords = JSON.parse(secrets) as Record<string, string>
   return `postgres://${role}:${passwords[secret] ?? ''}@127.0.0.1:${port}/tally`
 }
+
+/** The namespace of a company, `default` or `sandbox`. */
+export async function namespaceOf(pool: Pool, company: string): Promise<string> {
+  const { rows } = await pool.query<{ namespace_id: string }>(
+    'SELECT namespace_id FROM namespaces JOIN companies USING (company_id) WHERE name = $1 AND retired_at IS NULL',
+    [company],
+  )
+  return rows[0]?.namespace_id ?? ''
+}

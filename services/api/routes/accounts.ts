@@ -1,17 +1,21 @@
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
-import type { Account } from '../../../shared/domain/resources.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
-import { accountRepository, type AccountSort } from '../../../shared/postgres/accounts.ts'
+import {
+  accountRepository,
+  type AccountChanges,
+  type AccountSort,
+} from '../../../shared/postgres/accounts.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { AccountUsageIn } from '../account-usage.ts'
 import type { BalanceAt } from '../balance-at.ts'
 import type { Create } from '../create.ts'
+import { answerOne } from './answer-one.ts'
 import { accountToBody, pageToBody } from './bodies.ts'
 import { pageOfQuery } from './page-query.ts'
 
@@ -52,30 +56,46 @@ export function listAccounts(pool: Pool): RequestHandler {
   }
 }
 
-export function getAccount(pool: Pool): RequestHandler<{ account_id: string }> {
-  return async (req, res) => {
-    const { namespaceId } = callerOf(res)
-    const account = await inNamespace(pool, namespaceId, (db) =>
-      accountRepository(db).find(namespaceId, req.params.account_id),
-    )
-    res.json(accountToBody(found(account)))
-  }
+type OfAccount = Request<{ account_id: string }>
+
+export const getAccount = (pool: Pool) =>
+  answerOne(pool, accountToBody, (db, namespaceId, { params }: OfAccount) =>
+    accountRepository(db).find(namespaceId, params.account_id),
+  )
+
+export const getAccountByExternalId = (pool: Pool) =>
+  answerOne(pool, accountToBody, (db, namespaceId, { params }: Request<{ external_id: string }>) =>
+    accountRepository(db).findByExternalId(namespaceId, params.external_id),
+  )
+
+export const patchAccount = (pool: Pool) =>
+  answerOne(pool, accountToBody, (db, namespaceId, { params, body }: OfAccount) =>
+    accountRepository(db).update(namespaceId, params.account_id, changesOf(body as AccountChangesBody)),
+  )
+
+interface AccountChangesBody {
+  name?: string
+  description?: string | null
+  external_id?: string | null
+  service_customer_id?: string | null
 }
 
-export function getAccountByExternalId(pool: Pool): RequestHandler<{ external_id: string }> {
-  return async (req, res) => {
-    const { namespaceId } = callerOf(res)
-    const account = await inNamespace(pool, namespaceId, (db) =>
-      accountRepository(db).findByExternalId(namespaceId, req.params.external_id),
-    )
-    res.json(accountToBody(found(account)))
-  }
-}
+const changesOf = (body: AccountChangesBody): AccountChanges => ({
+  name: body.name,
+  description: body.description,
+  externalId: body.external_id,
+  customerId: body.service_customer_id,
+})
 
-function found(account: Account | undefined): Account {
-  if (account === undefined) throw new DomainError('not_found', 'no such account')
-  return account
-}
+export const archiveAccount = (pool: Pool) =>
+  answerOne(pool, accountToBody, (db, namespaceId, { params }: OfAccount) =>
+    accountRepository(db).archive(namespaceId, params.account_id),
+  )
+
+export const unarchiveAccount = (pool: Pool) =>
+  answerOne(pool, accountToBody, (db, namespaceId, { params }: OfAccount) =>
+    accountRepository(db).unarchive(namespaceId, params.account_id),
+  )
 
 interface UsageQuery {
   start_at: number

@@ -5,9 +5,10 @@ import {
   type Customer,
   type Grant,
   type Metric,
+  type RefillConfiguration,
 } from '../../../shared/domain/resources.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
-import type { Page } from '../../../shared/postgres/page.ts'
+import type { Page } from '../../../shared/domain/page.ts'
 
 /** Resources as answers show them: optional fields without a value are left out, nullable ones are null. */
 
@@ -58,6 +59,16 @@ export const grantToBody = (grant: Grant, now: Date) => ({
   archived_at: secondsOrNull(grant.archivedAt),
   status: grantStatus(grant, now),
   ...present({ contract_v1_id: grant.contractId }),
+})
+
+export const refillConfigurationToBody = (configuration: RefillConfiguration) => ({
+  account_id: configuration.accountId,
+  metric_id: configuration.metricId,
+  minimum_balance: formatAmount(configuration.minimumBalance),
+  target_balance: formatAmount(configuration.targetBalance),
+  is_active: configuration.isActive,
+  created_at: secondsOf(configuration.createdAt),
+  updated_at: secondsOf(configuration.updatedAt),
 })
 
 export const pageToBody = <T>({ items, hasMore }: Page<T>, toBody: (item: T) => object) => ({

@@ -1,12 +1,13 @@
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 import { newUuid } from '../../../shared/domain/ids.ts'
-import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
-import { customerRepository } from '../../../shared/postgres/customers.ts'
+import { customerRepository, type CustomerChanges } from '../../../shared/postgres/customers.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { Create } from '../create.ts'
-import { customerToBody } from './bodies.ts'
+import { answerOne } from './answer-one.ts'
+import { customerToBody, pageToBody } from './bodies.ts'
+import { pageOfQuery } from './page-query.ts'
 
 interface NewCustomerBody {
   name: string
@@ -34,13 +35,39 @@ export function postCustomer(create: Create): RequestHandler {
   }
 }
 
-export function getCustomer(pool: Pool): RequestHandler<{ customer_id: string }> {
+export function listCustomers(pool: Pool): RequestHandler {
   return async (req, res) => {
     const { namespaceId } = callerOf(res)
-    const customer = await inNamespace(pool, namespaceId, (db) =>
-      customerRepository(db).find(namespaceId, req.params.customer_id),
+    const { external_id: externalId } = req.query as { external_id?: string }
+    const page = await inNamespace(pool, namespaceId, (db) =>
+      customerRepository(db).list(namespaceId, externalId, pageOfQuery(req)),
     )
-    if (customer === undefined) throw new DomainError('not_found', 'no such customer')
-    res.json(customerToBody(customer))
+    res.json(pageToBody(page, customerToBody))
   }
 }
+
+type OfCustomer = Request<{ customer_id: string }>
+
+export const getCustomer = (pool: Pool) =>
+  answerOne(pool, customerToBody, (db, namespaceId, { params }: OfCustomer) =>
+    customerRepository(db).find(namespaceId, params.customer_id),
+  )
+
+export const patchCustomer = (pool: Pool) =>
+  answerOne(pool, customerToBody, (db, namespaceId, { params, body }: OfCustomer) =>
+    customerRepository(db).update(namespaceId, params.customer_id, changesOf(body as CustomerChangesBody)),
+  )
+
+interface CustomerChangesBody {
+  name?: string
+  external_id?: string | null
+  payments_customer_id?: string | null
+  accounting_customer_id?: string | null
+}
+
+const changesOf = (body: CustomerChangesBody): CustomerChanges => ({
+  name: body.name,
+  externalId: body.external_id,
+  paymentsCustomerId: body.payments_customer_id,
+  accountingCustomerId: body.accounting_customer_id,
+})

@@ -1,12 +1,14 @@
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import { newId } from '../../../shared/domain/ids.ts'
+import type { Grant } from '../../../shared/domain/resources.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
-import { grantRepository, type NewGrant } from '../../../shared/postgres/grants.ts'
+import { grantRepository, type GrantFilter, type NewGrant } from '../../../shared/postgres/grants.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { Create } from '../create.ts'
+import { answerOne } from './answer-one.ts'
 import { grantToBody, pageToBody } from './bodies.ts'
 import { pageOfQuery } from './page-query.ts'
 
@@ -55,11 +57,42 @@ function newGrantOf(body: NewGrantBody): NewGrant {
 export function listGrants(pool: Pool): RequestHandler {
   return async (req, res) => {
     const { namespaceId } = callerOf(res)
-    const { currency } = req.query as { currency?: string }
+    const filter = filterOf(req.query)
     const page = await inNamespace(pool, namespaceId, (db) =>
-      grantRepository(db).list(namespaceId, currency?.toLowerCase(), pageOfQuery(req)),
+      grantRepository(db).list(namespaceId, filter, pageOfQuery(req)),
     )
     const now = new Date()
     res.json(pageToBody(page, (grant) => grantToBody(grant, now)))
   }
 }
+
+interface GrantQuery {
+  account_id?: string
+  metric_id?: string
+  currency?: string
+}
+
+/** @throws DomainError malformed when it asks for a metric and a currency: no grant has both, so it is a slip */
+function filterOf({ account_id: accountId, metric_id: metricId, currency }: GrantQuery): GrantFilter {
+  if (metricId !== undefined && currency !== undefined)
+    throw new DomainError('malformed', 'metric_id, currency: at most one of them can be asked for')
+  return { accountId, source: metricId ?? currency?.toLowerCase() }
+}
+
+type OfGrant = Request<{ grant_id: string }>
+const bodyOfNow = (grant: Grant) => grantToBody(grant, new Date())
+
+export const getGrant = (pool: Pool) =>
+  answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>
+    grantRepository(db).find(namespaceId, params.grant_id),
+  )
+
+export const voidGrant = (pool: Pool) =>
+  answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>
+    grantRepository(db).void(namespaceId, params.grant_id),
+  )
+
+export const archiveGrant = (pool: Pool) =>
+  answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>
+    grantRepository(db).archive(namespaceId, params.grant_id),
+  )

@@ -1,10 +1,11 @@
-import type { RequestHandler } from 'express'
+import type { Request, RequestHandler } from 'express'
 import { newId } from '../../../shared/domain/ids.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
-import { metricRepository } from '../../../shared/postgres/metrics.ts'
+import { metricRepository, type MetricChanges } from '../../../shared/postgres/metrics.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { Create } from '../create.ts'
+import { answerOne } from './answer-one.ts'
 import { metricToBody, pageToBody } from './bodies.ts'
 import { pageOfQuery } from './page-query.ts'
 
@@ -41,3 +42,31 @@ export function listMetrics(pool: Pool): RequestHandler {
     res.json(pageToBody(page, metricToBody))
   }
 }
+
+type OfMetric = Request<{ metric_id: string }>
+
+export const getMetric = (pool: Pool) =>
+  answerOne(pool, metricToBody, (db, namespaceId, { params }: OfMetric) =>
+    metricRepository(db).find(namespaceId, params.metric_id),
+  )
+
+export const patchMetric = (pool: Pool) =>
+  answerOne(pool, metricToBody, (db, namespaceId, { params, body }: OfMetric) =>
+    metricRepository(db).update(namespaceId, params.metric_id, changesOf(body as Partial<NewMetricBody>)),
+  )
+
+const changesOf = (body: Partial<NewMetricBody>): MetricChanges => ({
+  name: body.name,
+  description: body.description,
+  measurementUnits: body.measurement_units,
+})
+
+export const archiveMetric = (pool: Pool) =>
+  answerOne(pool, metricToBody, (db, namespaceId, { params }: OfMetric) =>
+    metricRepository(db).archive(namespaceId, params.metric_id),
+  )
+
+export const unarchiveMetric = (pool: Pool) =>
+  answerOne(pool, metricToBody, (db, namespaceId, { params }: OfMetric) =>
+    metricRepository(db).unarchive(namespaceId, params.metric_id),
+  )

@@ -1,5 +1,5 @@
 import type { Request } from 'express'
-import type { PageRequest } from '../../../shared/postgres/page.ts'
+import type { PageRequest } from '../../../shared/domain/page.ts'
 
 /** The page a request asks for; the validator has checked it and filled in the default limit. */
 export function pageOfQuery(req: Pick<Request, 'query'>): PageRequest {

@@ -1,0 +1,153 @@
+import { amountFromDatabase, formatAmount, type Amount } from '../amount/amount.ts'
+import { isUnchanged, type Changes } from '../domain/changes.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import type { RefillConfiguration } from '../domain/resources.ts'
+import { DomainError } from '../errors/domain-error.ts'
+import { takeCreationTurn } from './creation-turn.ts'
+import { readInIndexOrder } from './in-index-order.ts'
+import type { Queryable } from './pool.ts'
+import { isCheckViolation, isForeignKeyViolation, isUniqueViolation } from './violations.ts'
+
+export type NewRefillConfiguration = Omit<RefillConfiguration, 'createdAt' | 'updatedAt'>
+
+export type RefillConfigurationChanges = Changes<
+  Pick<RefillConfiguration, 'minimumBalance' | 'targetBalance' | 'isActive'>
+>
+
+/** What a configuration is told apart by. */
+export type RefillConfigurationKey = Pick<RefillConfiguration, 'accountId' | 'metricId'>
+
+interface RefillConfigurationRow {
+  account_id: string
+  metric_id: string
+  minimum_balance: string
+  target_balance: string
+  is_active: boolean
+  created_at: Date
+  updated_at: Date
+}
+
+const COLUMNS = 'account_id, metric_id, minimum_balance, target_balance, is_active, created_at, updated_at'
+const INSERT = `
+  INSERT INTO refill_configurations (namespace_id, account_id, metric_id, minimum_balance, target_balance, is_active,
+    created_at, updated_at)
+  SELECT $1, $2, $3, $4, $5, $6, at, at FROM clock_timestamp() AS at
+  RETURNING ${COLUMNS}`
+const FIND = `
+  SELECT ${COLUMNS} FROM refill_configurations WHERE namespace_id = $1 AND account_id = $2 AND metric_id = $3`
+const UPDATE = `
+  UPDATE refill_configurations AS c SET
+    (minimum_balance, target_balance, is_active) =
+      (SELECT minimum_balance, target_balance, is_active FROM jsonb_populate_record(c, $4)),
+    updated_at = clock_timestamp()
+  WHERE namespace_id = $1 AND account_id = $2 AND metric_id = $3
+  RETURNING ${COLUMNS}`
+const LIST = `
+  SELECT ${COLUMNS} FROM refill_configurations WHERE namespace_id = $1
+    AND ($3::text IS NULL OR account_id = $3)
+    AND ($4::text IS NULL OR metric_id = $4)
+    AND ($5::text IS NULL OR (created_at, account_id, metric_id) >
+      (SELECT created_at, account_id, metric_id FROM refill_configurations
+        WHERE namespace_id = $1 AND account_id = $5 AND metric_id = $6))
+  ORDER BY created_at, account_id, metric_id LIMIT $2`
+
+export const refillConfigurationRepository = (db: Queryable) => ({
+  /**
+   * Within a transaction: configurations of a namespace are made one after the other, so that a list can be kept up with.
+   *
+   * @throws DomainError conflict when the account has one for the metric; unprocessable when the account or the metric
+   *   does not exist, or the target is not above the minimum
+   */
+  async insert(namespaceId: string, configuration: NewRefillConfiguration): Promise<RefillConfiguration> {
+    await takeCreationTurn(db, 'refill_configurations', namespaceId)
+    const { accountId, metricId, minimumBalance, targetBalance, isActive } = configuration
+    const amounts = [formatAmount(minimumBalance), formatAmount(targetBalance)]
+    const made = await findOne(db, INSERT, [namespaceId, accountId, metricId, ...amounts, isActive])
+    return made as RefillConfiguration
+  },
+
+  find: (namespaceId: string, { accountId, metricId }: RefillConfigurationKey) =>
+    findOne(db, FIND, [namespaceId, accountId, metricId]),
+
+  /**
+   * Changes the fields that are named.
+   *
+   * @returns the configuration, undefined when there is none
+   * @throws DomainError unprocessable when the target would not be above the minimum
+   */
+  async update(
+    namespaceId: string,
+    key: RefillConfigurationKey,
+    changes: RefillConfigurationChanges,
+  ): Promise<RefillConfiguration | undefined> {
+    if (isUnchanged(changes)) return this.find(namespaceId, key)
+    const columns = {
+      minimum_balance: textOf(changes.minimumBalance),
+      target_balance: textOf(changes.targetBalance),
+      is_active: changes.isActive,
+    }
+    return findOne(db, UPDATE, [namespaceId, key.accountId, key.metricId, JSON.stringify(columns)])
+  },
+
+  /**
+   * In order of creation.
+   *
+   * @param filter only those of an account or of a metric; what is undefined does not matter
+   * @param after the last one of the page before
+   * @throws DomainError malformed when `after` is none of the namespace
+   */
+  async list(
+    namespaceId: string,
+    { accountId, metricId }: Changes<RefillConfigurationKey>,
+    limit: PageRequest['limit'],
+    after: RefillConfigurationKey | undefined,
+  ): Promise<Page<RefillConfiguration>> {
+    if (after !== undefined && (await this.find(namespaceId, after)) === undefined) throw unknownCursor()
+    await readInIndexOrder(db)
+    const cursor = [after?.accountId ?? null, after?.metricId ?? null]
+    const values = [namespaceId, limit + 1, accountId ?? null, metricId ?? null, ...cursor]
+    const { rows } = await db.query<RefillConfigurationRow>(LIST, values)
+    return pageOf(rows.map(refillConfigurationFromRow), limit)
+  },
+})
+
+async function findOne(
+  db: Queryable,
+  text: string,
+  values: unknown[],
+): Promise<RefillConfiguration | undefined> {
+  try {
+    const { rows } = await db.query<RefillConfigurationRow>(text, values)
+    return rows.map(refillConfigurationFromRow)[0]
+  } catch (err) {
+    throw explain(err)
+  }
+}
+
+function explain(err: unknown): unknown {
+  const because = (code: 'conflict' | 'unprocessable', message: string) =>
+    new DomainError(code, message, { cause: err })
+  if (isUniqueViolation(err, 'refill_configurations_pkey'))
+    return because('conflict', 'account_id, metric_id: there is a refill configuration for them already')
+  if (isForeignKeyViolation(err, 'refill_configurations_account'))
+    return because('unprocessable', 'account_id: there is no such account')
+  if (isForeignKeyViolation(err, 'refill_configurations_metric'))
+    return because('unprocessable', 'metric_id: there is no such metric')
+  // PostgreSQL compares what will stand in the row, exactly: no other change can come in between.
+  if (isCheckViolation(err, 'refill_configurations_target'))
+    return because('unprocessable', 'target_balance: must be greater than minimum_balance')
+  return err
+}
+
+const textOf = (amount: Amount | undefined): string | undefined =>
+  amount === undefined ? undefined : formatAmount(amount)
+
+const refillConfigurationFromRow = (row: RefillConfigurationRow): RefillConfiguration => ({
+  accountId: row.account_id,
+  metricId: row.metric_id,
+  minimumBalance: amountFromDatabase(row.minimum_balance),
+  targetBalance: amountFromDatabase(row.target_balance),
+  isActive: row.is_active,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})

@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import { listOperations, readOpenApiDocument, type Operation } from '../../../shared/http/openapi-document.ts'
+import { ApiClient } from '../../support/api-client.ts'
+import { startTally, type RunningTally } from '../../support/start-tally.ts'
+
+interface World {
+  account: string
+  customer: string
+  metric: string
+  grant: string
+  externalId: string
+}
+
+/** What a request needs beside ids in its path, by operation; every other operation is tried without. */
+const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }> = {
+  getAccountBalance: { query: () => 'currency=usd' },
+  updateCustomer: { body: { name: 'seized' } },
+  updateAccount: { body: { name: 'seized', service_customer_id: null } },
+  updateMetric: { body: { name: 'seized' } },
+  updateRefillConfiguration: { body: { is_active: false } },
+}
+
+describe('what belongs to another company', function () {
+  this.timeout(60_000)
+  let tally: RunningTally
+  let mine: ApiClient
+  let theirs: ApiClient
+  let ours: World
+  let other: World
+
+  before(async () => {
+    tally = await startTally()
+    mine = new ApiClient(tally.url, tally.key)
+    theirs = new ApiClient(tally.url, tally.testKey)
+    ours = await makeWorld(mine)
+    other = await makeWorld(theirs)
+  })
+  after(() => tally.discard())
+
+  /** Everything that can be read of a world. */
+  const read = async (api: ApiClient, { account, customer, metric, grant, externalId }: World) => {
+    const paths = [
+      `/v2/accounts/${account}`,
+      `/v2/accounts/external-id/${externalId}`,
+      `/v2/customers/${customer}`,
+      `/v2/metrics/${metric}`,
+      `/v2/grants/${grant}`,
+      `/v2/refill-configurations/${account}/${metric}`,
+      '/v2/accounts?sort=customer_name',
+    ]
+    return Promise.all(paths.map(async (path) => (await api.get(path)).text))
+  }
+
+  it('is not found by any operation that names it in its path, and stays as it is', async () => {
+    const before = await read(theirs, other)
+    const operations = listOperations(readOpenApiDocument()).filter(
+      ({ path }) => path.includes('{') && !path.includes('{event_id}'),
+    )
+    expect(operations.length).to.be.greaterThan(15)
+    for (const operation of operations)
+      for (const target of targetsOf(operation, ours, other)) {
+        const answer = await mine.request(
+          operation.method.toUpperCase(),
+          target,
+          NEEDS[operation.operationId]?.body,
+          {},
+        )
+        expect([answer.status, answer.text], `${operation.operationId} ${target}`).to.deep.equal([
+          404,
+          'not found',
+        ])
+      }
+    expect(await read(theirs, other)).to.deep.equal(before)
+  })
+
+  it('is in no list, also when it is asked for', async () => {
+    const targets = [
+      `/v2/customers?external_id=${other.externalId}`,
+      `/v2/grants?account_id=${other.account}`,
+      `/v2/grants?metric_id=${other.metric}`,
+      `/v2/grants?account_id=${other.account}&metric_id=${other.metric}`,
+      `/v2/grants?account_id=${other.account}&currency=usd`,
+      `/v2/grants?currency=xts`,
+      `/v2/refill-configurations?account_id=${other.account}`,
+      `/v2/refill-configurations?metric_id=${other.metric}`,
+      `/v2/refill-configurations?account_id=${other.account}&metric_id=${other.metric}`,
+    ]
+    await theirs.create('/v2/grants', {
+      account_id: other.account,
+      currency: 'xts',
+      amount: '1',
+      effective_at: 0,
+    })
+    for (const target of targets)
+      expect((await mine.get(target)).body, target).to.deep.equal({ data: [], has_more: false })
+    for (const target of ['/v2/customers', '/v2/accounts', '/v2/accounts?sort=customer_name', '/v2/metrics'])
+      expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
+    for (const target of ['/v2/grants', '/v2/refill-configurations'])
+      expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
+  })
+
+  it('is no place in a list', async () => {
+    for (const [path, cursor] of [
+      ['/v2/customers', other.customer],
+      ['/v2/accounts', other.account],
+      ['/v2/metrics', other.metric],
+      ['/v2/grants', other.grant],
+      ['/v2/refill-configurations', `${other.account}/${other.metric}`],
+    ] as const) {
+      const answer = await mine.get(`${path}?starting_after=${cursor}`)
+      expect(answer.text, path).to.equal('starting_after: no item of this list has that id')
+      expect(answer.status).to.equal(400)
+    }
+  })
+
+  it('cannot be referred to', async () => {
+    const usd = { currency: 'usd', amount: '1', effective_at: 0 }
+    const credit = { amount: '1', effective_at: 0 }
+    const amounts = { minimum_balance: '1', target_balance: '2' }
+    const cases: [string, string, object, string][] = [
+      ['POST', '/v2/accounts', { name: 'x', service_customer_id: other.customer }, 'service_customer_id'],
+      [
+        'PATCH',
+        `/v2/accounts/${ours.account}`,
+        { service_customer_id: other.customer },
+        'service_customer_id',
+      ],
+      ['POST', '/v2/grants', { ...usd, account_id: other.account }, 'account_id'],
+      ['POST', '/v2/grants', { ...credit, account_id: ours.account, metric_id: other.metric }, 'metric_id'],
+      [
+        'POST',
+        '/v2/refill-configurations',
+        { ...amounts, account_id: other.account, metric_id: ours.metric },
+        'account_id',
+      ],
+      [
+        'POST',
+        '/v2/refill-configurations',
+        { ...amounts, account_id: ours.account, metric_id: other.metric },
+        'metric_id',
+      ],
+    ]
+    for (const [method, target, body, field] of cases) {
+      const answer = await mine.request(method, target, body, {})
+      expect(answer.status, target).to.equal(422)
+      expect(answer.text).to.match(new RegExp(`^${field}: there is no such`))
+    }
+  })
+
+  it('leaves its external ids and Idempotency-Keys free', async () => {
+    const headers = { 'Idempotency-Key': 'theirs' }
+    await theirs.create('/v2/customers', { name: 'x', external_id: 'theirs' }, { headers })
+    await theirs.create('/v2/accounts', { name: 'x', external_id: 'theirs' }, { headers })
+    for (const path of ['/v2/customers', '/v2/accounts'])
+      expect(
+        (await mine.post(path, { name: 'x', external_id: 'theirs' }, { headers })).status,
+        path,
+      ).to.equal(200)
+  })
+})
+
+/** Everything there is one of, in one namespace. */
+async function makeWorld(api: ApiClient): Promise<World> {
+  const make = async (path: string, body: object) => (await api.create<{ id: string }>(path, body)).id
+  const externalId = randomUUID()
+  const customer = await make('/v2/customers', { name: 'c', external_id: externalId })
+  const account = await make('/v2/accounts', {
+    name: 'a',
+    external_id: externalId,
+    service_customer_id: customer,
+  })
+  const metric = await make('/v2/metrics', { name: 'm' })
+  const source = { account_id: account, metric_id: metric }
+  const grant = await make('/v2/grants', { ...source, amount: '1', effective_at: 0 })
+  await api.create('/v2/refill-configurations', { ...source, minimum_balance: '1', target_balance: '2' })
+  return { account, customer, metric, grant, externalId }
+}
+
+/** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
+function targetsOf({ operationId, path }: Operation, ours: World, other: World): string[] {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const query =
+    NEEDS[operationId]?.query?.(other) ?? (path.includes('/usage') ? 'start_at=0&end_at=86400' : '')
+  return names.map((foreign) => {
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+      const world = name === foreign ? other : ours
+      const ids: Record<string, string> = {
+        account_id: world.account,
+        customer_id: world.customer,
+        metric_id: world.metric,
+        grant_id: world.grant,
+        external_id: world.externalId,
+      }
+      const id = ids[name]
+      if (id === undefined) throw new Error(`${operationId}: say what ${name} is`)
+      return id
+    })
+    return query === '' ? filled : `${filled}?${query}`
+  })
+}

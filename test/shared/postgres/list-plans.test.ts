@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import pg from 'pg'
+import { newId } from '../../../shared/domain/ids.ts'
+import { accountRepository } from '../../../shared/postgres/accounts.ts'
+import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { customerRepository } from '../../../shared/postgres/customers.ts'
+import { grantRepository } from '../../../shared/postgres/grants.ts'
+import { metricRepository } from '../../../shared/postgres/metrics.ts'
+import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
+import type { Queryable } from '../../../shared/postgres/pool.ts'
+import { inNamespace, withTransaction } from '../../../shared/postgres/transaction.ts'
+import { explaining } from '../../support/explaining.ts'
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+
+const PAGE = 20
+const NAMESPACE = randomUUID()
+const [FIRST_ACCOUNT, FIRST_METRIC] = [newId('account'), newId('metric')]
+
+/** 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each. */
+const ROWS = [
+  `INSERT INTO customers (namespace_id, customer_id, name, sort_name, created_at, updated_at)
+    SELECT $1, gen_random_uuid(), '', '', now() + n * interval '1 second', now() FROM generate_series(1, 5000) n`,
+  `INSERT INTO accounts (namespace_id, account_id, name, sort_name, customer_sort_name, created_at, updated_at)
+    SELECT $1, CASE n WHEN 0 THEN $2 ELSE 'account_' || md5(n::text) END, '', '', '1', now(), now()
+    FROM generate_series(0, 99) n`,
+  `INSERT INTO metrics (namespace_id, metric_id, name, description, measurement_units, created_at, updated_at)
+    SELECT $1, CASE n WHEN 0 THEN $3 ELSE 'metric_' || md5(n::text) END, '', '', '', now() + n * interval '1 second', now()
+    FROM generate_series(0, 99) n`,
+  `INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, effective_at, accepted_at,
+      created_at, updated_at)
+    SELECT $1, 'grant_' || md5(n::text),
+      CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5((n % 99 + 1)::text) END,
+      CASE WHEN n % 20 = 0 THEN NULL WHEN n % 4 < 2 THEN $3 ELSE 'metric_' || md5((n % 97 + 1)::text) END,
+      CASE WHEN n % 20 = 0 THEN 'usd' END, 1, now(), now(), now() + n * interval '1 second', now()
+    FROM generate_series(1, 20000) n`,
+  `INSERT INTO refill_configurations (namespace_id, account_id, metric_id, minimum_balance, target_balance, is_active,
+      created_at, updated_at)
+    SELECT $1, account_id, metric_id, 0, 1, true, now() + row_number() OVER () * interval '1 second', now()
+    FROM accounts CROSS JOIN metrics`,
+]
+
+/** A list, with a filter or without; the index that is in its order, and how to ask for a page. */
+interface PlannedList {
+  what: string
+  index: string
+  page: (db: Queryable, after: string | undefined) => Promise<string | undefined>
+}
+
+const lastOf = (items: readonly { id: string }[]): string | undefined => items.at(-1)?.id
+
+const grants = (
+  what: string,
+  index: string,
+  filter: { accountId?: string; source?: string },
+): PlannedList => ({
+  what: `grants ${what}`,
+  index,
+  page: async (db, startingAfter) =>
+    lastOf((await grantRepository(db).list(NAMESPACE, filter, { limit: PAGE, startingAfter })).items),
+})
+
+const refills = (
+  what: string,
+  index: string,
+  filter: { accountId?: string; metricId?: string },
+): PlannedList => ({
+  what: `refill configurations ${what}`,
+  index,
+  page: async (db, startingAfter) => {
+    const [accountId = '', metricId = ''] = startingAfter?.split('/') ?? []
+    const after = startingAfter === undefined ? undefined : { accountId, metricId }
+    const { items } = await refillConfigurationRepository(db).list(NAMESPACE, filter, PAGE, after)
+    return items.map((item) => `${item.accountId}/${item.metricId}`).at(-1)
+  },
+})
+
+const LISTS: readonly PlannedList[] = [
+  {
+    what: 'customers',
+    index: 'customers_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf((await customerRepository(db).list(NAMESPACE, undefined, { limit: PAGE, startingAfter })).items),
+  },
+  {
+    what: 'accounts, newest first,',
+    index: 'accounts_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf(
+        (await accountRepository(db).list(NAMESPACE, 'created_at', { limit: PAGE, startingAfter })).items,
+      ),
+  },
+  {
+    what: 'metrics',
+    index: 'metrics_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf((await metricRepository(db).list(NAMESPACE, { limit: PAGE, startingAfter })).items),
+  },
+  grants('of all', 'grants_by_creation', {}),
+  grants('of an account', 'grants_by_account', { accountId: FIRST_ACCOUNT }),
+  grants('of a metric', 'grants_by_source', { source: FIRST_METRIC }),
+  grants('of a currency', 'grants_by_source', { source: 'usd' }),
+  grants('of an account and a metric', 'grants_by_account_and_source', {
+    accountId: FIRST_ACCOUNT,
+    source: FIRST_METRIC,
+  }),
+  refills('of all', 'refill_configurations_by_creation', {}),
+  refills('of an account', 'refill_configurations_by_account', { accountId: FIRST_ACCOUNT }),
+  refills('of a metric', 'refill_configurations_by_metric', { metricId: FIRST_METRIC }),
+]
+
+describe('pages of lists in PostgreSQL', () => {
+  let db: TestDatabase
+
+  before(async () => {
+    db = await createDatabase('plans')
+    await withTransaction(db.pool, (client) =>
+      companyRepository(client).insert({ id: randomUUID(), name: 'x', mode: 'live', namespaceId: NAMESPACE }),
+    )
+    await inNamespace(db.pool, NAMESPACE, async (client) => {
+      const values: Record<string, string> = { $1: NAMESPACE, $2: FIRST_ACCOUNT, $3: FIRST_METRIC }
+      for (const text of ROWS)
+        await client.query(text.replaceAll(/\$\d/g, (name) => pg.escapeLiteral(values[name] ?? '')))
+    })
+  })
+  after(() => db.close())
+
+  for (const statistics of ['before there are statistics', 'with statistics'])
+    describe(statistics, () => {
+      before(async () => {
+        if (statistics !== 'with statistics') return
+        const client = new pg.Client({ connectionString: db.superuserUrl })
+        await client.connect()
+        await client.query('ANALYZE')
+        await client.end()
+      })
+
+      for (const { what, index, page } of LISTS)
+        it(`of ${what} come from ${index}, and nothing else is read`, async () => {
+          let cursor: string | undefined
+          for (let n = 0; n < 3; n++)
+            cursor = await inNamespace(db.pool, NAMESPACE, async (client) => {
+              const { db: explained, plans } = explaining(client)
+              const last = await page(explained, cursor)
+              const steps = plans.at(-1) ?? []
+              const scans = steps.filter((step) => step['Index Name'] === index && step['Actual Rows'] > 1)
+              expect(scans.map((step) => step['Actual Rows'])).to.deep.equal([PAGE + 1])
+              expect(steps.filter((step) => (step['Rows Removed by Filter'] ?? 0) > 0)).to.deep.equal([])
+              expect(steps.filter((step) => step['Node Type'] === 'Sort')).to.deep.equal([])
+              return last
+            })
+        })
+    })
+})

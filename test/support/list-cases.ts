@@ -1,0 +1,78 @@
+import type { ApiClient } from './api-client.ts'
+
+/** A list of the API: how its items are made, told apart and ordered. */
+export interface ListCase {
+  /** What is asked for, before limit and starting_after. */
+  target: string
+  table: string
+  /** Where new items turn up. */
+  grows: 'at the end' | 'at the start' | 'anywhere'
+  make: (api: ApiClient, n: number) => Promise<Item>
+  /** What starting_after takes. */
+  cursorOf: (item: Item) => string
+}
+
+export type Item = Record<string, unknown>
+
+const idOf = (item: Item): string => String(item['id'])
+
+const makeAccount = async (api: ApiClient, n: number): Promise<Item> => {
+  // Few names for many accounts and customers, so that ids decide.
+  const customer = await api.create<Item>('/v2/customers', { name: `Customer ${n % 2}` })
+  const owner = n % 3 === 0 ? {} : { service_customer_id: customer['id'] }
+  return api.create<Item>('/v2/accounts', { name: `Account ${n % 2}`, ...owner })
+}
+
+const makePair = async (api: ApiClient): Promise<Item> => ({
+  account_id: (await api.create<Item>('/v2/accounts', { name: 'x' }))['id'],
+  metric_id: (await api.create<Item>('/v2/metrics', { name: 'x' }))['id'],
+})
+
+/** Every list of resources in openapi.yaml, each order of it. */
+export const LIST_CASES: readonly ListCase[] = [
+  {
+    target: '/v2/customers',
+    table: 'customers',
+    grows: 'at the end',
+    make: (api, n) => api.create('/v2/customers', { name: `Customer ${n}` }),
+    cursorOf: idOf,
+  },
+  { target: '/v2/accounts', table: 'accounts', grows: 'at the start', make: makeAccount, cursorOf: idOf },
+  {
+    target: '/v2/accounts?sort=customer_name',
+    table: 'accounts',
+    grows: 'anywhere',
+    make: makeAccount,
+    cursorOf: idOf,
+  },
+  {
+    target: '/v2/metrics',
+    table: 'metrics',
+    grows: 'at the end',
+    make: (api, n) => api.create('/v2/metrics', { name: `Metric ${n}` }),
+    cursorOf: idOf,
+  },
+  {
+    target: '/v2/grants',
+    table: 'grants',
+    grows: 'at the end',
+    make: async (api, n) => {
+      const { account_id, metric_id } = await makePair(api)
+      const source = n % 2 === 0 ? { currency: 'usd' } : { metric_id }
+      return api.create('/v2/grants', { account_id, ...source, amount: String(n), effective_at: n })
+    },
+    cursorOf: idOf,
+  },
+  {
+    target: '/v2/refill-configurations',
+    table: 'refill_configurations',
+    grows: 'at the end',
+    make: async (api) =>
+      api.create('/v2/refill-configurations', {
+        ...(await makePair(api)),
+        minimum_balance: '1',
+        target_balance: '2',
+      }),
+    cursorOf: (item) => `${String(item['account_id'])}/${String(item['metric_id'])}`,
+  },
+]
