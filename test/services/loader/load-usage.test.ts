@@ -12,6 +12,7 @@ import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgre
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.ts'
 import { breakReads } from '../../support/break-reads.ts'
+import { memoryInUse } from '../../support/collect-garbage.ts'
 import { createLogger } from '../../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
@@ -219,16 +220,17 @@ describe('loading usage', function () {
     const rows: number[] = []
     const bytes: number[] = []
     const memory: number[] = []
-    const before = process.memoryUsage().arrayBuffers
+    const before = memoryInUse().arrayBuffers
     const delay = monitorEventLoopDelay({ resolution: 10 })
     delay.enable()
+    const startedAt = performance.now()
     const loader = loadUsage(
       {
         consumer: await log.join(LOADER_GROUP),
         insertLines: (lines) => {
           rows.push(countLines(lines))
           bytes.push(lines.length)
-          memory.push(process.memoryUsage().arrayBuffers - before)
+          memory.push(memoryInUse().arrayBuffers - before)
           return usage.insertLines(lines)
         },
         bury: () => Promise.reject(new Error('nothing is to be buried')),
@@ -238,6 +240,7 @@ describe('loading usage', function () {
     )
     await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
     delay.disable()
+    const tookMs = performance.now() - startedAt
     await loader.close()
     await log.close()
     const counted = await queryRows<{ n: string }>(
@@ -249,9 +252,10 @@ describe('loading usage', function () {
     expect(Number(counted[0]?.n)).to.equal(events)
     expect(Math.max(...rows)).to.be.at.most(limits.batchRowsMax + 250)
     expect(Math.max(...bytes)).to.be.at.most(limits.batchBytesMax + RECORD_BYTES_MAX)
-    // What is stored, twice while it is joined, what is gathered meanwhile, what was read ahead, and what is not yet freed.
-    expect(Math.max(...memory)).to.be.lessThan(10 * limits.batchBytesMax)
-    expect(delay.max / 1e6, 'milliseconds').to.be.lessThan(1_500)
+    // What is stored, once more while it is joined, what is gathered meanwhile, and what was read ahead, twice as it is decoded.
+    expect(Math.max(...memory)).to.be.lessThan(6 * limits.batchBytesMax)
+    // A share of the whole, which holds on a busy machine too.
+    expect(delay.max / 1e6, 'milliseconds').to.be.lessThan(tookMs / 5)
   })
 
   it('buries what cannot be counted with the reason, and logs nothing of what it says', async () => {

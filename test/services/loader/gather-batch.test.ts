@@ -1,0 +1,62 @@
+import { expect } from 'chai'
+import { batchGatherer } from '../../../services/loader/gather-batch.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import type { LogRecord } from '../../../shared/event-log/event-log.ts'
+import { testLog } from '../../support/log.ts'
+import { makeReport } from '../../support/usage-event.ts'
+
+describe('gathering batches', () => {
+  const value = Buffer.from(Array.from({ length: 500 }, () => usageEventToLine(makeReport())).join('\n'))
+  const records: LogRecord[] = Array.from({ length: 100 }, (_, n) => ({
+    partition: n % 2,
+    offset: Math.floor(n / 2),
+    acceptedAt: 1,
+    value,
+  }))
+  const gatherAll = async (batchRowsMax: number) => {
+    const polled = [[...records]]
+    const gather = batchGatherer(
+      { poll: () => Promise.resolve(polled.shift() ?? []) },
+      { batchRowsMax, batchBytesMax: 1e9, flushMs: 0 },
+      testLog,
+    )
+    const batches = []
+    for (let rows = 0; rows < 50_000; rows += batches.at(-1)?.rows ?? 0)
+      batches.push(await gather(new AbortController().signal))
+    return batches
+  }
+
+  it('ends a batch with the record that fills it, and keeps the rest for the next', async () => {
+    const batches = await gatherAll(19_800)
+    expect(batches.map(({ rows }) => rows)).to.deep.equal([20_000, 20_000, 10_000])
+    expect(batches.map(({ positions }) => [...positions])).to.deep.equal([
+      [
+        [0, 20],
+        [1, 20],
+      ],
+      [
+        [0, 40],
+        [1, 40],
+      ],
+      [
+        [0, 50],
+        [1, 50],
+      ],
+    ])
+  })
+
+  it('lets others have their turn while it reads many lines', async () => {
+    let turns = 0
+    let isOver = false
+    const take = () => {
+      turns++
+      if (!isOver) setImmediate(take)
+    }
+    setImmediate(take)
+    const startedAt = performance.now()
+    await gatherAll(1e9)
+    isOver = true
+    // Every ten milliseconds, give or take the reading of a record.
+    expect(turns).to.be.greaterThan((performance.now() - startedAt) / 50)
+  })
+})
