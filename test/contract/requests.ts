@@ -18,11 +18,16 @@ export interface Tries {
 
 /** Some of everything, in one namespace. */
 export interface World {
+  api: ApiClient
   customer: string
+  /** Of another customer. */
+  takenExternalId: string
   account: string
   externalId: string
   metric: string
   grant: string
+  /** For what changes them. */
+  spare: { account: string; metric: string; grant: string }
 }
 
 let made = 0
@@ -32,23 +37,33 @@ const NO_METRIC = `metric_${'0'.repeat(32)}`
 const RANGE = 'start_at=1700000000&end_at=1700086400'
 
 export async function makeRequestWorld(api: ApiClient): Promise<World> {
-  const externalId = unique()
-  const customer = await api.create<{ id: string }>('/v2/customers', { name: 'c', external_id: unique() })
-  const account = await api.create<{ id: string }>('/v2/accounts', {
+  const create = async (target: string, body: object) => (await api.create<{ id: string }>(target, body)).id
+  const [externalId, takenExternalId] = [unique(), unique()]
+  const customer = await create('/v2/customers', { name: 'c' })
+  await create('/v2/customers', { name: 'c', external_id: takenExternalId })
+  const account = await create('/v2/accounts', {
     name: 'a',
     external_id: externalId,
-    service_customer_id: customer.id,
+    service_customer_id: customer,
   })
-  const metric = await api.create<{ id: string }>('/v2/metrics', { name: 'm' })
-  const grant = await api.create<{ id: string }>('/v2/grants', {
-    account_id: account.id,
-    metric_id: metric.id,
-    amount: '10',
-    effective_at: 0,
-  })
-  return { customer: customer.id, account: account.id, externalId, metric: metric.id, grant: grant.id }
+  const metric = await create('/v2/metrics', { name: 'm' })
+  const credit = { amount: '10', effective_at: 0 }
+  const grant = await create('/v2/grants', { account_id: account, metric_id: metric, ...credit })
+  await api.create('/v2/refill-configurations', refill(account, metric))
+  const spare = {
+    account: await create('/v2/accounts', { name: 'spare' }),
+    metric: await create('/v2/metrics', { name: 'spare' }),
+    grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
+  }
+  return { api, customer, takenExternalId, account, externalId, metric, grant, spare }
 }
 
+const refill = (account: string, metric: string) => ({
+  account_id: account,
+  metric_id: metric,
+  minimum_balance: '5',
+  target_balance: '10',
+})
 const event = ({ account, metric }: World) => ({ account_id: account, metric_id: metric, quantity: '1' })
 const grant = ({ account, metric }: World) => ({
   account_id: account,
@@ -69,7 +84,18 @@ export const TRIES: Readonly<Record<string, Tries>> = {
 
   createCustomer: {
     good: () => ({ target: '/v2/customers', body: { name: 'c', external_id: unique() } }),
-    conflict: (world) => ({ target: '/v2/customers', body: { name: 'c', external_id: world.externalId } }),
+    conflict: (world) => ({
+      target: '/v2/customers',
+      body: { name: 'c', external_id: world.takenExternalId },
+    }),
+  },
+  listCustomers: { good: fixed('/v2/customers') },
+  updateCustomer: {
+    good: ({ customer }) => ({ target: `/v2/customers/${customer}`, body: { name: unique() } }),
+    impossible: ({ customer, takenExternalId }) => ({
+      target: `/v2/customers/${customer}`,
+      body: { external_id: takenExternalId },
+    }),
   },
   getCustomer: { good: ({ customer }) => ({ target: `/v2/customers/${customer}` }) },
 
@@ -86,6 +112,17 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     good: ({ externalId }) => ({ target: `/v2/accounts/external-id/${externalId}` }),
   },
   getAccount: { good: ({ account }) => ({ target: `/v2/accounts/${account}` }) },
+  updateAccount: {
+    good: ({ account }) => ({ target: `/v2/accounts/${account}`, body: { description: 'd' } }),
+    impossible: ({ account }) => ({
+      target: `/v2/accounts/${account}`,
+      body: { service_customer_id: '00000000-0000-0000-0000-000000000000' },
+    }),
+  },
+  archiveAccount: { good: ({ spare }) => ({ target: `/v2/accounts/${spare.account}/archive`, body: {} }) },
+  unarchiveAccount: {
+    good: ({ spare }) => ({ target: `/v2/accounts/${spare.account}/unarchive`, body: {} }),
+  },
   getAccountUsage: {
     good: ({ account }) => ({ target: `/v2/accounts/${account}/usage?${RANGE}` }),
     impossible: ({ account }) => ({ target: `/v2/accounts/${account}/usage?start_at=5&end_at=5` }),
@@ -96,11 +133,44 @@ export const TRIES: Readonly<Record<string, Tries>> = {
 
   listMetrics: { good: fixed('/v2/metrics') },
   createMetric: { good: () => ({ target: '/v2/metrics', body: { name: 'm' } }) },
+  getMetric: { good: ({ metric }) => ({ target: `/v2/metrics/${metric}` }) },
+  updateMetric: { good: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { description: 'd' } }) },
+  archiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/archive`, body: {} }) },
+  unarchiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/unarchive`, body: {} }) },
 
   listGrants: { good: fixed('/v2/grants') },
   createGrant: {
     good: (world) => ({ target: '/v2/grants', body: grant(world) }),
     impossible: (world) => ({ target: '/v2/grants', body: { ...grant(world), account_id: NO_ACCOUNT } }),
+  },
+  getGrant: { good: ({ grant }) => ({ target: `/v2/grants/${grant}` }) },
+  voidGrant: { good: ({ spare }) => ({ target: `/v2/grants/${spare.grant}/void`, body: {} }) },
+  archiveGrant: { good: ({ spare }) => ({ target: `/v2/grants/${spare.grant}/archive`, body: {} }) },
+
+  listRefillConfigurations: { good: fixed('/v2/refill-configurations') },
+  createRefillConfiguration: {
+    good: async ({ api, account }) => ({
+      target: '/v2/refill-configurations',
+      body: refill(account, (await api.create<{ id: string }>('/v2/metrics', { name: 'm' })).id),
+    }),
+    conflict: ({ account, metric }) => ({
+      target: '/v2/refill-configurations',
+      body: refill(account, metric),
+    }),
+    impossible: ({ account }) => ({ target: '/v2/refill-configurations', body: refill(account, NO_METRIC) }),
+  },
+  getRefillConfiguration: {
+    good: ({ account, metric }) => ({ target: `/v2/refill-configurations/${account}/${metric}` }),
+  },
+  updateRefillConfiguration: {
+    good: ({ account, metric }) => ({
+      target: `/v2/refill-configurations/${account}/${metric}`,
+      body: { is_active: true },
+    }),
+    impossible: ({ account, metric }) => ({
+      target: `/v2/refill-configurations/${account}/${metric}`,
+      body: { minimum_balance: '100' },
+    }),
   },
 
   reportEvent: {
