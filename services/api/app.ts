@@ -1,5 +1,7 @@
 import type { Express, RequestHandler } from 'express'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
+import { usageEventListRepository } from '../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { operationsApp, type Handler, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
@@ -24,7 +26,9 @@ export interface ApiDeps {
 /** The HTTP service for everything but reporting: resources in PostgreSQL, usage from ClickHouse, and both merged. */
 export function apiApp(deps: ApiDeps, options: Omit<OperationsAppOptions, 'handlersCheckText'>): Express {
   const { pool, clickhouse } = deps
-  const usage = usageEventRepository(clickhouse)
+  const usage = usageAggregateRepository(clickhouse)
+  const events = usageEventRepository(clickhouse)
+  const eventList = usageEventListRepository(clickhouse)
   const create = createIn(pool)
   return operationsApp(
     {
@@ -44,7 +48,7 @@ export function apiApp(deps: ApiDeps, options: Omit<OperationsAppOptions, 'handl
       listMetrics: of(metrics.listMetrics(pool)),
       createGrant: of(grants.postGrant(create)),
       listGrants: of(grants.listGrants(pool)),
-      listEvents: of(getEvents(listEvents(usage, deps.listedUpTo))),
+      listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
     },
     options,
   )

@@ -1,4 +1,5 @@
 import { formatAmount } from '../../../shared/amount/amount.ts'
+import type { Balance } from '../../../shared/domain/balance.ts'
 import {
   grantStatus,
   type Account,
@@ -58,6 +59,14 @@ export const grantToBody = (grant: Grant, now: Date) => ({
   archived_at: secondsOrNull(grant.archivedAt),
   status: grantStatus(grant, now),
   ...present({ contract_v1_id: grant.contractId }),
+})
+
+export const balanceToBody = (balance: Balance) => ({
+  account_id: balance.accountId,
+  ...sourceToBody(balance.source),
+  grant_total: formatAmount(balance.grantTotal),
+  usage_total: formatAmount(balance.usageTotal),
+  balance: formatAmount(balance.balance),
 })
 
 export const pageToBody = <T>({ items, hasMore }: Page<T>, toBody: (item: T) => object) => ({
