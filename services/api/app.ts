@@ -15,6 +15,9 @@ import * as customers from './routes/customers.ts'
 import { getEvents } from './routes/events.ts'
 import * as grants from './routes/grants.ts'
 import * as metrics from './routes/metrics.ts'
+import * as usageRoutes from './routes/usage.ts'
+import { accountDailyUsage, accountMonthlyUsage, namespaceMonthlyUsage } from './usage-by-period.ts'
+import { usageByProperty } from './usage-by-property.ts'
 
 export interface ApiDeps {
   pool: Pool
@@ -43,12 +46,16 @@ export function apiApp(deps: ApiDeps, options: Omit<OperationsAppOptions, 'handl
       getAccount: of(accounts.getAccount(pool)),
       getAccountByExternalId: of(accounts.getAccountByExternalId(pool)),
       getAccountUsage: of(accounts.getAccountUsage(accountUsageIn(pool, usage))),
+      getAccountMonthlyUsage: of(usageRoutes.getAccountMonthlyUsage(accountMonthlyUsage(pool, usage))),
+      getAccountDailyUsage: of(usageRoutes.getAccountDailyUsage(accountDailyUsage(pool, usage))),
       getAccountBalance: of(accounts.getAccountBalance(balanceAt(pool, usage))),
       createMetric: of(metrics.postMetric(create)),
       listMetrics: of(metrics.listMetrics(pool)),
+      getMonthlyUsage: of(usageRoutes.getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
       createGrant: of(grants.postGrant(create)),
       listGrants: of(grants.listGrants(pool)),
       listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
+      aggregateEvents: of(usageRoutes.getEventAggregate(usageByProperty(pool, usage))),
     },
     options,
   )
