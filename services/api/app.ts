@@ -8,9 +8,11 @@ import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountUsageIn } from './account-usage.ts'
 import { balanceAt } from './balance-at.ts'
+import { balancesOf } from './balances-of.ts'
 import { createIn } from './create.ts'
 import { listEvents } from './list-events.ts'
 import * as accounts from './routes/accounts.ts'
+import { getBalances } from './routes/balances.ts'
 import * as customers from './routes/customers.ts'
 import { getEvents } from './routes/events.ts'
 import * as grants from './routes/grants.ts'
@@ -49,6 +51,7 @@ export function apiApp(deps: ApiDeps, options: Omit<OperationsAppOptions, 'handl
       getAccountMonthlyUsage: of(usageRoutes.getAccountMonthlyUsage(accountMonthlyUsage(pool, usage))),
       getAccountDailyUsage: of(usageRoutes.getAccountDailyUsage(accountDailyUsage(pool, usage))),
       getAccountBalance: of(accounts.getAccountBalance(balanceAt(pool, usage))),
+      listBalances: of(getBalances(balancesOf(pool, usage))),
       createMetric: of(metrics.postMetric(create)),
       listMetrics: of(metrics.listMetrics(pool)),
       getMonthlyUsage: of(usageRoutes.getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
