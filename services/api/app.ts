@@ -1,5 +1,6 @@
 import type { Express, RequestHandler } from 'express'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { reportedCurrencyRepository } from '../../shared/clickhouse/reported-currencies.ts'
 import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
 import { usageEventListRepository } from '../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
@@ -10,9 +11,11 @@ import { accountUsageIn } from './account-usage.ts'
 import { balanceAt } from './balance-at.ts'
 import { balancesOf } from './balances-of.ts'
 import { createIn } from './create.ts'
+import { listCurrencies } from './list-currencies.ts'
 import { listEvents } from './list-events.ts'
 import * as accounts from './routes/accounts.ts'
 import { getBalances } from './routes/balances.ts'
+import { getCurrencies } from './routes/currencies.ts'
 import * as customers from './routes/customers.ts'
 import { getEvents } from './routes/events.ts'
 import * as grants from './routes/grants.ts'
@@ -59,6 +62,7 @@ export function apiApp(deps: ApiDeps, options: Omit<OperationsAppOptions, 'handl
       listGrants: of(grants.listGrants(pool)),
       listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
       aggregateEvents: of(usageRoutes.getEventAggregate(usageByProperty(pool, usage))),
+      listCurrencies: of(getCurrencies(listCurrencies(reportedCurrencyRepository(clickhouse)))),
     },
     options,
   )
