@@ -1,12 +1,11 @@
-import { formatAggregation, type Aggregation } from '../../shared/domain/usage-aggregate.ts'
-import { isMetric, type Account, type Metric } from '../../shared/domain/resources.ts'
+import type { Account, Metric } from '../../shared/domain/resources.ts'
 import type { TimeRange } from '../../shared/domain/time-slot.ts'
+import { formatAggregation } from '../../shared/domain/usage-aggregate.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
-import { DomainError } from '../../shared/errors/domain-error.ts'
-import { accountRepository } from '../../shared/postgres/accounts.ts'
-import { metricRepository } from '../../shared/postgres/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { getAccount } from './get-account.ts'
+import { orderSources } from './ordered-sources.ts'
+import { requireForwards, type UsageQuery } from './usage-query.ts'
 import type { UsageReader } from './usage-reader.ts'
 
 /** What an account used of one source in a range, as one number. */
@@ -23,17 +22,10 @@ interface AccountUsage {
   consumed: ConsumedSource[]
 }
 
-interface AccountUsageQuery {
-  range: TimeRange
-  aggregation: Aggregation
-  /** Only usage of this currency. */
-  currency: string | undefined
-}
-
 export type AccountUsageIn = (
   namespaceId: string,
   accountId: string,
-  query: AccountUsageQuery,
+  query: UsageQuery & { range: TimeRange },
 ) => Promise<AccountUsage>
 
 /**
@@ -43,19 +35,13 @@ export type AccountUsageIn = (
  */
 export function accountUsageIn(pool: Pool, usage: UsageReader): AccountUsageIn {
   return async (namespaceId, accountId, { range, aggregation, currency }) => {
-    if (range.startAt >= range.endAt) throw new DomainError('unprocessable', 'end_at: must be after start_at')
+    requireForwards(range)
     const [account, aggregates] = await Promise.all([
-      findAccount(pool, namespaceId, accountId),
-      usage.aggregateByAccount(namespaceId, accountId, range, currency === undefined ? [] : [currency]),
+      getAccount(pool, namespaceId, accountId),
+      usage.aggregate(namespaceId, { accountId, range, source: currency }),
     ])
-    const sources = [...aggregates.keys()]
-    const metrics = await listMetrics(pool, namespaceId, sources.filter(isMetric))
-    const currencies = sources.filter((source) => !isMetric(source)).sort()
-    const ordered = [
-      ...metrics.map((metric) => ({ source: metric.id, metric })),
-      ...currencies.map((source) => ({ source, metric: undefined })),
-    ]
-    const consumed = ordered.flatMap(({ source, metric }) => {
+    const sources = await orderSources(pool, namespaceId, aggregates.keys())
+    const consumed = sources.flatMap(({ source, metric }) => {
       const aggregate = aggregates.get(source)
       return aggregate === undefined
         ? []
@@ -63,17 +49,4 @@ export function accountUsageIn(pool: Pool, usage: UsageReader): AccountUsageIn {
     })
     return { account, consumed }
   }
-}
-
-async function findAccount(pool: Pool, namespaceId: string, accountId: string): Promise<Account> {
-  const account = await inNamespace(pool, namespaceId, (db) =>
-    accountRepository(db).find(namespaceId, accountId),
-  )
-  if (account === undefined) throw new DomainError('not_found', `no account ${accountId}`)
-  return account
-}
-
-function listMetrics(pool: Pool, namespaceId: string, ids: readonly string[]): Promise<Metric[]> {
-  if (ids.length === 0) return Promise.resolve([])
-  return inNamespace(pool, namespaceId, (db) => metricRepository(db).listByIds(namespaceId, ids))
 }

@@ -1,5 +1,8 @@
 import type { Express, RequestHandler } from 'express'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { reportedCurrencyRepository } from '../../shared/clickhouse/reported-currencies.ts'
+import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
+import { usageEventListRepository } from '../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
@@ -7,11 +10,18 @@ import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountUsageIn } from './account-usage.ts'
 import { balanceAt } from './balance-at.ts'
 import { handlerOf as of } from './handler-of.ts'
+import { balancesOf } from './balances-of.ts'
+import { listCurrencies } from './list-currencies.ts'
 import { listEvents } from './list-events.ts'
 import { resourceHandlers } from './resource-handlers.ts'
 import * as accounts from './routes/accounts.ts'
 import { docsFiles, getDocs, getOpenApi } from './routes/documentation.ts'
+import { getBalances } from './routes/balances.ts'
+import { getCurrencies } from './routes/currencies.ts'
 import { getEvents } from './routes/events.ts'
+import * as usageRoutes from './routes/usage.ts'
+import { accountDailyUsage, accountMonthlyUsage, namespaceMonthlyUsage } from './usage-by-period.ts'
+import { usageByProperty } from './usage-by-property.ts'
 
 export interface ApiDeps {
   pool: Pool
@@ -26,7 +36,9 @@ export function apiApp(
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
 ): Express {
   const { pool, clickhouse } = deps
-  const usage = usageEventRepository(clickhouse)
+  const usage = usageAggregateRepository(clickhouse)
+  const events = usageEventRepository(clickhouse)
+  const eventList = usageEventListRepository(clickhouse)
   return operationsApp(
     {
       getHealth: of(health),
@@ -37,8 +49,14 @@ export function apiApp(
       getDocs: of(getDocs),
       ...resourceHandlers(pool),
       getAccountUsage: of(accounts.getAccountUsage(accountUsageIn(pool, usage))),
+      getAccountMonthlyUsage: of(usageRoutes.getAccountMonthlyUsage(accountMonthlyUsage(pool, usage))),
+      getAccountDailyUsage: of(usageRoutes.getAccountDailyUsage(accountDailyUsage(pool, usage))),
       getAccountBalance: of(accounts.getAccountBalance(balanceAt(pool, usage))),
-      listEvents: of(getEvents(listEvents(usage, deps.listedUpTo))),
+      listBalances: of(getBalances(balancesOf(pool, usage))),
+      getMonthlyUsage: of(usageRoutes.getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
+      listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
+      aggregateEvents: of(usageRoutes.getEventAggregate(usageByProperty(pool, usage))),
+      listCurrencies: of(getCurrencies(listCurrencies(reportedCurrencyRepository(clickhouse)))),
     },
     { ...options, files: docsFiles() },
   )

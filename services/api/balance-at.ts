@@ -1,4 +1,5 @@
-import { subtractAmounts, ZERO, type Amount } from '../../shared/amount/amount.ts'
+import { ZERO, type Amount } from '../../shared/amount/amount.ts'
+import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
 import { ALL_TIME } from '../../shared/domain/time-slot.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
 import { isMetric } from '../../shared/domain/resources.ts'
@@ -9,15 +10,6 @@ import { metricRepository } from '../../shared/postgres/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
 import type { UsageReader } from './usage-reader.ts'
-
-/** What an account was granted and used of one source, and what is left. */
-interface Balance {
-  accountId: string
-  source: UsageSource
-  grantTotal: Amount
-  usageTotal: Amount
-  balance: Amount
-}
 
 export type BalanceAt = (
   namespaceId: string,
@@ -35,10 +27,9 @@ export function balanceAt(pool: Pool, usage: UsageReader): BalanceAt {
   return async (namespaceId, accountId, source, now) => {
     const [grantTotal, used] = await Promise.all([
       sumGrants(pool, namespaceId, accountId, source, now),
-      usage.aggregateByAccount(namespaceId, accountId, ALL_TIME, [source]),
+      usage.aggregate(namespaceId, { accountId, range: ALL_TIME, source }),
     ])
-    const usageTotal = used.get(source)?.sum ?? ZERO
-    return { accountId, source, grantTotal, usageTotal, balance: subtractAmounts(grantTotal, usageTotal) }
+    return balanceOf(accountId, source, grantTotal, used.get(source)?.sum ?? ZERO)
   }
 }
 

@@ -1,4 +1,4 @@
-import type { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import type { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
 
 /** Where the API reads usage; the raw events today, through rollups once they stand. */
-export type UsageReader = Pick<ReturnType<typeof usageEventRepository>, 'aggregateByAccount'>
+export type UsageReader = ReturnType<typeof usageAggregateRepository>

@@ -66,6 +66,14 @@ const SUM_IN_FORCE = `
   WHERE namespace_id = $1 AND account_id = $2 AND source = $3
     AND voided_at IS NULL AND archived_at IS NULL
     AND effective_at <= $4 AND (expires_at IS NULL OR expires_at > $4)`
+// An account without grants has one row, without a source.
+const SUMS_IN_FORCE = `
+  SELECT a.account_id, g.source AS source,
+    coalesce(sum(g.amount) FILTER (WHERE g.voided_at IS NULL AND g.archived_at IS NULL
+      AND g.effective_at <= $3 AND (g.expires_at IS NULL OR g.expires_at > $3)), 0) AS total
+  FROM accounts AS a LEFT JOIN grants AS g ON g.namespace_id = a.namespace_id AND g.account_id = a.account_id
+  WHERE a.namespace_id = $1 AND a.account_id = ANY ($2)
+  GROUP BY a.account_id, g.source`
 
 export const grantRepository = (db: Queryable) => ({
   /**
@@ -130,6 +138,28 @@ export const grantRepository = (db: Queryable) => ({
   async sumInForce(namespaceId: string, accountId: string, source: UsageSource, at: Date): Promise<Amount> {
     const { rows } = await db.query<{ total: string }>(SUM_IN_FORCE, [namespaceId, accountId, source, at])
     return amountFromDatabase(rows[0]?.total ?? '0')
+  },
+
+  /**
+   * For several accounts at once, the sums of the grants that are active at an instant, by every source the account was ever
+   * granted, also when none of those grants is active. Accounts that do not exist are absent; without grants, empty.
+   */
+  async sumInForceByAccount(
+    namespaceId: string,
+    accountIds: readonly string[],
+    at: Date,
+  ): Promise<Map<string, Map<UsageSource, Amount>>> {
+    const { rows } = await db.query<{ account_id: string; source: string | null; total: string }>(
+      SUMS_IN_FORCE,
+      [namespaceId, accountIds, at],
+    )
+    const sums = new Map<string, Map<UsageSource, Amount>>()
+    for (const { account_id: accountId, source, total } of rows) {
+      const ofAccount = sums.get(accountId) ?? new Map<UsageSource, Amount>()
+      if (source !== null) ofAccount.set(source, amountFromDatabase(total))
+      sums.set(accountId, ofAccount)
+    }
+    return sums
   },
 })
 

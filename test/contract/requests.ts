@@ -127,6 +127,12 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     good: ({ account }) => ({ target: `/v2/accounts/${account}/usage?${RANGE}` }),
     impossible: ({ account }) => ({ target: `/v2/accounts/${account}/usage?start_at=5&end_at=5` }),
   },
+  getAccountMonthlyUsage: { good: ({ account }) => ({ target: `/v2/accounts/${account}/usage/monthly` }) },
+  getAccountDailyUsage: {
+    good: ({ account }) => ({ target: `/v2/accounts/${account}/usage/daily?${RANGE}` }),
+    impossible: ({ account }) => ({ target: `/v2/accounts/${account}/usage/daily?start_at=5&end_at=5` }),
+  },
+  listBalances: { good: ({ account }) => ({ target: `/v2/accounts/balances?account_ids=${account}` }) },
   getAccountBalance: {
     good: ({ account, metric }) => ({ target: `/v2/accounts/${account}/balance?metric_id=${metric}` }),
   },
@@ -137,6 +143,10 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   updateMetric: { good: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { description: 'd' } }) },
   archiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/archive`, body: {} }) },
   unarchiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/unarchive`, body: {} }) },
+  getMonthlyUsage: {
+    good: fixed(`/v2/metrics/usage/monthly?${RANGE}`),
+    impossible: fixed('/v2/metrics/usage/monthly?start_at=5&end_at=5'),
+  },
 
   listGrants: { good: fixed('/v2/grants') },
   createGrant: {
@@ -185,4 +195,9 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     }),
   },
   listEvents: { good: fixed('/v2/events') },
+  aggregateEvents: {
+    good: fixed('/v2/events/aggregate?property=model&value=large'),
+    impossible: fixed('/v2/events/aggregate?property=model&value=large&start_at=5&end_at=5'),
+  },
+  listCurrencies: { good: fixed('/v2/currencies') },
 }

@@ -9,17 +9,48 @@ export interface ModelEvent {
   occurredAt: number
   /** Rises with acceptance; equal for events of one request. */
   acceptedOrder: number
+  accountId?: string
+  properties?: Record<string, unknown>
+}
+
+/** A grant as the plain model keeps it. */
+export interface ModelGrant {
+  accountId: string
+  source: string
+  amount: string
+  /** Whether it counts now. */
+  active: boolean
+}
+
+/** The usage of one day or month, by source. */
+export interface ModelBucket {
+  start: number
+  usage: Record<string, string>
 }
 
 /**
  * What usage should be: a plain loop over the events, with nothing clever in it. An event counts once, its first report
- * with it.
+ * with it, until it is corrected.
  */
 export class UsageModel {
   private readonly events = new Map<string, ModelEvent>()
+  private readonly grants: ModelGrant[] = []
 
   report(event: ModelEvent): void {
     if (!this.events.has(event.id)) this.events.set(event.id, event)
+  }
+
+  correct(id: string, change: Pick<Partial<ModelEvent>, 'quantity' | 'properties'>): void {
+    const event = this.events.get(id)
+    if (event !== undefined) this.events.set(id, { ...event, ...change })
+  }
+
+  void(id: string): void {
+    this.events.delete(id)
+  }
+
+  grant(grant: ModelGrant): void {
+    this.grants.push(grant)
   }
 
   get size(): number {
@@ -27,16 +58,82 @@ export class UsageModel {
   }
 
   /** By source, for events with startAt <= occurredAt < endAt. */
-  usage(aggregation: Aggregation, startAt: number, endAt: number): Record<string, string> {
+  usage(
+    aggregation: Aggregation,
+    startAt: number,
+    endAt: number,
+    isMeant: (event: ModelEvent) => boolean = () => true,
+  ): Record<string, string> {
     const bySource = new Map<string, ModelEvent[]>()
     for (const event of this.events.values()) {
-      if (event.occurredAt < startAt || event.occurredAt >= endAt) continue
+      if (event.occurredAt < startAt || event.occurredAt >= endAt || !isMeant(event)) continue
       bySource.set(event.source, [...(bySource.get(event.source) ?? []), event])
     }
     return Object.fromEntries(
       [...bySource].map(([source, events]) => [source, aggregate(aggregation, events)]),
     )
   }
+
+  /** A bucket for each day or month between the seconds, both included; what lies outside of them does not count. */
+  buckets(
+    period: 'day' | 'month',
+    aggregation: Aggregation,
+    first: number,
+    last: number,
+    isMeant: (event: ModelEvent) => boolean = () => true,
+  ): ModelBucket[] {
+    const buckets: ModelBucket[] = []
+    let name = ''
+    for (const day of daysBetween(first, last)) {
+      const start = period === 'day' ? day : `${day.slice(0, 7)}-01`
+      if (start === name) continue
+      name = start
+      const isIn = ({ occurredAt }: ModelEvent) =>
+        dateOf(occurredAt).startsWith(period === 'day' ? day : day.slice(0, 7))
+      buckets.push({
+        start: Date.parse(`${start}T00:00:00Z`) / 1_000,
+        usage: this.usage(aggregation, first, last + 1, (event) => isMeant(event) && isIn(event)),
+      })
+    }
+    return buckets
+  }
+
+  /** When the first and the last of some events occurred. */
+  span(isMeant: (event: ModelEvent) => boolean): { first: number; last: number } | undefined {
+    const times = [...this.events.values()].filter(isMeant).map(({ occurredAt }) => occurredAt)
+    return times.length === 0 ? undefined : { first: Math.min(...times), last: Math.max(...times) }
+  }
+
+  balance(accountId: string, source: string): { grant_total: string; usage_total: string; balance: string } {
+    const ofAccount = (event: ModelEvent) => event.accountId === accountId
+    const used = unitsOf(this.usage('sum', 0, 2 ** 32, ofAccount)[source] ?? '0')
+    const granted = this.grants
+      .filter((grant) => grant.active && grant.accountId === accountId && grant.source === source)
+      .reduce((sum, { amount }) => sum + unitsOf(amount), 0n)
+    return { grant_total: textOf(granted), usage_total: textOf(used), balance: textOf(granted - used) }
+  }
+
+  /** Every currency an account was granted, whatever became of the grant, by code. */
+  grantedCurrencies(accountId: string): string[] {
+    const sources = this.grants.filter((grant) => grant.accountId === accountId).map(({ source }) => source)
+    return [...new Set(sources)].filter((source) => source.length === 3).sort()
+  }
+}
+
+/** Whether a top-level property is a text, or a number or boolean that is written so. */
+export function hasProperty(event: ModelEvent, name: string, value: string): boolean {
+  const properties = event.properties ?? {}
+  if (!Object.hasOwn(properties, name)) return false
+  const held = properties[name]
+  if (typeof held === 'number' || typeof held === 'boolean') return JSON.stringify(held) === value
+  return held === value
+}
+
+const dateOf = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)
+
+function* daysBetween(first: number, last: number): Generator<string> {
+  for (let second = first; dateOf(second) < dateOf(last); second += 86_400) yield dateOf(second)
+  yield dateOf(last)
 }
 
 function aggregate(aggregation: Aggregation, events: readonly ModelEvent[]): string {

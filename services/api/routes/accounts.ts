@@ -1,5 +1,4 @@
 import type { Request, RequestHandler } from 'express'
-import { formatAmount } from '../../../shared/amount/amount.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
@@ -16,7 +15,7 @@ import type { AccountUsageIn } from '../account-usage.ts'
 import type { BalanceAt } from '../balance-at.ts'
 import type { Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
-import { accountToBody, pageToBody } from './bodies.ts'
+import { accountToBody, balanceToBody, pageToBody } from './bodies.ts'
 import { pageOfQuery } from './page-query.ts'
 
 interface NewAccountBody {
@@ -132,12 +131,6 @@ export function getAccountBalance(balanceAt: BalanceAt): RequestHandler<{ accoun
       throw new DomainError('malformed', 'metric_id, currency: exactly one of them is required')
     const source = metricId ?? currency?.toLowerCase() ?? ''
     const balance = await balanceAt(callerOf(res).namespaceId, req.params.account_id, source, new Date())
-    res.json({
-      account_id: balance.accountId,
-      ...sourceToBody(balance.source),
-      grant_total: formatAmount(balance.grantTotal),
-      usage_total: formatAmount(balance.usageTotal),
-      balance: formatAmount(balance.balance),
-    })
+    res.json(balanceToBody(balance))
   }
 }

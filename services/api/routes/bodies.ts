@@ -1,4 +1,5 @@
 import { formatAmount } from '../../../shared/amount/amount.ts'
+import type { Balance } from '../../../shared/domain/balance.ts'
 import {
   grantStatus,
   type Account,
@@ -69,6 +70,14 @@ export const refillConfigurationToBody = (configuration: RefillConfiguration) =>
   is_active: configuration.isActive,
   created_at: secondsOf(configuration.createdAt),
   updated_at: secondsOf(configuration.updatedAt),
+})
+
+export const balanceToBody = (balance: Balance) => ({
+  account_id: balance.accountId,
+  ...sourceToBody(balance.source),
+  grant_total: formatAmount(balance.grantTotal),
+  usage_total: formatAmount(balance.usageTotal),
+  balance: formatAmount(balance.balance),
 })
 
 export const pageToBody = <T>({ items, hasMore }: Page<T>, toBody: (item: T) => object) => ({

@@ -7,7 +7,11 @@ import { pageOfQuery } from './page-query.ts'
 
 export function getEvents(list: ListEvents): RequestHandler {
   return async (req, res) => {
-    const page = await list(callerOf(res).namespaceId, pageOfQuery(req))
+    const { account_id: accountId, metric_id: source } = req.query as {
+      account_id?: string
+      metric_id?: string
+    }
+    const page = await list(callerOf(res).namespaceId, { accountId, source }, pageOfQuery(req))
     res.json(pageToBody(page, eventToBody))
   }
 }

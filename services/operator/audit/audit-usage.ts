@@ -1,3 +1,4 @@
+import type { usageEventListRepository } from '../../../shared/clickhouse/usage-event-list.ts'
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { formatAmount, amountFromDatabase } from '../../../shared/amount/amount.ts'
@@ -14,7 +15,8 @@ import {
 
 export interface AuditDeps {
   log: EventLog
-  events: ReturnType<typeof usageEventRepository>
+  events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
+  list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listOfPartition'>
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
@@ -74,7 +76,7 @@ export async function auditUsage(
   deps: AuditDeps,
   wanted: { from: number; to: number },
 ): Promise<AuditResult> {
-  const { log, events } = deps
+  const { log, events, list } = deps
   // In this order: everything accepted before the first is behind the second.
   const loadedTo = unixSeconds(await deps.listedUpTo())
   const ends = (await log.lag(LOADER_GROUP)).map(({ partition, committed }) => ({
@@ -105,7 +107,7 @@ export async function auditUsage(
       place: undefined,
       detail: 'counted at another time than its id says',
     })
-  for (const { id } of await events.listEntriesAccepted(loadedTo + CLOCK_AHEAD_MAX_S, LAST_SECOND))
+  for (const { id } of await list.listEntriesAccepted(loadedTo + CLOCK_AHEAD_MAX_S, LAST_SECOND))
     report(result, { kind: 'accepted in the future', eventId: id, place: undefined, detail: '' })
   return result
 }
@@ -117,7 +119,7 @@ export function isClean(result: AuditResult): boolean {
 }
 
 async function auditWindow(window: LogWindow, deps: AuditDeps, result: AuditResult): Promise<void> {
-  const entries = await deps.events.listEntriesAccepted(window.from, window.to)
+  const entries = await deps.list.listEntriesAccepted(window.from, window.to)
   const listed = new Set(
     entries.map(({ namespaceId, id, acceptedSecond }) => `${namespaceId} ${id} ${acceptedSecond}`),
   )

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { usageEventListRepository } from '../../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { auditUsage, isClean, type AuditResult, type Finding } from '../audit/audit-usage.ts'
@@ -28,8 +29,9 @@ export const audit: Command = {
     }
     const deadLetters = deadLetterRepository(pool)
     const events = usageEventRepository(clickhouse)
+    const list = usageEventListRepository(clickhouse)
     const startedAt = performance.now()
-    const result = await auditUsage({ log, events, deadLetters, listedUpTo }, wanted)
+    const result = await auditUsage({ log, events, list, deadLetters, listedUpTo }, wanted)
     for (const line of describe(result)) print(line)
     print(`took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
     return isClean(result) ? 0 : 1

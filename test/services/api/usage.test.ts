@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { ApiClient } from '../../support/api-client.ts'
+import { askPeriods, linesOf, type BalanceBody } from '../../support/period-usage.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
 import { until } from '../../support/until.ts'
 import { UsageModel } from '../../support/usage-model.ts'
@@ -312,6 +313,53 @@ describe('usage and balances over HTTP', function () {
     const places = seen.map(({ accepted_at: at, id }) => `${at} ${id}`)
     expect(places).to.deep.equal([...places].sort())
     expect((await api.get(`/v2/events?starting_after=${ids[0] ?? ''}`)).status).to.equal(400)
+  })
+
+  it('shows reported usage by day and month, by property, among balances and currencies, and in filtered lists', async () => {
+    const world = await makeWorld(api)
+    const day = now - (now % 86_400) - 86_400
+    const month = Math.floor(
+      Date.UTC(new Date(day * 1_000).getUTCFullYear(), new Date(day * 1_000).getUTCMonth()) / 1_000,
+    )
+    const tag = `run ${now}=${world.account}`
+    await world.reportAll([
+      { metric_id: world.tokens, quantity: '2.5', occurred_at: day, properties: { tag, n: 1.5 } },
+      { metric_id: world.calls, quantity: '4', occurred_at: day + 86_399, properties: { tag } },
+      { currency: 'OMR', quantity: '0.125', occurred_at: day + 60 },
+    ])
+    await world.counted(3)
+    const lines: [string, string][] = [
+      [world.tokens, '2.5'],
+      [world.calls, '4'],
+      ['omr', '0.125'],
+    ]
+    const usage = `/v2/accounts/${world.account}/usage`
+    expect(await askPeriods(api, `${usage}/monthly`)).to.deep.equal([[month, lines]])
+    expect(await askPeriods(api, `${usage}/daily?start_at=${day}&end_at=${day + 86_400}`)).to.deep.equal([
+      [day, lines],
+    ])
+    const all = await askPeriods(api, `/v2/metrics/usage/monthly?start_at=${day}&end_at=${day + 86_400}`)
+    expect(all[0]?.[1]).to.deep.include.members(lines.slice(0, 2))
+    const found = await api.get<{ data: Parameters<typeof linesOf>[0] }>(
+      `/v2/events/aggregate?property=tag&value=${encodeURIComponent(tag)}`,
+    )
+    expect(linesOf(found.body.data)).to.deep.equal(lines.slice(0, 2))
+    const balances = await api.get<{ data: BalanceBody[] }>(
+      `/v2/accounts/balances?account_ids=${world.account}`,
+    )
+    const ofTokens = balances.body.data.find(({ metric_id: metric }) => metric === world.tokens)
+    expect(ofTokens).to.include({ grant_total: '0', usage_total: '2.5', balance: '-2.5' })
+    const currencies = await api.get<Page<{ currency: string }>>('/v2/currencies')
+    expect(currencies.body.data.find(({ currency }) => currency === 'omr')).to.include({
+      name: 'Rial Omani',
+      minor_units: 3,
+    })
+    const filter = `account_id=${world.account}&metric_id=${world.calls}`
+    const listed = await until(async () => {
+      const { body } = await api.get<Page<EventBody>>(`/v2/events?${filter}`)
+      return body.data.length > 0 && body.data
+    })
+    expect(listed.map(({ quantity }) => quantity)).to.deep.equal(['4'])
   })
 
   it('never lets somebody who keeps the last id miss an event', async () => {

@@ -1,0 +1,70 @@
+import type { Request, RequestHandler } from 'express'
+import { yearsBefore } from '../../../shared/domain/period.ts'
+import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
+import { callerOf } from '../../../shared/http/authentication.ts'
+import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type {
+  AccountDailyUsage,
+  AccountMonthlyUsage,
+  NamespaceMonthlyUsage,
+  PeriodBucket,
+} from '../usage-by-period.ts'
+import type { UsageByProperty } from '../usage-by-property.ts'
+import type { UsageLine } from '../usage-lines.ts'
+import type { UsageQuery } from '../usage-query.ts'
+
+export function getAccountMonthlyUsage(monthly: AccountMonthlyUsage): RequestHandler<{ account_id: string }> {
+  return async (req, res) => {
+    const query = usageQueryOf(req)
+    const buckets = await monthly(callerOf(res).namespaceId, req.params.account_id, query)
+    res.json(periodUsageToBody(query.aggregation, buckets))
+  }
+}
+
+export function getAccountDailyUsage(daily: AccountDailyUsage): RequestHandler<{ account_id: string }> {
+  return async (req, res) => {
+    const query = { ...usageQueryOf(req), range: rangeOf(req, new Date()) }
+    const buckets = await daily(callerOf(res).namespaceId, req.params.account_id, query)
+    res.json(periodUsageToBody(query.aggregation, buckets))
+  }
+}
+
+export function getNamespaceMonthlyUsage(monthly: NamespaceMonthlyUsage): RequestHandler {
+  return async (req, res) => {
+    const query = { ...usageQueryOf(req), range: rangeOf(req, new Date()) }
+    const buckets = await monthly(callerOf(res).namespaceId, query)
+    res.json(periodUsageToBody(query.aggregation, buckets))
+  }
+}
+
+export function getEventAggregate(byProperty: UsageByProperty): RequestHandler {
+  return async (req, res) => {
+    const { property: name, value } = req.query as unknown as { property: string; value: string }
+    const query = { ...usageQueryOf(req), range: rangeOf(req, new Date()), property: { name, value } }
+    const lines = await byProperty(callerOf(res).namespaceId, query)
+    res.json({ property: name, value, aggregation: query.aggregation, data: lines.map(lineToBody) })
+  }
+}
+
+/** The validator has checked it and filled in the default aggregation. */
+function usageQueryOf({ query }: Pick<Request, 'query'>): UsageQuery {
+  const { aggregation, currency } = query as unknown as { aggregation: Aggregation; currency?: string }
+  return { aggregation, currency: currency?.toLowerCase() }
+}
+
+const YEARS_BACK = 5
+
+/** The range a request asks for; where it may be left out, five years until now. */
+function rangeOf({ query }: Pick<Request, 'query'>, now: Date): TimeRange {
+  const { start_at: startAt, end_at: endAt } = query as unknown as { start_at?: number; end_at?: number }
+  const second = Math.floor(now.getTime() / 1_000)
+  return { startAt: startAt ?? yearsBefore(second, YEARS_BACK), endAt: endAt ?? second }
+}
+
+const periodUsageToBody = (aggregation: Aggregation, buckets: readonly PeriodBucket[]) => ({
+  aggregation,
+  data: buckets.map(({ startAt, lines }) => ({ period_start_at: startAt, data: lines.map(lineToBody) })),
+})
+
+const lineToBody = ({ source, quantity }: UsageLine) => ({ ...sourceToBody(source), quantity })

@@ -1,0 +1,31 @@
+import { queryRows, type ClickHouse } from './clickhouse.ts'
+
+/** A currency that usage was reported in. */
+export interface ReportedCurrency {
+  code: string
+  /** When usage in it was accepted first and last, repeated reports included: Unix seconds. */
+  firstReportedAt: number
+  lastReportedAt: number
+}
+
+const LIST = `
+  SELECT currency, toUnixTimestamp(min(first_reported_at)) AS first, toUnixTimestamp(max(last_reported_at)) AS last
+  FROM reported_currencies
+  WHERE namespace_id = {namespaceId:String}
+  GROUP BY currency
+  ORDER BY currency`
+
+/** Which currencies were ever reported: a few rows, kept up to date by every insert of usage. */
+export const reportedCurrencyRepository = (client: ClickHouse) => ({
+  /** By code. */
+  async list(namespaceId: string): Promise<ReportedCurrency[]> {
+    const rows = await queryRows<{ currency: string; first: number; last: number }>(client, LIST, {
+      namespaceId,
+    })
+    return rows.map(({ currency, first, last }) => ({
+      code: currency,
+      firstReportedAt: first,
+      lastReportedAt: last,
+    }))
+  },
+})

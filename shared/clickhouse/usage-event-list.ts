@@ -1,0 +1,126 @@
+import type { UsageSource } from '../domain/usage-event.ts'
+import { unixSeconds } from '../time/microsecond-clock.ts'
+import { queryRows, type ClickHouse } from './clickhouse.ts'
+import { usageEventRepository, type CurrentEvent } from './usage-events.ts'
+
+/** A place in the list of events by acceptance. */
+export interface AcceptancePlace {
+  acceptedSecond: number
+  id: string
+}
+
+/** Which events are listed; undefined leaves it open. */
+export interface UsageEventFilter {
+  accountId: string | undefined
+  source: UsageSource | undefined
+}
+
+interface PlaceRow {
+  second: number
+  event_id: string
+}
+
+// Why no LIMIT BY and no FINAL against duplicates: with either, ClickHouse reads the list to its end for each page. Why no
+// buffering: with it, all that an index has found is read before the first rows are handed on.
+const PLACES_AFTER = `
+  SELECT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id, account_id
+  FROM usage_events_by_acceptance
+  WHERE namespace_id = {namespaceId:String}
+    AND accepted_second >= toDateTime({second:UInt32}, 'UTC') -- the comparison of tuples alone does not use the index
+    AND (accepted_second, id) > (toDateTime({second:UInt32}, 'UTC'), toFixedString(unhex({id:String}), 16))
+    AND accepted_second < toDateTime({before:UInt32}, 'UTC')`
+const IN_ORDER = `
+  ORDER BY namespace_id, accepted_second, id
+  LIMIT {limit:UInt32}
+  SETTINGS read_in_order_use_buffering = 0`
+const OF_ACCOUNT = 'AND account_id = {accountId:String}'
+const OF_SOURCE = 'AND source = {source:String}'
+
+const IDS_ACCEPTED_BETWEEN = `
+  SELECT DISTINCT namespace_id, toUnixTimestamp(accepted_second) AS second,
+    concat('event_', lower(hex(id))) AS event_id
+  FROM usage_events_by_acceptance
+  WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')`
+
+/** The list of usage events in order of the second they were accepted in, then of their ids. */
+export const usageEventListRepository = (client: ClickHouse) => {
+  const events = usageEventRepository(client)
+
+  return {
+    /**
+     * One page of events as they count now.
+     *
+     * @param after the place of the last event of the page before, or undefined for the first page
+     * @param before Unix second; events accepted in it or later are left out
+     */
+    async listByAcceptance(
+      namespaceId: string,
+      filter: UsageEventFilter,
+      after: AcceptancePlace | undefined,
+      before: number,
+      limit: number,
+    ): Promise<CurrentEvent[]> {
+      const listed: CurrentEvent[] = []
+      let place: AcceptancePlace | undefined = after
+      while (listed.length < limit) {
+        const places = await listPlaces(client, namespaceId, filter, place, before, limit)
+        const current = await events.listByIds(
+          namespaceId,
+          [...new Set(places.map(({ id }) => id))],
+          [...new Set(places.map((row) => row.accountId))],
+        )
+        for (const { id, acceptedSecond } of places) {
+          const event = current.get(id)
+          // A later report of the same event left a row here too; the event is listed where its first report stands.
+          if (event === undefined || unixSeconds(event.acceptedAt) !== acceptedSecond) continue
+          // Rows of one report that are not merged yet stand side by side.
+          if (listed.at(-1)?.id !== id) listed.push(event)
+        }
+        if (places.length < limit) break
+        place = places.at(-1)
+      }
+      return listed.slice(0, limit)
+    },
+
+    /** For the audit: the entries of the list, of all namespaces, of whole seconds. */
+    async listEntriesAccepted(
+      from: number,
+      to: number,
+    ): Promise<(AcceptancePlace & { namespaceId: string })[]> {
+      const rows = await queryRows<PlaceRow & { namespace_id: string }>(client, IDS_ACCEPTED_BETWEEN, {
+        from,
+        to,
+      })
+      return rows.map((row) => ({ namespaceId: row.namespace_id, ...placeFromRow(row) }))
+    },
+  }
+}
+
+/** Rows of the list, in order; several for one event while they are not merged. */
+async function listPlaces(
+  client: ClickHouse,
+  namespaceId: string,
+  { accountId, source }: UsageEventFilter,
+  after: AcceptancePlace | undefined,
+  before: number,
+  limit: number,
+): Promise<(AcceptancePlace & { accountId: string })[]> {
+  const query = [
+    PLACES_AFTER,
+    ...(accountId === undefined ? [] : [OF_ACCOUNT]),
+    ...(source === undefined ? [] : [OF_SOURCE]),
+    IN_ORDER,
+  ].join('\n')
+  const rows = await queryRows<PlaceRow & { account_id: string }>(client, query, {
+    namespaceId,
+    second: after?.acceptedSecond ?? 0,
+    id: after?.id.slice('event_'.length) ?? '0'.repeat(32),
+    before,
+    limit,
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(source === undefined ? {} : { source }),
+  })
+  return rows.map((row) => ({ ...placeFromRow(row), accountId: row.account_id }))
+}
+
+const placeFromRow = (row: PlaceRow): AcceptancePlace => ({ acceptedSecond: row.second, id: row.event_id })

@@ -1,0 +1,43 @@
+import type { TimeRange } from './time-slot.ts'
+
+/** A stretch of the UTC calendar that usage is put together by. */
+export type Period = 'day' | 'month'
+
+const DAY_S = 86_400
+
+/** The starts of all UTC days or months that a half-open range meets, in order; none for a range that is empty. */
+export function periodStartsIn(period: Period, { startAt, endAt }: TimeRange): number[] {
+  const starts: number[] = []
+  if (startAt >= endAt) return starts
+  for (let start = START_OF[period](startAt); start < endAt; start = NEXT[period](start)) starts.push(start)
+  return starts
+}
+
+/** How many UTC days a half-open range meets. */
+export const daysIn = ({ startAt, endAt }: TimeRange): number =>
+  startAt >= endAt ? 0 : Math.floor((endAt - 1) / DAY_S) - Math.floor(startAt / DAY_S) + 1
+
+/** The same second of the same UTC date some years earlier; for 29 February in a year without one, of the 28th. */
+export function yearsBefore(second: number, years: number): number {
+  const at = new Date(second * 1_000)
+  const month = at.getUTCMonth()
+  at.setUTCFullYear(at.getUTCFullYear() - years)
+  if (at.getUTCMonth() !== month) at.setUTCDate(0) // the last day of the month before
+  return Math.floor(at.getTime() / 1_000)
+}
+
+const START_OF: Record<Period, (second: number) => number> = {
+  day: (second) => second - (second % DAY_S),
+  month: (second) => monthOf(second, 0),
+}
+
+const NEXT: Record<Period, (start: number) => number> = {
+  day: (start) => start + DAY_S,
+  month: (start) => monthOf(start, 1),
+}
+
+/** The start of the month a second lies in, or of one after it. */
+function monthOf(second: number, later: number): number {
+  const at = new Date(second * 1_000)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + later) / 1_000
+}

@@ -1,0 +1,66 @@
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import type { Pool, PoolClient } from '../../shared/postgres/pool.ts'
+
+/** One query that was sent to ClickHouse. */
+export interface SentQuery {
+  query: string
+  params: Record<string, unknown>
+}
+
+/** What was sent to the databases since the counts were last cleared. */
+export class QueryCounts {
+  /** Without those that frame a transaction. */
+  readonly postgres: string[] = []
+  readonly clickhouse: SentQuery[] = []
+
+  clear(): void {
+    this.postgres.length = 0
+    this.clickhouse.length = 0
+  }
+}
+
+const FRAME = /^\s*(?:BEGIN|COMMIT|ROLLBACK|SELECT set_config\()/
+
+/** The same pool, whose connections note what is sent on them. */
+export function countingPool(pool: Pool, counts: QueryCounts): Pool {
+  const note = (text: string) => {
+    if (!FRAME.test(text)) counts.postgres.push(text)
+  }
+  const counted = (client: PoolClient): PoolClient =>
+    new Proxy(client, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => {
+          if (name === 'query') note(String(args[0]))
+          return (value as (...given: unknown[]) => unknown).apply(target, args)
+        }
+      },
+    })
+  return new Proxy(pool, {
+    get(target, name) {
+      if (name === 'connect') return async () => counted(await target.connect())
+      if (name === 'query') throw new Error('a query outside of a transaction is not counted')
+      return Reflect.get(target, name) as unknown
+    },
+  })
+}
+
+/** The same client, which notes what is asked of it. */
+export const countingClickHouse = (client: ClickHouse, counts: QueryCounts): ClickHouse =>
+  new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        if (name === 'query') {
+          const { query, query_params: params } = args[0] as {
+            query: string
+            query_params?: SentQuery['params']
+          }
+          counts.clickhouse.push({ query, params: params ?? {} })
+        }
+        return (value as (...given: unknown[]) => unknown).apply(target, args)
+      }
+    },
+  })
