@@ -15,6 +15,7 @@ interface World {
 /** What a request needs beside ids in its path, by operation; every other operation is tried without. */
 const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }> = {
   getAccountBalance: { query: () => 'currency=usd' },
+  getAccountMonthlyUsage: { query: () => '' },
   updateCustomer: { body: { name: 'seized' } },
   updateAccount: { body: { name: 'seized', service_customer_id: null } },
   updateMetric: { body: { name: 'seized' } },
