@@ -7,6 +7,7 @@ import { IMPORT_HELP } from '../services/reporter/import/import-help.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
 import { settingsMarkdown } from '../services/standalone/settings-table.ts'
 import { EnvReader } from '../shared/config/env-reader.ts'
+import { listOperations, readOpenApiDocument } from '../shared/http/openapi-document.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 import { importWith } from './services/reporter/run-reporter.ts'
 import { startTally, type RunningTally } from './support/start-tally.ts'
@@ -72,6 +73,17 @@ describe('README.md', function () {
     const [, table = ''] = /<!-- settings -->\n\n?([^]*?)\n\n/.exec(readme) ?? []
     const rows = table.split('\n').slice(2)
     expect(rows.map(withoutPadding)).to.deep.equal(settingsMarkdown(read.settings).map(withoutPadding))
+  })
+
+  it('lists every operation with its permission', () => {
+    const document = readOpenApiDocument()
+    const [, table = ''] = /<!-- operations -->\n\n?([^]*?)\n\n/.exec(readme) ?? []
+    const rows = table.split('\n').slice(2).map(withoutPadding)
+    const expected = listOperations(document).map(({ method, path: target, permission }) => {
+      const { summary } = document.paths[target]?.[method] as unknown as { summary: string }
+      return `|\`${method.toUpperCase()} ${target}\`|${summary}|${permission === undefined ? 'none' : `\`${permission}\``}|`
+    })
+    expect(rows).to.deep.equal(expected)
   })
 
   it('names every npm command, and none that does not exist', async () => {
