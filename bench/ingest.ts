@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
+import { formatTable } from '../shared/text/format-table.ts'
 import { startTally, type RunningTally } from '../test/support/start-tally.ts'
 import { startBareExpress } from './bare-express.ts'
-import { formatColumns } from './columns.ts'
 import { cpuSecondsOf } from './cpu-time.ts'
 import { load, type LoadResult } from './load.ts'
 import { describeMachine, saveResult } from './machine.ts'
@@ -145,7 +145,7 @@ function formatRows(rows: readonly Row[]): string[] {
       row.server === 'Tally' ? (row.eventsPerSecond / (bare?.eventsPerSecond ?? NaN)).toFixed(2) : '',
     ]
   })
-  return formatColumns(headings, cells)
+  return formatTable(headings, cells, 2)
 }
 
 /** Waits until everything acknowledged is counted. @throws Error when it never is: then figures mean nothing */

@@ -29,11 +29,3 @@ export interface Command {
    */
   run(args: readonly string[], deps: CommandDeps, print: (line: string) => void): Promise<number>
 }
-
-/** The words of a command make no sense; its message says which and why. */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'UsageError'
-  }
-}

@@ -1,6 +1,7 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
+import { isUsageError } from '../../shared/errors/usage-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { UsageError, type CommandDeps } from './command.ts'
+import type { CommandDeps } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { adviceOn } from './help-of.ts'
 
@@ -42,8 +43,3 @@ export async function runCommand(
     return EXIT_FAILED
   }
 }
-
-/** Ours, or that of node's parseArgs. */
-const isUsageError = (err: unknown): err is Error =>
-  err instanceof UsageError ||
-  (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))

@@ -1,9 +1,10 @@
 import { parseArgs } from 'node:util'
 import { usageEventListRepository } from '../../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { auditUsage, isClean, type AuditResult, type Finding } from '../audit/audit-usage.ts'
-import { UsageError, type Command } from '../command.ts'
+import type { Command } from '../command.ts'
 
 /** npm run audit: proves that nothing accepted was lost, doubled or altered. */
 export const audit: Command = {

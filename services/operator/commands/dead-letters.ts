@@ -1,13 +1,14 @@
 import { parseArgs } from 'node:util'
 import { parseUsageLine } from '../../../shared/domain/usage-event-line.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../../shared/event-log/partition.ts'
 import { deadLetterRepository, type DeadLetter } from '../../../shared/postgres/dead-letters.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import { UsageError, type Command } from '../command.ts'
-import { formatTable } from '../table.ts'
+import { formatTable } from '../../../shared/text/format-table.ts'
+import type { Command } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const PAGE = 1_000
