@@ -1,17 +1,15 @@
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
+import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { openPool } from '../../shared/postgres/pool.ts'
-import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
 
-/** How long a report may be on its way into the log of another process, in seconds. */
-const UNDER_WAY_MAX_S = 30
 const CONNECTIONS = 4
 
 /** Runs a command with connections of its own to the servers. @returns the exit code */
@@ -45,7 +43,9 @@ export async function runOnServers(
     })
     opened.push(eventsIn)
     const listedUpTo = async () => {
-      const underWay = Date.now() * 1_000 - UNDER_WAY_MAX_S * MICROS_PER_SECOND
+      // What other processes have accepted and not yet appended is not to be seen from here.
+      const settleMs = appendSettlesMs(eventLog.appendDeadlineMs, statementTimeoutMs)
+      const underWay = (Date.now() - settleMs) * 1_000
       return Math.min(underWay, (await eventsIn.lowestUnread(LOADER_GROUP)) ?? Infinity)
     }
     const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
