@@ -7,6 +7,7 @@ import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-e
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { openPool } from '../../shared/postgres/pool.ts'
+import type { Caller } from './command.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
 
@@ -18,7 +19,7 @@ export async function runOnServers(
   name: string,
   args: readonly string[],
   log: Logger,
-  print: (line: string) => void,
+  caller: Caller,
 ): Promise<number> {
   const opened: Closeable[] = []
   try {
@@ -49,7 +50,7 @@ export async function runOnServers(
       return Math.min(underWay, (await eventsIn.lowestUnread(LOADER_GROUP)) ?? Infinity)
     }
     const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
-    return await runCommand(name, args, deps, log, print)
+    return await runCommand(name, args, deps, log, caller)
   } catch (err) {
     if (isOutOfReach(err))
       throw new StartupError(`a database cannot be reached: PostgreSQL (DATABASE_URL): ${String(err)}`, {

@@ -19,7 +19,7 @@ export const audit: Command = {
     '',
   ],
   usage: ['audit', 'audit -- --from ISO-TIME --to ISO-TIME'],
-  async run(args, { pool, clickhouse, log, listedUpTo }, print) {
+  async run(args, { pool, clickhouse, log, listedUpTo }, { print }) {
     const { values } = parseArgs({
       args: [...args],
       options: { from: { type: 'string' }, to: { type: 'string' } },

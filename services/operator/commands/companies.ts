@@ -23,7 +23,7 @@ export const companies: Command = {
     '',
   ],
   usage: ['companies -- list', 'companies -- create --name NAME [--mode live|test]'],
-  async run(args, { pool }, print) {
+  async run(args, { pool }, { print }) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list': {

@@ -28,7 +28,7 @@ export const deadLetters: Command = {
     '',
   ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],
-  async run(args, { pool, log }, print) {
+  async run(args, { pool, log }, { print }) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list':

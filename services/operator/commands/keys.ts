@@ -33,7 +33,7 @@ export const keys: Command = {
     'keys -- issue [--company NAME] [--name NAME] [--permissions LIST] [--expires-at TIME] [--quiet]',
     'keys -- revoke KEY-ID',
   ],
-  async run(args, { pool }, print) {
+  async run(args, { pool }, { print }) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list':
