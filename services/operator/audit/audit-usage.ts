@@ -17,7 +17,7 @@ export interface AuditDeps {
   log: EventLog
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted'>
-  deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listOfPartition'>
+  deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
 }
@@ -180,7 +180,7 @@ async function listDead(deps: AuditDeps, lines: readonly AuditedLine[]): Promise
   }
   const dead = new Set<string>()
   for (const [partition, { first, last }] of ranges)
-    for (const letter of await deps.deadLetters.listOfPartition(USAGE_TOPIC, partition, first, last + 1))
+    for (const letter of await deps.deadLetters.listPlaces(USAGE_TOPIC, partition, first, last + 1))
       dead.add(placeKey(letter))
   return dead
 }
