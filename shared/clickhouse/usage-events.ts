@@ -30,10 +30,11 @@ const OF_ACCOUNTS = 'AND e.account_id IN (SELECT arrayJoin({accountIds:Array(Str
 const MISPLACED = `
   SELECT concat('event_', lower(hex(id))) AS event_id FROM usage_events
   WHERE accepted_at >= toDateTime({from:UInt32}, 'UTC') AND accepted_at < toDateTime({to:UInt32}, 'UTC')
-    AND reinterpretAsUInt32(reverse(substring(id, 1, 4))) != toUnixTimestamp(occurred_at)`
+    AND reinterpretAsUInt32(reverse(substring(id, 1, 4))) != toUnixTimestamp(occurred_at)
+  LIMIT {limit:UInt32}`
 
 /** A server takes 128 KiB a parameter (http_max_field_value_size); an id, quoted and encoded, is 39 bytes. */
-const IDS_AT_ONCE = 3_000
+export const IDS_AT_ONCE = 3_000
 
 interface EventRow {
   event_id: string
@@ -102,8 +103,8 @@ export const usageEventRepository = (client: ClickHouse) => ({
   },
 
   /** For the audit: ids of rows that lie at another time than their id says, where no look-up finds them. */
-  async listMisplaced(from: number, to: number): Promise<string[]> {
-    const rows = await queryRows<{ event_id: string }>(client, MISPLACED, { from, to })
+  async listMisplaced(from: number, to: number, limit: number): Promise<string[]> {
+    const rows = await queryRows<{ event_id: string }>(client, MISPLACED, { from, to, limit })
     return rows.map((row) => row.event_id)
   },
 })
