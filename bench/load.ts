@@ -13,7 +13,6 @@ export interface LoadResult {
   seconds: number
   /** Requests that were answered with a 2xx. */
   acknowledged: number
-  acknowledgedWithWarmUp: number
   p50Ms: number
   p99Ms: number
 }
@@ -37,7 +36,6 @@ export async function load({ url, headers, bodies, connections, seconds }: LoadO
   return {
     seconds: result.duration,
     acknowledged,
-    acknowledgedWithWarmUp: acknowledged,
     p50Ms: result.latency.p50,
     p99Ms: result.latency.p99,
   }

@@ -11,15 +11,17 @@ export interface AdminAppOptions {
   /** Whoever sends this may run commands. */
   token: string
   log: Logger
+  /** Aborted when the process is to end; commands end with it. */
+  stopping: AbortSignal
 }
 
-/** One line of the answer to a command: something printed, or at last the exit code. */
-export type CommandLine = { out: string } | { exit: number }
+/** One line of the answer to a command: something printed, how far it has come, or at last the exit code. */
+export type CommandLine = { out: string } | { progress: string } | { exit: number }
 
 const BODY_BYTES_MAX = 64 * 1_024
 
 /** The HTTP service for operators, on a port of its own: probes for everyone there, commands for who has the token. */
-export function adminApp({ deps, isReady, token, log }: AdminAppOptions): Express {
+export function adminApp({ deps, isReady, token, log, stopping }: AdminAppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
   app.get('/livez', (_req, res) => {
@@ -42,9 +44,16 @@ export function adminApp({ deps, isReady, token, log }: AdminAppOptions): Expres
         res.status(400).type('text/plain').send('args: must be a list of text')
         return
       }
-      res.type('application/x-ndjson')
-      const exit = await runCommand(String(req.params['name']), args, deps, log, (line) => {
-        send(res, { out: line })
+      // At once: a caller cannot tell a command that takes long from a Tally that does not answer.
+      res.type('application/x-ndjson').flushHeaders()
+      const exit = await runCommand(String(req.params['name']), args, deps, log, {
+        print: (line) => {
+          send(res, { out: line })
+        },
+        tell: (line) => {
+          send(res, { progress: line })
+        },
+        signal: AbortSignal.any([stopping, goneSignal(res)]),
       })
       send(res, { exit })
       res.end()
@@ -60,6 +69,15 @@ function requireToken(token: string): RequestHandler {
     if (given.length === expected.length && timingSafeEqual(given, expected)) next()
     else res.status(401).type('text/plain').send('wrong token')
   }
+}
+
+/** Aborted when the caller goes away before the answer is complete. */
+function goneSignal(res: Response): AbortSignal {
+  const gone = new AbortController()
+  res.on('close', () => {
+    gone.abort()
+  })
+  return gone.signal
 }
 
 function send(res: Response, line: CommandLine): void {

@@ -1,9 +1,10 @@
-import { createInterface } from 'node:readline'
-import { Readable } from 'node:stream'
 import { readFile } from 'node:fs/promises'
+import { request, type IncomingMessage } from 'node:http'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { CommandLine } from './admin-app.ts'
+import type { Caller } from './command.ts'
 
 /** Where a running Tally writes on which host and port it takes commands. */
 export const ADMIN_ADDRESS_FILE = 'admin-address'
@@ -20,30 +21,45 @@ export async function askRunning(
   dataFolder: string,
   name: string,
   args: readonly string[],
-  print: (line: string) => void,
+  { print, tell }: Pick<Caller, 'print' | 'tell'>,
 ): Promise<number> {
   const [address, token] = await Promise.all(
     [ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE].map((name) => readNote(path.resolve(dataFolder, name))),
   )
-  const response = await fetch(`http://${address}/commands/${encodeURIComponent(name)}`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ args }),
+  const url = `http://${address}/commands/${encodeURIComponent(name)}`
+  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+  // Why not fetch: it gives up on an answer, or a pause in one, of more than five minutes, and an audit may be silent longer.
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, { method: 'POST', headers, agent: false })
+      .on('response', resolve)
+      .on('error', reject)
+      .end(JSON.stringify({ args }))
   }).catch((err: unknown) => {
     throw new StartupError(`no Tally answers on ${address}: start it with npm start`, { cause: err })
   })
-  if (!response.ok || response.body === null)
-    throw new StartupError(`the running Tally refused: ${response.status} ${await response.text()}`)
-  const lines = createInterface({
-    input: Readable.fromWeb(response.body),
-    crlfDelay: Infinity,
-  })
-  for await (const text of lines) {
-    const line = JSON.parse(text) as CommandLine
+  if (response.statusCode !== 200)
+    throw new StartupError(`the running Tally refused: ${response.statusCode} ${await text(response)}`)
+  for await (const line of linesOf(response)) {
     if ('exit' in line) return line.exit
-    print(line.out)
+    if ('out' in line) print(line.out)
+    else tell(line.progress)
   }
   throw new StartupError('the running Tally stopped before the command was done')
+}
+
+/** The lines of an answer, as they come; a connection that breaks ends them. */
+async function* linesOf(response: IncomingMessage): AsyncGenerator<CommandLine> {
+  response.setEncoding('utf8')
+  let rest = ''
+  try {
+    for await (const chunk of response as AsyncIterable<string>) {
+      const lines = (rest + chunk).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) yield JSON.parse(line) as CommandLine
+    }
+  } catch (err) {
+    throw new StartupError('the running Tally stopped before the command was done', { cause: err })
+  }
 }
 
 async function readNote(file: string): Promise<string> {

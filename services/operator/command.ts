@@ -12,6 +12,16 @@ export interface CommandDeps {
   listedUpTo: () => Promise<Micros>
 }
 
+/** Whoever typed a command. */
+export interface Caller {
+  /** Writes a line of the result. */
+  print: (line: string) => void
+  /** Writes a line about how far the work has come. */
+  tell: (line: string) => void
+  /** Aborted when nobody waits for the result any more, or the process is to end. */
+  signal: AbortSignal
+}
+
 /** A maintenance command. It runs where the engines are open, which may be another process than the one it was typed in. */
 export interface Command {
   name: string
@@ -23,17 +33,8 @@ export interface Command {
   notes?: readonly string[]
   /**
    * @param args the words after the command's name
-   * @param print writes one line to whoever typed the command
    * @returns the exit code
    * @throws UsageError when the words make no sense
    */
-  run(args: readonly string[], deps: CommandDeps, print: (line: string) => void): Promise<number>
-}
-
-/** The words of a command make no sense; its message says which and why. */
-export class UsageError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'UsageError'
-  }
+  run(args: readonly string[], deps: CommandDeps, caller: Caller): Promise<number>
 }

@@ -1,11 +1,15 @@
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { createLogger } from '../../shared/logging/logger.ts'
+import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
+import { createLogger, type Logger } from '../../shared/logging/logger.ts'
 import { askRunning } from './ask-running.ts'
 import { COMMANDS } from './commands.ts'
 import { readOperatorConfig } from './config.ts'
 import { helpOf, wantsHelp } from './help-of.ts'
 import { runOnServers } from './run-on-servers.ts'
+
+/** How long a command may take to end once it was asked to. */
+const STOP_MS = 5_000
 
 /** `node main.js COMMAND ARGS`: runs a maintenance command, here when the databases are servers, else in the running Tally. */
 async function main(): Promise<void> {
@@ -18,12 +22,25 @@ async function main(): Promise<void> {
   const read = new EnvReader(process.env)
   const config = readOperatorConfig(read)
   read.done()
-  const print = (line: string) => process.stdout.write(`${line}\n`)
   const { servers, dataFolder } = config
+  const log = createLogger(config.logLevel)
+  const caller = {
+    print: (line: string) => process.stdout.write(`${line}\n`),
+    tell: (line: string) => process.stderr.write(`${line}\n`),
+  }
   process.exitCode =
     servers === undefined
-      ? await askRunning(dataFolder, name, args, print)
-      : await runOnServers(servers, name, args, createLogger(config.logLevel), print)
+      ? await askRunning(dataFolder, name, args, caller)
+      : await runOnServers(servers, name, args, log, { ...caller, signal: interruptSignal(log) })
+}
+
+/** Aborted by Ctrl-C. The running Tally needs none: it sees that we are gone. */
+function interruptSignal(log: Logger): AbortSignal {
+  const stop = new AbortController()
+  void stopSignal(log, STOP_MS).then(() => {
+    stop.abort()
+  })
+  return stop.signal
 }
 
 exitWith(main)

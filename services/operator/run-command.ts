@@ -1,6 +1,7 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
+import { isUsageError } from '../../shared/errors/usage-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { UsageError, type CommandDeps } from './command.ts'
+import type { Caller, CommandDeps } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { adviceOn } from './help-of.ts'
 
@@ -17,8 +18,9 @@ export async function runCommand(
   args: readonly string[],
   deps: CommandDeps,
   log: Logger,
-  print: (line: string) => void,
+  caller: Caller,
 ): Promise<number> {
+  const { print, signal } = caller
   const command = COMMANDS.find((known) => known.name === name)
   if (command === undefined) {
     print(
@@ -27,23 +29,18 @@ export async function runCommand(
     return EXIT_USAGE
   }
   try {
-    return await command.run(args, deps, print)
+    return await command.run(args, deps, caller)
   } catch (err) {
     if (isUsageError(err)) {
       print(err.message + adviceOn(command, args))
       return EXIT_USAGE
     }
-    if (err instanceof DomainError) {
-      print(err.message)
-      return EXIT_FAILED
+    if (err instanceof DomainError) print(err.message)
+    else if (signal.aborted) print(`${name} was stopped before it was done`)
+    else {
+      log.error({ err, command: name }, 'a command failed')
+      print(`${name} failed: ${err instanceof Error ? err.message : String(err)}`)
     }
-    log.error({ err, command: name }, 'a command failed')
-    print(`${name} failed: ${err instanceof Error ? err.message : String(err)}`)
     return EXIT_FAILED
   }
 }
-
-/** Ours, or that of node's parseArgs. */
-const isUsageError = (err: unknown): err is Error =>
-  err instanceof UsageError ||
-  (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))

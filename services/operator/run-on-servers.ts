@@ -1,17 +1,16 @@
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
+import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { openPool } from '../../shared/postgres/pool.ts'
-import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
+import type { Caller } from './command.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
 
-/** How long a report may be on its way into the log of another process, in seconds. */
-const UNDER_WAY_MAX_S = 30
 const CONNECTIONS = 4
 
 /** Runs a command with connections of its own to the servers. @returns the exit code */
@@ -20,7 +19,7 @@ export async function runOnServers(
   name: string,
   args: readonly string[],
   log: Logger,
-  print: (line: string) => void,
+  caller: Caller,
 ): Promise<number> {
   const opened: Closeable[] = []
   try {
@@ -45,11 +44,13 @@ export async function runOnServers(
     })
     opened.push(eventsIn)
     const listedUpTo = async () => {
-      const underWay = Date.now() * 1_000 - UNDER_WAY_MAX_S * MICROS_PER_SECOND
+      // What other processes have accepted and not yet appended is not to be seen from here.
+      const settleMs = appendSettlesMs(eventLog.appendDeadlineMs, statementTimeoutMs)
+      const underWay = (Date.now() - settleMs) * 1_000
       return Math.min(underWay, (await eventsIn.lowestUnread(LOADER_GROUP)) ?? Infinity)
     }
     const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
-    return await runCommand(name, args, deps, log, print)
+    return await runCommand(name, args, deps, log, caller)
   } catch (err) {
     if (isOutOfReach(err))
       throw new StartupError(`a database cannot be reached: PostgreSQL (DATABASE_URL): ${String(err)}`, {

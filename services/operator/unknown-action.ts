@@ -1,4 +1,4 @@
-import { UsageError } from './command.ts'
+import { UsageError } from '../../shared/errors/usage-error.ts'
 
 /** A command was told to do what it cannot, or not told what to do. */
 export const unknownAction = (command: string, actions: readonly string[], given: string): UsageError =>

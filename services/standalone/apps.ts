@@ -34,6 +34,8 @@ export interface Parts {
   clock: Clock
   listedUpTo: () => Promise<Micros>
   isReady: () => Promise<boolean>
+  /** Aborted when Tally stops: commands of operators end with it. */
+  stopping: AbortSignal
 }
 
 /** Gateway and API behind one port. */
@@ -69,13 +71,14 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */
 export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger): Promise<RequestListener> {
-  const { pool, clickhouse, eventLog, listedUpTo, isReady } = parts
+  const { pool, clickhouse, eventLog, listedUpTo, isReady, stopping } = parts
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp({
     deps: { pool, clickhouse, log: eventLog, listedUpTo },
     isReady,
     token,
     log: log.child({ part: 'operator' }),
+    stopping,
   })
 }
 

@@ -88,6 +88,7 @@ async function serve(
   const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, config.postgres.statementTimeoutMs)
   const acceptance = new Acceptance(clock, settleMs)
   const { alone } = engines
+  const stopping = new AbortController()
   const parts: Parts = {
     pool,
     reportPool,
@@ -97,9 +98,18 @@ async function serve(
     clock,
     listedUpTo: listedUpToOf({ acceptance, eventLog, clock, alone, settleMs }),
     isReady: () => isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log),
+    stopping: stopping.signal,
   }
   const ports = portsOf(config)
   const servers = openServers(opened, log)
+  // Before the servers close: they wait for their answers.
+  opened.push({
+    name: 'commands',
+    close() {
+      stopping.abort()
+      return Promise.resolve()
+    },
+  })
   const adminServer = await servers.open(await makeAdminApp(parts, folder, log), ports.operators)
   await writeSecretFile(folder.join(ADMIN_ADDRESS_FILE), `127.0.0.1:${adminServer.port}\n`)
   const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)

@@ -1,12 +1,23 @@
 import type { UsageSource } from '../domain/usage-event.ts'
 import { unixSeconds } from '../time/microsecond-clock.ts'
 import { queryRows, type ClickHouse } from './clickhouse.ts'
-import { usageEventRepository, type CurrentEvent } from './usage-events.ts'
+import { IDS_AT_ONCE, usageEventRepository, type CurrentEvent } from './usage-events.ts'
 
 /** A place in the list of events by acceptance. */
 export interface AcceptancePlace {
   acceptedSecond: number
   id: string
+}
+
+/** An entry of the list. */
+export type AcceptedEntry = AcceptancePlace & { namespaceId: string }
+
+interface EntriesPage {
+  /** Unix seconds, half-open. */
+  from: number
+  to: number
+  after: AcceptedEntry | undefined
+  limit: number
 }
 
 /** Which events are listed; undefined leaves it open. */
@@ -36,11 +47,22 @@ const IN_ORDER = `
 const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 
-const IDS_ACCEPTED_BETWEEN = `
+const ENTRIES_ACCEPTED = `
   SELECT DISTINCT namespace_id, toUnixTimestamp(accepted_second) AS second,
     concat('event_', lower(hex(id))) AS event_id
   FROM usage_events_by_acceptance
-  WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')`
+  WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')
+    AND (namespace_id, accepted_second, id)
+      > ({namespaceId:String}, toDateTime({second:UInt32}, 'UTC'), toFixedString(unhex({id:String}), 16))
+  ORDER BY namespace_id, accepted_second, id
+  LIMIT {limit:UInt32}`
+
+const LISTED = `
+  SELECT DISTINCT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id
+  FROM usage_events_by_acceptance
+  WHERE namespace_id = {namespaceId:String}
+    AND accepted_second IN (SELECT toDateTime(arrayJoin({seconds:Array(UInt32)}), 'UTC'))
+    AND id IN (SELECT toFixedString(unhex(arrayJoin({ids:Array(String)})), 16))`
 
 /** The list of usage events in order of the second they were accepted in, then of their ids. */
 export const usageEventListRepository = (client: ClickHouse) => {
@@ -82,16 +104,37 @@ export const usageEventListRepository = (client: ClickHouse) => {
       return listed.slice(0, limit)
     },
 
-    /** For the audit: the entries of the list, of all namespaces, of whole seconds. */
-    async listEntriesAccepted(
-      from: number,
-      to: number,
-    ): Promise<(AcceptancePlace & { namespaceId: string })[]> {
-      const rows = await queryRows<PlaceRow & { namespace_id: string }>(client, IDS_ACCEPTED_BETWEEN, {
+    /**
+     * For the audit: entries of the list, of all namespaces, of whole seconds.
+     *
+     * @param after the last entry of the page before, or undefined for the first page
+     */
+    async listEntriesAccepted({ from, to, after, limit }: EntriesPage): Promise<AcceptedEntry[]> {
+      const rows = await queryRows<PlaceRow & { namespace_id: string }>(client, ENTRIES_ACCEPTED, {
         from,
         to,
+        namespaceId: after?.namespaceId ?? '',
+        second: after?.acceptedSecond ?? 0,
+        id: after?.id.slice('event_'.length) ?? '0'.repeat(32),
+        limit,
       })
       return rows.map((row) => ({ namespaceId: row.namespace_id, ...placeFromRow(row) }))
+    },
+
+    /** For the audit: those of some events that are in the list at just these places. */
+    async listListed<T extends AcceptancePlace>(namespaceId: string, places: readonly T[]): Promise<Set<T>> {
+      const listed = new Set<T>()
+      for (let start = 0; start < places.length; start += IDS_AT_ONCE) {
+        const some = places.slice(start, start + IDS_AT_ONCE)
+        const rows = await queryRows<PlaceRow>(client, LISTED, {
+          namespaceId,
+          seconds: [...new Set(some.map(({ acceptedSecond }) => acceptedSecond))],
+          ids: some.map(({ id }) => id.slice('event_'.length)),
+        })
+        const found = new Set(rows.map((row) => `${row.second} ${row.event_id}`))
+        for (const place of some) if (found.has(`${place.acceptedSecond} ${place.id}`)) listed.add(place)
+      }
+      return listed
     },
   }
 }

@@ -14,28 +14,34 @@ export interface DeadLetter {
   retriedAt: Date | null
 }
 
+/** What is known of a dead letter, without its bytes. */
+export type DeadLetterHead = Omit<DeadLetter, 'value'>
+
 export type NewDeadLetter = Omit<DeadLetter, 'id' | 'createdAt' | 'retriedAt'>
 
-interface DeadLetterRow {
+interface HeadRow {
   dead_letter_id: string
   topic: string
   partition: number
   log_offset: string
   line: number
   reason: string
-  value: Buffer
   created_at: Date
   retried_at: Date | null
 }
 
-const COLUMNS = 'dead_letter_id, topic, partition, log_offset, line, reason, value, created_at, retried_at'
+type DeadLetterRow = HeadRow & { value: Buffer }
+
+const HEAD = 'dead_letter_id, topic, partition, log_offset, line, reason, created_at, retried_at'
 const INSERT = `
   INSERT INTO dead_letters (topic, partition, log_offset, line, reason, value) VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT (topic, partition, log_offset, line) DO NOTHING`
-const FIND = `SELECT ${COLUMNS} FROM dead_letters WHERE dead_letter_id = $1`
-const LIST = `SELECT ${COLUMNS} FROM dead_letters WHERE dead_letter_id > $1 ORDER BY dead_letter_id LIMIT $2`
-const LIST_OF_PARTITION = `
-  SELECT ${COLUMNS} FROM dead_letters
+const FIND = `SELECT ${HEAD}, value FROM dead_letters WHERE dead_letter_id = $1`
+const LIST = `
+  SELECT ${HEAD} FROM dead_letters WHERE dead_letter_id > $1 AND dead_letter_id <= $2 ORDER BY dead_letter_id LIMIT $3`
+const LAST_ID = 'SELECT max(dead_letter_id) AS last FROM dead_letters'
+const LIST_PLACES = `
+  SELECT partition, log_offset, line FROM dead_letters
   WHERE topic = $1 AND partition = $2 AND log_offset >= $3 AND log_offset < $4`
 const MARK_RETRIED = 'UPDATE dead_letters SET retried_at = clock_timestamp() WHERE dead_letter_id = $1'
 
@@ -47,19 +53,38 @@ export const deadLetterRepository = (db: Queryable) => ({
 
   async find(id: number): Promise<DeadLetter | undefined> {
     const { rows } = await db.query<DeadLetterRow>(FIND, [id])
-    return rows.map(deadLetterFromRow)[0]
+    return rows.map((row) => ({ ...headFromRow(row), value: row.value }))[0]
   },
 
-  /** In the order they came, from after an id on (0 for the start). */
-  async list(afterId: number, limit: number): Promise<DeadLetter[]> {
-    const { rows } = await db.query<DeadLetterRow>(LIST, [afterId, limit])
-    return rows.map(deadLetterFromRow)
+  /**
+   * Those there are, in the order they came, a page at a time and without their bytes. What comes meanwhile is left out, so
+   * that whoever makes new ones on the way comes to an end.
+   */
+  async *pages(size: number): AsyncGenerator<DeadLetterHead[]> {
+    const { rows: ends } = await db.query<{ last: string | null }>(LAST_ID)
+    const last = Number(ends[0]?.last ?? 0)
+    for (let after = 0; after < last;) {
+      const { rows } = await db.query<HeadRow>(LIST, [after, last, size])
+      const page = rows.map(headFromRow)
+      if (page.length > 0) yield page
+      after = page.at(-1)?.id ?? last
+    }
   },
 
-  /** Those of a stretch of one partition. */
-  async listOfPartition(topic: string, partition: number, from: number, to: number): Promise<DeadLetter[]> {
-    const { rows } = await db.query<DeadLetterRow>(LIST_OF_PARTITION, [topic, partition, from, to])
-    return rows.map(deadLetterFromRow)
+  /** Where those of a stretch of one partition lie. */
+  async listPlaces(
+    topic: string,
+    partition: number,
+    from: number,
+    to: number,
+  ): Promise<Pick<DeadLetter, 'partition' | 'offset' | 'line'>[]> {
+    const { rows } = await db.query<Pick<HeadRow, 'partition' | 'log_offset' | 'line'>>(LIST_PLACES, [
+      topic,
+      partition,
+      from,
+      to,
+    ])
+    return rows.map((row) => ({ partition: row.partition, offset: Number(row.log_offset), line: row.line }))
   },
 
   async markRetried(id: number): Promise<void> {
@@ -67,14 +92,13 @@ export const deadLetterRepository = (db: Queryable) => ({
   },
 })
 
-const deadLetterFromRow = (row: DeadLetterRow): DeadLetter => ({
+const headFromRow = (row: HeadRow): DeadLetterHead => ({
   id: Number(row.dead_letter_id),
   topic: row.topic,
   partition: row.partition,
   offset: Number(row.log_offset),
   line: row.line,
   reason: row.reason,
-  value: row.value,
   createdAt: row.created_at,
   retriedAt: row.retried_at,
 })

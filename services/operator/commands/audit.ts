@@ -1,9 +1,16 @@
 import { parseArgs } from 'node:util'
 import { usageEventListRepository } from '../../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
-import { auditUsage, isClean, type AuditResult, type Finding } from '../audit/audit-usage.ts'
-import { UsageError, type Command } from '../command.ts'
+import { whileAlone } from '../../../shared/postgres/while-alone.ts'
+import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
+import { auditUsage } from '../audit/audit-usage.ts'
+import type { Caller, Command } from '../command.ts'
+
+const TELL_EVERY_MS = 3_000
+const LAG_MAX_S = '300'
 
 /** npm run audit: proves that nothing accepted was lost, doubled or altered. */
 export const audit: Command = {
@@ -13,28 +20,45 @@ export const audit: Command = {
     'Each line of the log is counted, was reported again, is a dead letter, or is lost; each event in ClickHouse must come',
     'from one of them, with the same quantity, time and properties. It covers what the log still holds: usage that was',
     'loaded is kept there for EVENT_LOG_RETENTION_HOURS.',
+    'It ends where the loader stands, and fails when records have been waiting longer than --lag-max-s to be loaded.',
     '',
     '  --from, --to TIME   only what was accepted in this range, such as 2026-01-31T12:00:00Z',
+    `  --lag-max-s N       seconds that records may wait to be loaded, ${LAG_MAX_S} unless given`,
     '',
   ],
-  usage: ['audit', 'audit -- --from ISO-TIME --to ISO-TIME'],
-  async run(args, { pool, clickhouse, log, listedUpTo }, print) {
+  usage: ['audit', 'audit -- [--from ISO-TIME] [--to ISO-TIME] [--lag-max-s N]'],
+  async run(args, { pool, clickhouse, log, listedUpTo }, caller) {
     const { values } = parseArgs({
       args: [...args],
-      options: { from: { type: 'string' }, to: { type: 'string' } },
+      options: {
+        from: { type: 'string' },
+        to: { type: 'string' },
+        'lag-max-s': { type: 'string', default: LAG_MAX_S },
+      },
     })
     const wanted = {
       from: parseSecond(values.from, '--from', 0),
       to: parseSecond(values.to, '--to', Infinity),
     }
-    const deadLetters = deadLetterRepository(pool)
-    const events = usageEventRepository(clickhouse)
-    const list = usageEventListRepository(clickhouse)
+    const lagMaxS = parseSeconds(values['lag-max-s'])
+    const clock = microsecondClock()
+    const deps = {
+      log,
+      events: usageEventRepository(clickhouse),
+      list: usageEventListRepository(clickhouse),
+      deadLetters: deadLetterRepository(pool),
+      listedUpTo,
+      clock,
+      onProgress: progressTo(caller),
+      signal: caller.signal,
+    }
     const startedAt = performance.now()
-    const result = await auditUsage({ log, events, list, deadLetters, listedUpTo }, wanted)
-    for (const line of describe(result)) print(line)
-    print(`took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
-    return isClean(result) ? 0 : 1
+    const result = await whileAlone(pool, 'audit', () => auditUsage(deps, wanted))
+    const now = unixSeconds(clock())
+    const isBehind = result.to < wanted.to && unreadSeconds(result, now) > lagMaxS
+    for (const line of describe(result, now, isBehind)) caller.print(line)
+    caller.print(`took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
+    return isClean(result) && !isBehind ? 0 : 1
   },
 }
 
@@ -45,24 +69,53 @@ function parseSecond(text: string | undefined, option: string, missing: number):
   return Math.floor(at / 1_000)
 }
 
-function describe(result: AuditResult): string[] {
-  const { logged, counted, superseded, dead, lost, stored, findings, findingsMore } = result
-  const adds = logged === counted + superseded + dead + lost
+function parseSeconds(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError('--lag-max-s must be a whole number of seconds')
+  return Number(text)
+}
+
+/** A line every few seconds, so that whoever waits knows that it goes on. */
+function progressTo({ tell }: Caller): (progress: { readTo: number; lines: number }) => void {
+  let toldAt = performance.now()
+  return ({ readTo, lines }) => {
+    if (performance.now() - toldAt < TELL_EVERY_MS) return
+    toldAt = performance.now()
+    tell(`accepted up to ${timeOf(readTo)}, ${lines} lines so far`)
+  }
+}
+
+/** For how long the oldest record that is not loaded has been waiting. */
+const unreadSeconds = ({ unread }: AuditResult, now: number): number =>
+  unread.oldestAt === undefined ? 0 : now - unixSeconds(unread.oldestAt)
+
+function describe(result: AuditResult, now: number, isBehind: boolean): string[] {
+  const { from, to, logged, counted, superseded, dead, lost, stored, findings, findingsMore } = result
+  const verdict = isBehind ? 'what was audited adds up' : 'everything adds up'
   return [
-    `accepted from ${timeOf(result.from)} to ${timeOf(result.to)}`,
+    `accepted from ${timeOf(from)} to ${timeOf(to)}`,
     `lines in the log      ${logged}`,
     `  counted             ${counted}`,
     `  reported again      ${superseded}`,
     `  in the dead letters ${dead}`,
     `  lost                ${lost}`,
     `events in ClickHouse  ${stored}`,
+    `not loaded yet        ${describeUnread(result, now)}`,
     ...findings.map(describeFinding),
     ...(findingsMore > 0 ? [`and ${findingsMore} more findings`] : []),
-    ...(adds
+    ...(addsUp(result)
       ? []
       : ['the numbers do not add up: counted, reported again, dead and lost are not all lines of the log']),
-    isClean(result) ? 'everything adds up' : `${findings.length + findingsMore} findings`,
+    ...(isBehind ? [`THE LOADER IS BEHIND: nothing accepted since ${timeOf(to)} was audited`] : []),
+    isClean(result) ? verdict : `${findings.length + findingsMore} findings`,
   ]
+}
+
+function describeUnread(result: AuditResult, now: number): string {
+  const { records, oldestAt } = result.unread
+  const count = `${records} ${records === 1 ? 'record' : 'records'}`
+  if (oldestAt === undefined) return count
+  const minutes = Math.floor(unreadSeconds(result, now) / 60)
+  return `${count}, the oldest accepted ${timeOf(unixSeconds(oldestAt))}, ${minutes} min ago`
 }
 
 const timeOf = (second: number): string =>

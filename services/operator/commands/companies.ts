@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util'
 import { characterCount } from '../../../shared/domain/character-count.ts'
 import { newUuid } from '../../../shared/domain/ids.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { withTransaction } from '../../../shared/postgres/transaction.ts'
-import { UsageError, type Command } from '../command.ts'
-import { formatTable } from '../table.ts'
+import { formatTable } from '../../../shared/text/format-table.ts'
+import type { Command } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const NAME_CHARACTERS_MAX = 256
@@ -22,7 +23,7 @@ export const companies: Command = {
     '',
   ],
   usage: ['companies -- list', 'companies -- create --name NAME [--mode live|test]'],
-  async run(args, { pool }, print) {
+  async run(args, { pool }, { print }) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list': {

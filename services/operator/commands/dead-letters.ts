@@ -1,17 +1,23 @@
 import { parseArgs } from 'node:util'
 import { parseUsageLine } from '../../../shared/domain/usage-event-line.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../../shared/event-log/partition.ts'
-import { deadLetterRepository, type DeadLetter } from '../../../shared/postgres/dead-letters.ts'
+import {
+  deadLetterRepository,
+  type DeadLetter,
+  type DeadLetterHead,
+} from '../../../shared/postgres/dead-letters.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
+import { formatTable } from '../../../shared/text/format-table.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import { UsageError, type Command } from '../command.ts'
-import { formatTable } from '../table.ts'
+import type { Caller, Command } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const PAGE = 1_000
 const REASON_CHARACTERS = 100
+const HEADINGS = ['id', 'partition/offset/line', 'since', 'retried', 'reason']
 
 /** npm run dead-letters: usage that could not be counted, kept with the reason and the bytes. */
 export const deadLetters: Command = {
@@ -25,45 +31,44 @@ export const deadLetters: Command = {
     '  retry ID      puts it back into the log as it is; what cannot be read again becomes a new dead letter',
     '  retry --all   all that were not retried yet',
     '',
+    'A retried event keeps the time it was accepted at, so in the list of events it enters behind the last id of whoever',
+    'follows the list: read that stretch of the list again.',
+    '',
   ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],
-  async run(args, { pool, log }, print) {
+  async run(args, { pool, log }, caller) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list':
-        return list(pool, print)
+        return list(pool, caller)
       case 'show':
-        return show(await findOne(rest, pool), print)
+        return show(await findOne(rest, pool), caller)
       case 'retry':
-        return retry(rest, pool, log, print)
+        return retry(rest, pool, log, caller)
       default:
         throw unknownAction('dead-letters', ['list', 'show', 'retry'], action)
     }
   },
 }
 
-async function list(pool: Pool, print: (line: string) => void): Promise<number> {
-  const letters = await listAll(pool)
-  const rows = letters.map(({ id, partition, offset, line, createdAt, retriedAt, reason }) => [
-    String(id),
-    `${partition}/${offset}/${line}`,
-    createdAt.toISOString(),
-    retriedAt?.toISOString() ?? '',
-    reason.slice(0, REASON_CHARACTERS),
-  ])
-  for (const line of formatTable(['id', 'partition/offset/line', 'since', 'retried', 'reason'], rows))
-    print(line)
+async function list(pool: Pool, { print, signal }: Caller): Promise<number> {
+  let listed = 0
+  for await (const page of deadLetterRepository(pool).pages(PAGE)) {
+    signal.throwIfAborted()
+    for (const line of formatTable(HEADINGS, page.map(cellsOf))) print(line)
+    listed += page.length
+  }
+  if (listed === 0) for (const line of formatTable(HEADINGS, [])) print(line)
   return 0
 }
 
-async function listAll(pool: Pool): Promise<DeadLetter[]> {
-  const letters: DeadLetter[] = []
-  for (;;) {
-    const page = await deadLetterRepository(pool).list(letters.at(-1)?.id ?? 0, PAGE)
-    letters.push(...page)
-    if (page.length < PAGE) return letters
-  }
-}
+const cellsOf = ({ id, partition, offset, line, createdAt, retriedAt, reason }: DeadLetterHead): string[] => [
+  String(id),
+  `${partition}/${offset}/${line}`,
+  createdAt.toISOString(),
+  retriedAt?.toISOString() ?? '',
+  reason.slice(0, REASON_CHARACTERS),
+]
 
 async function findOne(args: readonly string[], pool: Pool): Promise<DeadLetter> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true })
@@ -74,7 +79,7 @@ async function findOne(args: readonly string[], pool: Pool): Promise<DeadLetter>
   return letter
 }
 
-function show(letter: DeadLetter, print: (line: string) => void): number {
+function show(letter: DeadLetter, { print }: Caller): number {
   const { id, topic, partition, offset, line, reason, value, createdAt, retriedAt } = letter
   print(`dead letter ${id}`)
   print(`from     ${topic}, partition ${partition}, offset ${offset}, line ${line}`)
@@ -92,19 +97,33 @@ async function retry(
   args: readonly string[],
   pool: Pool,
   log: EventLog,
-  print: (line: string) => void,
+  { print, signal }: Caller,
 ): Promise<number> {
-  const letters = args[0] === '--all' ? (await listAll(pool)).filter(isWaiting) : [await findOne(args, pool)]
+  const deadLetters = deadLetterRepository(pool)
   const clock = microsecondClock()
-  for (const { id, partition, value } of letters) {
+  let retried = 0
+  for await (const { id, partition, value } of args[0] === '--all'
+    ? waiting(pool)
+    : [await findOne(args, pool)]) {
+    signal.throwIfAborted()
     const parsed = parseUsageLine(value.toString())
     const target = 'event' in parsed ? partitionOfAccount(parsed.event.accountId, log.partitions) : partition
     await log.append([{ partition: target, acceptedAt: clock(), value }])
-    await deadLetterRepository(pool).markRetried(id)
+    await deadLetters.markRetried(id)
+    retried++
     print(`put dead letter ${id} back into the log`)
   }
-  print(`${letters.length} retried; what cannot be read again becomes a new dead letter`)
+  print(`${retried} retried; what cannot be read again becomes a new dead letter`)
+  print('in the list of events they stand at the time they were accepted at, behind whoever follows the list')
   return 0
 }
 
-const isWaiting = ({ retriedAt }: DeadLetter): boolean => retriedAt === null
+/** Those that were not retried yet, one after the other. */
+async function* waiting(pool: Pool): AsyncGenerator<DeadLetter> {
+  const deadLetters = deadLetterRepository(pool)
+  for await (const page of deadLetters.pages(PAGE))
+    for (const { id, retriedAt } of page) {
+      const letter = retriedAt === null ? await deadLetters.find(id) : undefined
+      if (letter !== undefined) yield letter
+    }
+}

@@ -2,11 +2,12 @@ import { parseArgs } from 'node:util'
 import { digestOfApiKey, newApiKey, PERMISSIONS, type Permission } from '../../../shared/domain/api-key.ts'
 import { newUuid } from '../../../shared/domain/ids.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { apiKeyRepository, type ApiKey } from '../../../shared/postgres/api-keys.ts'
 import { companyRepository, type Company } from '../../../shared/postgres/companies.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
-import { UsageError, type Command } from '../command.ts'
-import { formatTable } from '../table.ts'
+import { formatTable } from '../../../shared/text/format-table.ts'
+import type { Command } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const DEFAULT_PERMISSIONS = 'read:all,write:all'
@@ -32,7 +33,7 @@ export const keys: Command = {
     'keys -- issue [--company NAME] [--name NAME] [--permissions LIST] [--expires-at TIME] [--quiet]',
     'keys -- revoke KEY-ID',
   ],
-  async run(args, { pool }, print) {
+  async run(args, { pool }, { print }) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list':

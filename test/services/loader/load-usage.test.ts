@@ -14,7 +14,7 @@ import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.
 import { breakReads } from '../../support/break-reads.ts'
 import { memoryInUse } from '../../support/collect-garbage.ts'
 import { createLogger } from '../../../shared/logging/logger.ts'
-import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import { deadLetterRepository, type DeadLetterHead } from '../../../shared/postgres/dead-letters.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
@@ -293,7 +293,9 @@ describe('loading usage', function () {
     await loader.close()
     await log.close()
     await clickhouse.close()
-    const letters = (await deadLetters.list(0, 10)).filter(({ topic }) => topic === 'secrets')
+    const letters: DeadLetterHead[] = []
+    for await (const page of deadLetters.pages(10))
+      letters.push(...page.filter(({ topic }) => topic === 'secrets'))
     expect(letters.map(({ line }) => line)).to.deep.equal([0, 2])
     expect(letters[0]?.reason).to.match(/^ClickHouse: Cannot parse input.*Jane Doe/)
     expect(letters[1]?.reason).to.contain('quantity: "Jane Doe"')

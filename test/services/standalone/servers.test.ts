@@ -189,6 +189,10 @@ describe('Tally on servers', function () {
       expect(result.output).to.contain('everything adds up')
       expect(result.code).to.equal(0)
     }
+    const patient = { ...env, EVENT_LOG_APPEND_TIMEOUT_MS: '60000' }
+    const { output } = await runProgram('operator/main', patient, 'audit')
+    const [, to = ''] = /^accepted from .* to (\S+)$/m.exec(output) ?? []
+    expect(Date.now() - Date.parse(to), 'ms that an append may still take').to.be.above(62_000)
     const keys = await runProgram('operator/main', env, 'keys', 'list')
     expect([keys.code, keys.output]).to.satisfy(
       ([code, output]: [number, string]) => code === 0 && output !== '',

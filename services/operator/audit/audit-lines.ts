@@ -1,0 +1,151 @@
+import { setImmediate as letOthersWork } from 'node:timers/promises'
+import { amountFromDatabase, formatAmount } from '../../../shared/amount/amount.ts'
+import type {
+  AcceptancePlace,
+  usageEventListRepository,
+} from '../../../shared/clickhouse/usage-event-list.ts'
+import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { USAGE_TOPIC } from '../../../shared/event-log/event-log.ts'
+import type { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import { report, type AuditResult, type Finding } from './audit-result.ts'
+import type { Confirmations } from './confirmations.ts'
+import { byNamespace, keyOf, lookUpRows } from './look-up-rows.ts'
+import type { LinePlace, LogLine } from './read-log-lines.ts'
+
+export interface AuditLinesDeps {
+  events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
+  list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed'>
+  deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
+}
+
+/** Lines that are compared before other work of the process gets its turn. */
+const LINES_A_TURN = 250
+
+type ReadableLine = LogLine & { event: UsageEvent }
+type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
+
+/** From the log's side: what became of these lines of one partition? */
+export async function auditLines(
+  lines: readonly LogLine[],
+  { events, list, deadLetters }: AuditLinesDeps,
+  confirmations: Confirmations,
+  result: AuditResult,
+): Promise<void> {
+  const readable = lines.filter((line): line is ReadableLine => 'event' in line)
+  const rows = await lookUpRows(
+    events,
+    readable.map(({ event }) => event),
+    result,
+  )
+  const dead = await listDead(deadLetters, lines)
+  const counted: CountedLine[] = []
+  for (const line of lines) {
+    if (result.logged++ % LINES_A_TURN === 0) await letOthersWork()
+    const found = 'event' in line ? (rows.get(keyOf(line.event)) ?? []) : []
+    const fate = fateOf(line, found, dead.has(placeKey(line)))
+    result[fate.is]++
+    if (fate.finding !== undefined) report(result, { ...fate.finding, place: placeOf(line) })
+    if (!('event' in line)) continue
+    const key = keyOf(line.event)
+    const { row } = fate
+    if (row === undefined) confirmations.note(key, unixSeconds(line.acceptedAt), 'missing')
+    else if (fate.is !== 'counted') confirmations.note(key, unixSeconds(row.acceptedAt), 'outvoted')
+    else {
+      counted.push({
+        ...placeOf(line),
+        namespaceId: line.event.namespaceId,
+        id: line.event.id,
+        acceptedSecond: unixSeconds(row.acceptedAt),
+      })
+      confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
+    }
+  }
+  await findUnlisted(counted, list, result)
+}
+
+interface Fate {
+  is: 'counted' | 'superseded' | 'dead' | 'lost'
+  /** What counts for the line's event. */
+  row: CurrentEvent | undefined
+  finding?: Finding
+}
+
+function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): Fate {
+  const event = 'event' in line ? line.event : undefined
+  if (event !== undefined) {
+    const same = rows.filter(({ version }) => version === event.version)
+    const kept = same.find((row) => isSame(row, event))
+    if (kept !== undefined) return { is: 'counted', row: kept }
+    if (same[0] !== undefined) {
+      const detail = describeDifference(same[0], event)
+      return { is: 'counted', row: same[0], finding: { kind: 'altered', eventId: event.id, detail } }
+    }
+    const newer = rows.find(({ version }) => version > event.version)
+    if (newer !== undefined) return { is: 'superseded', row: newer }
+  }
+  const [row] = rows
+  if (isDead) return { is: 'dead', row }
+  const detail =
+    row === undefined
+      ? 'neither counted nor in the dead letters'
+      : 'an older version of this event is counted'
+  return { is: 'lost', row, finding: { kind: 'lost', eventId: event?.id, detail } }
+}
+
+/** The places of these lines that are in the dead letters. */
+async function listDead(
+  deadLetters: AuditLinesDeps['deadLetters'],
+  lines: readonly LogLine[],
+): Promise<Set<string>> {
+  const [first, last] = [lines[0], lines.at(-1)]
+  if (first === undefined || last === undefined) return new Set()
+  const letters = await deadLetters.listPlaces(USAGE_TOPIC, first.partition, first.offset, last.offset + 1)
+  return new Set(letters.map(placeKey))
+}
+
+const placeOf = ({ partition, offset, line }: LinePlace): LinePlace => ({ partition, offset, line })
+const placeKey = ({ partition, offset, line }: LinePlace): string => `${partition}/${offset}/${line}`
+
+async function findUnlisted(
+  counted: readonly CountedLine[],
+  list: AuditLinesDeps['list'],
+  result: AuditResult,
+): Promise<void> {
+  for (const [namespaceId, places] of byNamespace(counted)) {
+    const listed = await list.listListed(namespaceId, places)
+    for (const place of places)
+      if (!listed.has(place))
+        report(result, {
+          kind: 'unlisted',
+          eventId: place.id,
+          place: placeOf(place),
+          detail: 'missing in the list of events',
+        })
+  }
+}
+
+type Compared = Pick<CurrentEvent, (typeof COMPARED)[number]>
+
+const COMPARED = [
+  'accountId',
+  'source',
+  'quantity',
+  'occurredAt',
+  'acceptedAt',
+  'voided',
+  'properties',
+] as const
+
+const isSame = (row: Compared, event: Compared): boolean =>
+  COMPARED.every((field) => row[field] === event[field] || textOf(row, field) === textOf(event, field))
+
+const describeDifference = (row: Compared, event: Compared): string =>
+  COMPARED.map((field) => [field, textOf(row, field), textOf(event, field)])
+    .filter(([, counted, logged]) => counted !== logged)
+    .map(([field, counted, logged]) => `${field} is ${counted}, the log has ${logged}`)
+    .join('; ')
+
+const textOf = (event: Compared, field: keyof Compared): string =>
+  field === 'quantity' ? formatAmount(amountFromDatabase(event.quantity)) : String(event[field])

@@ -1,0 +1,83 @@
+import type { CurrentEvent } from '../../../shared/clickhouse/usage-events.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+
+/** What the lines of the log say of an event: that it counts as it is, that another version counts, or that none does. */
+type Word = 'counts' | 'outvoted' | 'missing'
+
+/** A row of ClickHouse that no line of the log has confirmed so far. */
+export interface UnconfirmedRow {
+  row: CurrentEvent
+  /** Lines of its event were seen, with other versions. */
+  outvotes: boolean
+}
+
+/** The most events that are remembered; each takes some 200 bytes. */
+const EVENTS_MAX = 500_000
+
+/**
+ * Which events of ClickHouse the log confirms. Events are remembered by the second they were accepted in, from their line
+ * until that second is compared; then only what is still unconfirmed is, until its line comes.
+ */
+export class Confirmations {
+  private readonly words = new Map<number, Map<string, Word>>()
+  private readonly waiting = new Map<string, UnconfirmedRow>()
+  private size = 0
+  private comparedTo: number
+
+  /** @param from Unix second; earlier ones are not compared */
+  constructor(from: number) {
+    this.comparedTo = from
+  }
+
+  /** A line says that the row of this version counts. */
+  confirm(key: string, second: number, version: bigint): void {
+    this.note(key, second, 'counts')
+    if (this.waiting.get(key)?.row.version === version) this.waiting.delete(key)
+  }
+
+  /** A line says something else of the event whose row, or else whose line, was accepted in this second. */
+  note(key: string, second: number, word: Word): void {
+    if (second < this.comparedTo) return
+    const words = this.words.get(second) ?? new Map<string, Word>()
+    this.words.set(second, words)
+    const before = words.get(key)
+    if (before === 'counts' || before === word) return
+    words.set(key, word)
+    if (before === undefined) this.size++
+    this.keepBounded(key)
+  }
+
+  wordOn(key: string, second: number): Word | undefined {
+    return this.words.get(second)?.get(key)
+  }
+
+  /** A row that no line read so far confirms. */
+  await(key: string, unconfirmed: UnconfirmedRow): void {
+    this.waiting.set(key, unconfirmed)
+    this.keepBounded(key)
+  }
+
+  /** Everything accepted before this second was compared. */
+  forgetBefore(second: number): void {
+    this.comparedTo = second
+    for (const [noted, words] of this.words)
+      if (noted < second) {
+        this.size -= words.size
+        this.words.delete(noted)
+      }
+  }
+
+  /** The rows that no line confirms. */
+  unconfirmed(): UnconfirmedRow[] {
+    return [...this.waiting.values()]
+  }
+
+  private keepBounded(key: string): void {
+    if (this.size + this.waiting.size <= EVENTS_MAX) return
+    const why = 'a great many are not in the log, or the clocks of the gateways are far apart'
+    throw new DomainError(
+      'unprocessable',
+      `more than ${EVENTS_MAX} events cannot be matched, ${key} among them: ${why}`,
+    )
+  }
+}

@@ -1,0 +1,38 @@
+import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { describeRow, report, type AuditResult } from './audit-result.ts'
+
+type Named = { namespaceId: string; id: string }
+
+/** Names an event among those of all namespaces. */
+export const keyOf = ({ namespaceId, id }: Named): string => `${namespaceId} ${id}`
+
+/** The rows that count for some events, by keyOf; more than one of an event is a finding. */
+export async function lookUpRows(
+  events: Pick<ReturnType<typeof usageEventRepository>, 'listRows'>,
+  wanted: readonly Named[],
+  result: AuditResult,
+): Promise<Map<string, CurrentEvent[]>> {
+  const found = new Map<string, CurrentEvent[]>()
+  for (const [namespaceId, some] of byNamespace(wanted))
+    for (const row of await events.listRows(namespaceId, [...new Set(some.map(({ id }) => id))])) {
+      const key = keyOf({ namespaceId, id: row.id })
+      const rows = found.get(key) ?? []
+      found.set(key, rows)
+      rows.push(row)
+      const isKnown = result.findings.some(({ kind, eventId }) => kind === 'doubled' && eventId === row.id)
+      if (rows.length > 1 && !isKnown)
+        report(result, { kind: 'doubled', eventId: row.id, detail: rows.map(describeRow).join('; ') })
+    }
+  return found
+}
+
+/** One list for each namespace, in the order given. */
+export function byNamespace<T extends Named>(all: readonly T[]): Map<string, T[]> {
+  const lists = new Map<string, T[]>()
+  for (const one of all) {
+    const list = lists.get(one.namespaceId) ?? []
+    lists.set(one.namespaceId, list)
+    list.push(one)
+  }
+  return lists
+}

@@ -1,0 +1,29 @@
+import { DomainError } from '../errors/domain-error.ts'
+import type { Pool } from './pool.ts'
+
+const TAKE = "SELECT pg_try_advisory_lock(hashtext('tally.command'), hashtext($1)) AS taken"
+const GIVE_BACK = "SELECT pg_advisory_unlock(hashtext('tally.command'), hashtext($1))"
+
+/**
+ * Runs work that may run once at a time, whatever process it is in. It holds a connection meanwhile.
+ *
+ * @throws DomainError conflict when it is under way already
+ */
+export async function whileAlone<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
+  const db = await pool.connect()
+  let lost: Error | undefined // and the lock with it
+  try {
+    const { rows } = await db.query<{ taken: boolean }>(TAKE, [name])
+    if (rows[0]?.taken !== true)
+      throw new DomainError('conflict', `${name} is under way already: one at a time`)
+    try {
+      return await work()
+    } finally {
+      await db.query(GIVE_BACK, [name]).catch((err: unknown) => {
+        lost = err instanceof Error ? err : new Error(String(err))
+      })
+    }
+  } finally {
+    db.release(lost)
+  }
+}

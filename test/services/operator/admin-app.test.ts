@@ -1,0 +1,184 @@
+import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
+import { createServer, request, type ClientRequest, type IncomingMessage } from 'node:http'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { adminApp } from '../../../services/operator/admin-app.ts'
+import { ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE, askRunning } from '../../../services/operator/ask-running.ts'
+import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
+import { openPool, type Pool } from '../../../shared/postgres/pool.ts'
+import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
+import { testLog } from '../../support/log.ts'
+import { makeTempFolder } from '../../support/temp-folder.ts'
+import { until } from '../../support/until.ts'
+import { makeReport } from '../../support/usage-event.ts'
+
+const TOKEN = 'a token'
+
+describe('commands in a running Tally', function () {
+  this.timeout(60_000)
+  let stage: AuditStage
+  let owner: Pool
+  let server: HttpServer
+  let folder: string
+  let stopping: AbortController
+  /** How often the audit read records. */
+  let reads: number
+
+  before(async () => {
+    stage = await makeAuditStage('commands')
+    owner = openPool({
+      url: stage.db.ownerUrl,
+      name: 'locker',
+      connectionsMax: 1,
+      statementTimeoutMs: 30_000,
+      log: testLog,
+    })
+    const acceptedAt = Date.now() * 1_000 - 60e6
+    await stage.append(0, [makeReport({ acceptedAt })], acceptedAt)
+    await stage.load(0)
+    folder = await makeTempFolder('commands')
+  })
+  after(async () => {
+    await owner.end()
+    await stage.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  beforeEach(async () => {
+    reads = 0
+    stopping = new AbortController()
+    const { log } = stage
+    const counting: typeof log = {
+      ...log,
+      read: (...from) => {
+        reads++
+        return log.read(...from)
+      },
+    }
+    const app = adminApp({
+      deps: { ...stage.deps, log: counting },
+      isReady: () => Promise.resolve(true),
+      token: TOKEN,
+      log: testLog,
+      stopping: stopping.signal,
+    })
+    const port = { port: 0, portSetting: 'ADMIN_PORT', closeTimeoutMs: 1_000 }
+    server = await listen(app, { name: 'the port', host: '127.0.0.1', ...port })
+    await point(server.port)
+  })
+  afterEach(() => server.close())
+
+  const point = async (port: number) => {
+    await writeFile(path.join(folder, ADMIN_ADDRESS_FILE), `127.0.0.1:${port}\n`)
+    await writeFile(path.join(folder, ADMIN_TOKEN_FILE), TOKEN)
+  }
+
+  /** Keeps every audit from reading where the log ends. */
+  const holdAudits = async (): Promise<() => Promise<void>> => {
+    const db = await owner.connect()
+    await db.query('BEGIN; LOCK TABLE event_log_partitions IN ACCESS EXCLUSIVE MODE')
+    return async () => {
+      await db.query('ROLLBACK')
+      db.release()
+    }
+  }
+
+  const isAuditing = async (): Promise<boolean> => {
+    const { rowCount } = await stage.db.pool.query(
+      `SELECT FROM pg_locks JOIN pg_database d ON d.oid = database AND d.datname = current_database()
+       WHERE locktype = 'advisory'`,
+    )
+    return rowCount === 1
+  }
+
+  const send = (name: string): ClientRequest =>
+    request(`http://127.0.0.1:${server.port}/commands/${name}`, {
+      method: 'POST',
+      agent: false,
+      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
+    }).end('{"args":[]}')
+
+  const ask = async (name: string, ...args: string[]) => {
+    const [printed, told]: [string[], string[]] = [[], []]
+    const print = (line: string) => printed.push(line)
+    const code = await askRunning(folder, name, args, { print, tell: (line) => told.push(line) })
+    return { code, told, output: printed.join('\n') }
+  }
+
+  it('are answered at once, however long they take', async () => {
+    const release = await holdAudits()
+    const answered = once(send('audit'), 'response').then(([response]) => response as IncomingMessage)
+    const first = await Promise.race([answered, sleep(2_000, undefined)])
+    await release()
+    expect(first?.statusCode).to.equal(200)
+    expect(await text(await answered)).to.match(/"everything adds up"\}[^]*\{"exit":0\}\n$/)
+  })
+
+  it('tell how far they have come', async () => {
+    const release = await holdAudits()
+    const answer = ask('audit')
+    await sleep(3_500)
+    await release()
+    const { code, output, told } = await answer
+    expect(code, output).to.equal(0)
+    expect(output).to.contain('everything adds up')
+    expect(told).to.have.length(1)
+    expect(told[0]).to.match(/^accepted up to 20\S+Z, 1 lines so far$/)
+  })
+
+  it('stop when nobody waits for them any more; until then there is one audit at a time', async () => {
+    const release = await holdAudits()
+    const sent = send('audit')
+    sent.on('error', () => undefined) // it is cut off below
+    await once(sent, 'response')
+    await until(isAuditing)
+    const second = await ask('audit')
+    expect(second.output).to.equal('audit is under way already: one at a time')
+    expect(second.code).to.equal(1)
+    sent.destroy()
+    await sleep(100)
+    await release()
+    const third = await until(async () => {
+      const before = reads
+      const result = await ask('audit')
+      return !result.output.includes('under way') && { ...result, reads: reads - before, before }
+    })
+    expect(third.before, 'reads of the audit that nobody waited for').to.equal(0)
+    expect(third.reads).to.be.above(0)
+    expect(third.code).to.equal(0)
+  })
+
+  it('stop when Tally stops', async () => {
+    const release = await holdAudits()
+    const answer = ask('audit')
+    await until(isAuditing)
+    stopping.abort()
+    await release()
+    expect(await answer).to.deep.include({ code: 1, output: 'audit was stopped before it was done' })
+    expect(reads).to.equal(0)
+  })
+
+  it('are given up with one line when Tally is gone or goes', async () => {
+    const cut = createServer((_req, res) => {
+      res.write('{"out":"begun"}\n', () => res.destroy())
+    })
+    cut.listen(0, '127.0.0.1')
+    await once(cut, 'listening')
+    const address = cut.address()
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+    await point(port)
+    expect(await failureOf(ask('audit'))).to.contain('stopped before the command was done')
+    cut.close()
+    await once(cut, 'close')
+    expect(await failureOf(ask('audit'))).to.contain(`no Tally answers on 127.0.0.1:${port}`)
+  })
+})
+
+const failureOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'it went well',
+    (err: unknown) => String(err),
+  )

@@ -1,0 +1,131 @@
+import { expect } from 'chai'
+import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
+import { fillLog } from '../../support/fill-log.ts'
+import { makeCorrection, makeReport } from '../../support/usage-event.ts'
+import { whileMeasuring } from '../../support/while-measuring.ts'
+
+const COLUMNS =
+  'namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, version'
+
+/** A statement that writes another row of an event, as only somebody's hand can. */
+const copyOf = (id: string, change: string, newId = id): string => `
+  INSERT INTO usage_events (${COLUMNS}) SELECT ${COLUMNS.replace('event_id', `'${newId}'`)}
+  FROM (SELECT * REPLACE (${change}) FROM usage_events FINAL WHERE id = unhex('${id.slice(6)}'))`
+
+describe('auditing usage', function () {
+  this.timeout(300_000)
+  let stage: AuditStage
+
+  beforeEach(async () => {
+    stage = await makeAuditStage('usage')
+  })
+  afterEach(() => stage.close())
+
+  it('stays small and lets others work, however much was accepted at once, and finds each kind of fault', async () => {
+    const count = 500_000
+    const from = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const some = await fillLog(stage.log, { count, from, seconds: 60, recordLines: 250, bytes: 1_100 })
+    for (let partition = 0; partition < stage.log.partitions; partition++) await stage.load(partition)
+    const [deleted = '', changed = '', planted = '', doubled = '', moved = ''] = some.map(({ id }) => id)
+    const foreign = `${planted.slice(0, 14)}${'ab'.repeat(12)}`
+    await stage.change(copyOf(changed, 'quantity + 1 AS quantity'))
+    await stage.change(copyOf(planted, 'voided AS voided', foreign))
+    await stage.change(copyOf(doubled, "'eur' AS source"))
+    await stage.change(copyOf(moved, 'occurred_at - 86400 AS occurred_at'))
+    await stage.change(`DELETE FROM usage_events WHERE id = unhex('${deleted.slice(6)}')`)
+
+    const usage = await whileMeasuring(() => stage.run('audit'))
+    const { output } = usage.result
+    expect(output).to.match(new RegExp(`lines in the log +${count}$`, 'm'))
+    expect(output).to.match(/lost +1$/m)
+    expect(output).to.match(new RegExp(`counted +${count - 1}$`, 'm'))
+    expect(output).to.match(new RegExp(`^LOST: ${deleted} .*neither counted nor in the dead letters`, 'm'))
+    expect(output).to.match(new RegExp(`^ALTERED: ${changed} .*quantity is 2, the log has 1$`, 'm'))
+    expect(output).to.match(new RegExp(`^NOT IN THE LOG: ${foreign}`, 'm'))
+    expect(output).to.match(new RegExp(`^DOUBLED: ${doubled}`, 'm'))
+    expect(output).to.match(new RegExp(`^MISPLACED: ${moved}`, 'm'))
+    expect(output).to.contain('5 findings')
+    expect(usage.result.code).to.equal(1)
+    expect(usage.heapMb, 'MB of memory').to.be.below(400)
+    expect(usage.stallMs, 'ms in which nothing else could run').to.be.below(500)
+  })
+
+  it('holds nothing against lines that come late, nor against corrections, unless nobody made them', async () => {
+    const from = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const late = makeReport({ acceptedAt: from + 5e6 })
+    const corrected = makeReport({ acceptedAt: from })
+    const conjured = makeReport({ acceptedAt: from })
+    await stage.append(0, [corrected, conjured], from)
+    await fillLog(stage.log, { count: 80_000, from, seconds: 60, recordLines: 500, bytes: 10 })
+    await stage.append(1, [late], from + 5e6)
+    await stage.append(0, [makeCorrection(corrected, { quantity: '5' })], from + 100e6)
+    await stage.load(0)
+    await stage.load(1)
+    const clean = await stage.run('audit')
+    expect(clean.output).to.match(/reported again +1$/m)
+    expect(clean.output).to.match(/events in ClickHouse +80003$/m)
+    expect(clean.code, clean.output).to.equal(0)
+    await stage.change(
+      copyOf(conjured.id, "version + 256 AS version, toDateTime64(now() - 60, 6, 'UTC') AS corrected_at"),
+    )
+    const { output } = await stage.run('audit')
+    expect(output).to.match(new RegExp(`^SUPERSEDED BY NOBODY: ${conjured.id}`, 'm'))
+    expect(output).to.contain('1 findings')
+  })
+
+  it('finds an event that is missing in the list of events', async () => {
+    const acceptedAt = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const events = [makeReport({ acceptedAt }), makeReport({ acceptedAt })]
+    await stage.append(0, events, acceptedAt)
+    await stage.load(0)
+    const [missing] = events
+    await stage.change(`DELETE FROM usage_events_by_acceptance WHERE id = unhex('${missing?.id.slice(6)}')`)
+    const { output } = await stage.run('audit')
+    expect(output).to.match(new RegExp(`^UNLISTED: ${missing?.id} \\(partition 0, offset 0, line 0\\)`, 'm'))
+    expect(output).to.contain('1 findings')
+  })
+
+  it('does not take what others have loaded for events of the future while one partition lags behind', async () => {
+    const now = Date.now() * 1_000
+    await stage.append(0, [makeReport({ acceptedAt: now - 900e6 })], now - 900e6)
+    await stage.append(1, [makeReport({ acceptedAt: now - 1e6 })], now - 1e6)
+    await stage.load(0)
+    await stage.load(1)
+    await stage.append(0, [makeReport({ acceptedAt: now - 600e6 })], now - 600e6)
+    const { output } = await stage.run('audit')
+    expect(output).to.match(/lines in the log +1$/m)
+    expect(output).not.to.contain('FUTURE')
+  })
+
+  it('finds events that were accepted in the future', async () => {
+    const ahead = Date.now() * 1_000 + 3_600e6
+    const event = makeReport({ acceptedAt: ahead })
+    await stage.append(0, [event], ahead)
+    await stage.load(0)
+    const { output, code } = await stage.run('audit')
+    expect(output).to.match(new RegExp(`^ACCEPTED IN THE FUTURE: ${event.id}`, 'm'))
+    expect(code).to.equal(1)
+  })
+
+  it('says how far behind the loader is, and fails when that is long', async () => {
+    const now = Date.now() * 1_000
+    const early = now - 7_200e6
+    await stage.append(0, [makeReport({ acceptedAt: early })], early)
+    await stage.load(0)
+    expect((await stage.run('audit')).code).to.equal(0)
+    await stage.append(1, [makeReport({ acceptedAt: now - 60e6 })], now - 60e6)
+    const recent = await stage.run('audit')
+    expect(recent.output).to.match(/^not loaded yet +1 record, the oldest accepted 20\S+Z, 1 min ago$/m)
+    expect(recent.code, recent.output).to.equal(0)
+    await stage.append(0, [makeReport({ acceptedAt: now - 3_600e6 })], now - 3_600e6)
+    const stuck = await stage.run('audit')
+    expect(stuck.output).to.match(/^not loaded yet +2 records, the oldest accepted 20\S+Z, 60 min ago$/m)
+    expect(stuck.output).to.match(/^THE LOADER IS BEHIND: nothing accepted since 20\S+Z was audited$/m)
+    expect(stuck.output).not.to.contain('everything adds up')
+    expect(stuck.code).to.equal(1)
+    expect((await stage.run('audit', '--lag-max-s', '7200')).code).to.equal(0)
+    expect((await stage.run('audit', '--to', new Date((now - 7_000e6) / 1_000).toISOString())).code).to.equal(
+      0,
+    )
+  })
+})

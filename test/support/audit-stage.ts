@@ -1,0 +1,97 @@
+import { runCommand } from '../../services/operator/run-command.ts'
+import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
+import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+import type { CommandResult } from './by-hand.ts'
+import { createClickHouse } from './clickhouse.ts'
+import { testLog } from './log.ts'
+import { createDatabase } from './postgres.ts'
+
+export type AuditStage = Awaited<ReturnType<typeof makeAuditStage>>
+
+const READ_BYTES = 1_000_000
+const INSERT_BYTES = 32_000_000
+
+/** An event log, ClickHouse and the maintenance commands over them; what is loaded, and when, is the test's to say. */
+export async function makeAuditStage(purpose: string) {
+  const db = await createDatabase(`audit_${purpose}`)
+  const clickhouse = await createClickHouse(`audit ${purpose}`)
+  const log = await openPostgresEventLog({
+    pool: db.pool,
+    topic: USAGE_TOPIC,
+    partitions: 2,
+    log: testLog,
+    appendDeadlineMs: 20_000,
+    appendsWaitingMax: 1_000,
+    appendsWaitingBytesMax: 1e9,
+    leaseMs: 60_000,
+    segmentBytesMax: 1e12,
+    segmentAgeMaxMs: 1e12,
+    retentionMs: 1e12,
+    housekeepingMs: 0,
+    alone: false,
+  })
+  const consumer = await log.join(LOADER_GROUP)
+  const events = usageEventRepository(clickhouse.client)
+  const listedUpTo = async () =>
+    Math.min(Date.now() * 1_000, (await log.lowestUnread(LOADER_GROUP)) ?? Infinity)
+  const deps = { pool: db.pool, clickhouse: clickhouse.client, log, listedUpTo }
+
+  const append = (partition: number, lines: readonly UsageEvent[], acceptedAt: Micros): Promise<void> =>
+    log.append([{ partition, acceptedAt, value: Buffer.from(lines.map(usageEventToLine).join('\n')) }])
+
+  /** Stores what a partition holds, and commits its offset. */
+  const load = async (partition: number): Promise<void> => {
+    const { committed, end } = (await log.lag(LOADER_GROUP)).find((lag) => lag.partition === partition) ?? {
+      committed: 0,
+      end: 0,
+    }
+    let lines: Buffer[] = []
+    let offset = committed
+    const store = async () => {
+      if (lines.length > 0) await events.insertLines(Buffer.concat(lines))
+      lines = []
+    }
+    while (offset < end) {
+      for (const record of await log.read({ partition, offset }, READ_BYTES)) {
+        lines.push(record.value, Buffer.from('\n'))
+        offset = record.offset + 1
+      }
+      if (lines.reduce((sum, { length }) => sum + length, 0) > INSERT_BYTES) await store()
+    }
+    await store()
+    await consumer.commit([{ partition, offset }])
+  }
+
+  return {
+    db,
+    clickhouse,
+    log,
+    events,
+    deps,
+    append,
+    load,
+    change: async (statement: string) => {
+      await clickhouse.client.command({ query: statement })
+    },
+    /** Runs a command as the services do. */
+    async run(name: string, ...args: string[]): Promise<CommandResult> {
+      const lines: string[] = []
+      const code = await runCommand(name, args, deps, testLog, {
+        print: (line) => lines.push(line),
+        tell: () => undefined,
+        signal: new AbortController().signal,
+      })
+      return { code, output: lines.join('\n') }
+    },
+    async close() {
+      await consumer.close()
+      await log.close()
+      await clickhouse.close()
+      await db.close()
+    },
+  }
+}
