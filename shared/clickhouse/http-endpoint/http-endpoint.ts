@@ -57,7 +57,7 @@ async function answerQuery(
 ): Promise<void> {
   const gone = new AbortController()
   res.once('close', () => {
-    gone.abort()
+    if (!res.writableFinished) gone.abort() // an answer that was sent ends so too
   })
   let queryId: string | undefined
   try {
