@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
 import { HttpError } from './http-error.ts'
 
 /** Of all bodies that are being read in this process, inflated: many slow senders cannot take all memory together. */
@@ -47,6 +49,22 @@ export function collectBytes(stream: Readable, bytesMax: number, tooLarge: () =>
     }
     stream.on('data', take).on('end', end).on('error', fail).on('close', cut)
   })
+}
+
+/** The same for a body that is gzip: what counts are its inflated bytes. */
+export async function collectGunzipped(
+  req: IncomingMessage,
+  bytesMax: number,
+  tooLarge: () => Error,
+): Promise<Buffer> {
+  const gunzip = createGunzip()
+  req.on('error', () => gunzip.destroy())
+  try {
+    return await collectBytes(req.pipe(gunzip), bytesMax, tooLarge)
+  } finally {
+    req.unpipe(gunzip)
+    gunzip.destroy()
+  }
 }
 
 const tooMuchAtOnce = (): HttpError =>

@@ -1,9 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import type { Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
 import type { RequestHandler } from 'express'
-import { collectBytes } from './collect-bytes.ts'
+import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 
 /** What a request with a body carries beside the parsed one. */
@@ -43,16 +41,9 @@ const hasBody = (req: IncomingMessage): boolean =>
 async function read(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   requireJson(req.headers['content-type'])
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding === 'identity') return collect(req, req, bytesMax)
+  if (encoding === 'identity') return collect(req, bytesMax, collectBytes)
   if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is taken')
-  const gunzip = createGunzip()
-  req.on('error', () => gunzip.destroy())
-  try {
-    return await collect(req, req.pipe(gunzip), bytesMax)
-  } finally {
-    req.unpipe(gunzip)
-    gunzip.destroy()
-  }
+  return collect(req, bytesMax, collectGunzipped)
 }
 
 function requireJson(contentType: string | undefined): void {
@@ -64,10 +55,14 @@ function requireJson(contentType: string | undefined): void {
     throw new HttpError(415, 'content-type: the charset must be utf-8')
 }
 
-async function collect(req: IncomingMessage, stream: Readable, bytesMax: number): Promise<Buffer> {
+async function collect(
+  req: IncomingMessage,
+  bytesMax: number,
+  collectFrom: typeof collectGunzipped,
+): Promise<Buffer> {
   try {
     const tooLarge = () => new HttpError(413, `the body is larger than ${bytesMax} bytes`)
-    return await collectBytes(stream, bytesMax, tooLarge)
+    return await collectFrom(req, bytesMax, tooLarge)
   } catch (err) {
     if (err instanceof HttpError) throw err
     if (err instanceof Error && 'code' in err && String(err.code).startsWith('Z_'))

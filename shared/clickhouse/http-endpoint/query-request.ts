@@ -1,9 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Readable } from 'node:stream'
-import { createGunzip } from 'node:zlib'
-import { collectBytes } from '../../http/collect-bytes.ts'
+import { collectBytes, collectGunzipped } from '../../http/collect-bytes.ts'
 import { HttpError } from '../../http/http-error.ts'
 import { ClickHouseException } from './exception.ts'
 
@@ -121,27 +119,19 @@ const header = (req: IncomingMessage, name: string): string | undefined => {
 
 async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding === 'identity') return collect(req, bytesMax)
+  const tooLarge = () =>
+    new ClickHouseException('QUERY_IS_TOO_LARGE', `the body is larger than ${bytesMax} bytes.`)
+  if (encoding === 'identity') return collectBytes(req, bytesMax, tooLarge).catch(rethrow)
   if (encoding !== 'gzip')
     throw new ClickHouseException('NOT_IMPLEMENTED', 'content-encoding: only gzip is supported here.')
-  const gunzip = createGunzip()
-  req.on('error', () => gunzip.destroy())
-  try {
-    return await collect(req.pipe(gunzip), bytesMax)
-  } catch (err) {
-    if (err instanceof ClickHouseException) throw err
-    throw new ClickHouseException('ZLIB_INFLATE_FAILED', 'the body is not valid gzip.')
-  } finally {
-    req.unpipe(gunzip)
-    gunzip.destroy()
-  }
+  return collectGunzipped(req, bytesMax, tooLarge)
+    .catch(rethrow)
+    .catch((err: unknown) => {
+      if (err instanceof ClickHouseException) throw err
+      throw new ClickHouseException('ZLIB_INFLATE_FAILED', 'the body is not valid gzip.')
+    })
 }
 
-const collect = (stream: Readable, bytesMax: number): Promise<Buffer> =>
-  collectBytes(
-    stream,
-    bytesMax,
-    () => new ClickHouseException('QUERY_IS_TOO_LARGE', `the body is larger than ${bytesMax} bytes.`),
-  ).catch((err: unknown) => {
-    throw err instanceof HttpError ? new ClickHouseException('ABORTED', err.message) : err
-  })
+function rethrow(err: unknown): never {
+  throw err instanceof HttpError ? new ClickHouseException('ABORTED', err.message) : err
+}

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { closeAfterRest } from '../../http/close-after-rest.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
 import type { ClickHouseException } from './exception.ts'
 import { contentTypeOf } from './output-format.ts'
@@ -81,10 +82,7 @@ export function replyException(
     ...(exception.status === 401 ? { 'WWW-Authenticate': 'Basic realm="ClickHouse server HTTP API"' } : {}),
     ...(isUnread(req) ? { Connection: 'close' } : {}),
   })
-  if (isUnread(req))
-    res.once('finish', () => {
-      req.socket.destroySoon()
-    })
+  if (isUnread(req)) closeAfterRest(req)
 }
 
 /** Whether the rest of a body is still on its way, and will not be read. */
