@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto'
+import type { Logger } from '../logging/logger.ts'
+import type { Pool, Queryable } from '../postgres/pool.ts'
+import { withTransaction } from '../postgres/transaction.ts'
+import type { Position } from './event-log.ts'
+
+export interface GroupMembershipOptions {
+  pool: Pool
+  /** The name under which PostgreSQL knows the topic. */
+  topic: string
+  group: string
+  log: Logger
+  /** How long a member that has gone silent keeps its partitions. */
+  leaseMs: number
+  /** The partitions there are now. */
+  listPartitions: () => Promise<number[]>
+  /** Makes the rows of `event_log_offsets` that the group does not have yet. */
+  ensureOffsets: (db: Queryable) => Promise<void>
+  /** Where the group goes on in partitions that were just taken: the rows' own offsets unless the log keeps them itself. */
+  findStarts: (taken: readonly Position[]) => Promise<readonly Position[]>
+}
+
+/** Where a member stands in a partition it holds. */
+export interface Held {
+  /** The next offset to hand out. */
+  next: number
+  /** The next offset the group would read if we were gone. */
+  committed: number
+  /** Not ours by the shares any more: given back as soon as what we handed out of it is committed. */
+  leaving: boolean
+}
+
+const RENEWALS_PER_LEASE = 5
+
+const JOIN = `
+  INSERT INTO event_log_members (consumer_group, topic, member_id, leased_until)
+  VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond')
+  ON CONFLICT (consumer_group, topic, member_id) DO UPDATE SET leased_until = EXCLUDED.leased_until`
+const FORGET_SILENT = `
+  DELETE FROM event_log_members WHERE consumer_group = $1 AND topic = $2 AND leased_until < clock_timestamp()`
+const LIST_MEMBERS = `
+  SELECT member_id FROM event_log_members WHERE consumer_group = $1 AND topic = $2 ORDER BY member_id`
+const TAKE = `
+  UPDATE event_log_offsets SET owner = $3, leased_until = clock_timestamp() + $4 * interval '1 millisecond'
+  WHERE consumer_group = $1 AND topic = $2 AND partition = ANY ($5)
+    AND (owner IS NULL OR owner = $3 OR leased_until < clock_timestamp())
+  RETURNING partition, next_offset`
+const GIVE_BACK = `
+  UPDATE event_log_offsets SET owner = NULL
+  WHERE consumer_group = $1 AND topic = $2 AND owner = $3 AND partition = ANY ($4)`
+const LEAVE = 'DELETE FROM event_log_members WHERE consumer_group = $1 AND topic = $2 AND member_id = $3'
+
+/**
+ * Shares the partitions of a topic out among the members of a consumer group: by the members' order, held by leases on the
+ * clock of PostgreSQL. A lease is an optimisation: two members that both read a partition for a while cost duplicates,
+ * which the identity of usage events absorbs, and never a loss.
+ */
+export class GroupMembership {
+  /** What this member holds, in the order in which it is read. */
+  readonly held = new Map<number, Held>()
+  private readonly options: GroupMembershipOptions
+  private readonly memberId = randomUUID()
+  private renewal: NodeJS.Timeout | undefined
+  private renewing: Promise<void> = Promise.resolve()
+  private closed = false
+
+  constructor(options: GroupMembershipOptions) {
+    this.options = options
+  }
+
+  async start(): Promise<void> {
+    await this.renew()
+    this.scheduleRenewal()
+  }
+
+  /** Notes what the group has done with. */
+  noteCommitted(positions: readonly Position[]): void {
+    for (const { partition, offset } of positions) {
+      const held = this.held.get(partition)
+      if (held !== undefined) held.committed = Math.max(held.committed, offset)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    clearTimeout(this.renewal)
+    await this.renewing
+    const { pool, group, topic } = this.options
+    await pool.query(GIVE_BACK, [group, topic, this.memberId, [...this.held.keys()]])
+    await pool.query(LEAVE, [group, topic, this.memberId])
+    this.held.clear()
+  }
+
+  private scheduleRenewal(): void {
+    const { leaseMs, log } = this.options
+    this.renewal = setTimeout(() => {
+      this.renewing = this.renew()
+        .catch((err: unknown) => {
+          log.warn({ err }, 'could not renew the leases on the event log')
+        })
+        .finally(() => {
+          if (!this.closed) this.scheduleRenewal()
+        })
+    }, leaseMs / RENEWALS_PER_LEASE)
+  }
+
+  private async renew(): Promise<void> {
+    const { pool, group, topic, leaseMs } = this.options
+    const givenBack = [...this.held].filter(([, held]) => held.leaving && held.committed >= held.next)
+    await withTransaction(pool, async (db) => {
+      await db.query(JOIN, [group, topic, this.memberId, leaseMs])
+      await this.options.ensureOffsets(db)
+      await db.query(GIVE_BACK, [group, topic, this.memberId, givenBack.map(([partition]) => partition)])
+      await db.query(FORGET_SILENT, [group, topic])
+    })
+    for (const [partition] of givenBack) this.held.delete(partition)
+    const share = await this.findShare()
+    const wanted = [...new Set([...share, ...this.held.keys()])]
+    const { rows } = await pool.query<{ partition: number; next_offset: string }>(TAKE, [
+      group,
+      topic,
+      this.memberId,
+      leaseMs,
+      wanted,
+    ])
+    const owned = new Set(rows.map(({ partition }) => partition))
+    for (const partition of this.held.keys()) if (!owned.has(partition)) this.held.delete(partition) // lost it
+    const taken = rows
+      .filter(({ partition }) => !this.held.has(partition))
+      .map((row) => ({ partition: row.partition, offset: Number(row.next_offset) }))
+    // Only now: whoever held the partition before may commit until it is ours.
+    const starts = taken.length === 0 ? [] : await this.options.findStarts(taken)
+    for (const { partition, offset } of starts)
+      this.held.set(partition, { next: offset, committed: offset, leaving: false })
+    for (const [partition, held] of this.held) held.leaving = !share.has(partition)
+  }
+
+  /** The partitions that are this member's when they are dealt out to all living members in turn. */
+  private async findShare(): Promise<Set<number>> {
+    const { pool, group, topic } = this.options
+    const { rows } = await pool.query<{ member_id: string }>(LIST_MEMBERS, [group, topic])
+    const place = rows.findIndex(({ member_id }) => member_id === this.memberId)
+    const partitions = await this.options.listPartitions()
+    return new Set(partitions.filter((partition) => place >= 0 && partition % rows.length === place))
+  }
+}

@@ -1,0 +1,201 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isBrokerError } from './broker-error.ts'
+import type { Logger } from '../../logging/logger.ts'
+import type { Pool } from '../../postgres/pool.ts'
+import type { LogConsumer, LogRecord, PollLimits, Position } from '../event-log.ts'
+import { GroupMembership, type Held } from '../group-membership.ts'
+import type { GroupOffsets } from './group-offsets.ts'
+import type { KafkaConnection } from './kafka-connection.ts'
+import type { Fetched, PartitionReader } from './partition-reader.ts'
+
+export interface KafkaConsumerOptions {
+  /** Of this consumer alone: a broker answers one fetch of a connection after the other. */
+  connection: KafkaConnection
+  reader: PartitionReader
+  offsets: GroupOffsets
+  pool: Pool
+  topic: string
+  group: string
+  log: Logger
+  leaseMs: number
+}
+
+/** How long a broker waits when there is nothing new. */
+const FETCH_WAIT_MS = 250
+/** How long we wait when there is no partition to read. */
+const NOTHING_HELD_MS = 50
+
+const ENSURE_OFFSETS = `
+  INSERT INTO event_log_offsets (consumer_group, topic, partition)
+  SELECT $1, $2, p FROM unnest($3::integer[]) AS p
+  ON CONFLICT (consumer_group, topic, partition) DO NOTHING`
+
+/**
+ * A member of a consumer group on Kafka: leases in PostgreSQL say which partitions it reads, Kafka keeps the group's
+ * offsets. One fetch a broker is always under way, so the next records arrive while those before them are stored.
+ */
+export class KafkaConsumer implements LogConsumer {
+  readonly name = 'event log consumer'
+  private readonly options: KafkaConsumerOptions
+  private readonly membership: GroupMembership
+  /** Fetched and not handed out yet, of partitions held now, each beginning at the partition's next offset. */
+  private readonly buffers = new Map<number, LogRecord[]>()
+  /** Fetches under way, by the broker that was asked. */
+  private readonly fetching = new Map<number, Promise<void>>()
+  private closed = false
+
+  constructor(options: KafkaConsumerOptions) {
+    const { group, reader } = options
+    this.options = options
+    const topic = leaseTopic(options.topic)
+    this.membership = new GroupMembership({
+      ...options,
+      topic,
+      listPartitions: () => reader.listPartitions(),
+      ensureOffsets: async (db) => {
+        await db.query(ENSURE_OFFSETS, [group, topic, await reader.listPartitions()])
+      },
+      findStarts: (taken) => this.findStarts(taken),
+    })
+  }
+
+  start(): Promise<void> {
+    return this.membership.start()
+  }
+
+  async poll({ bytesMax, waitMs }: PollLimits): Promise<LogRecord[]> {
+    const deadline = performance.now() + waitMs
+    for (;;) {
+      const records = this.takeBuffered(bytesMax)
+      if (records.length > 0 || this.closed) return records
+      await this.startFetches()
+      const left = deadline - performance.now()
+      if (left <= 0) return []
+      const waiting = this.fetching.size === 0 ? Math.min(left, NOTHING_HELD_MS) : left
+      const timer = new AbortController()
+      await Promise.race([
+        ...this.fetching.values(),
+        sleep(waiting, undefined, { signal: timer.signal }).catch(() => undefined),
+      ]).finally(() => {
+        timer.abort()
+      })
+    }
+  }
+
+  async commit(positions: readonly Position[]): Promise<void> {
+    const { held } = this.membership
+    const forward = positions.filter(({ partition, offset }) => {
+      const own = held.get(partition)
+      // Of a partition that is another's by now its owner commits: it reads what we have done once more.
+      return own !== undefined && offset > own.committed
+    })
+    await this.options.offsets.commit(forward)
+    this.membership.noteCommitted(forward)
+  }
+
+  async close(): Promise<void> {
+    this.closed = true
+    await this.membership.close()
+    await this.options.connection.close()
+    await Promise.allSettled(this.fetching.values())
+  }
+
+  private async findStarts(taken: readonly Position[]): Promise<Position[]> {
+    const { offsets, reader } = this.options
+    const partitions = taken.map(({ partition }) => partition)
+    const [committed, bounds] = [await offsets.fetch(partitions), await reader.listBounds(partitions)]
+    for (const partition of partitions) this.buffers.delete(partition)
+    return bounds.map(({ partition, first, end }) => {
+      const offset = committed.get(partition)
+      if (offset !== undefined && offset >= first && offset <= end) return { partition, offset }
+      if (offset !== undefined) this.tellGap(partition, offset, first)
+      return { partition, offset: first }
+    })
+  }
+
+  /** Records in order, from the buffers of the partitions held; none of them is handed out twice. */
+  private takeBuffered(bytesMax: number): LogRecord[] {
+    const { held: all } = this.membership
+    for (const partition of this.buffers.keys()) if (!all.has(partition)) this.buffers.delete(partition)
+    const taken: LogRecord[] = []
+    let bytes = 0
+    const share = Math.ceil(bytesMax / Math.max(1, this.buffers.size))
+    const served = new Map<number, Held>()
+    for (const [partition, held] of [...all]) {
+      const buffer = this.buffers.get(partition)
+      if (buffer === undefined || held.leaving || bytes >= bytesMax) continue
+      const enough = Math.min(bytesMax, bytes + share)
+      let count = 0
+      for (let next = buffer[0]; next !== undefined && bytes < enough; next = buffer[count]) {
+        taken.push(next)
+        bytes += next.value.length
+        held.next = next.offset + 1
+        count++
+      }
+      if (count === buffer.length) this.buffers.delete(partition)
+      else buffer.splice(0, count)
+      if (count > 0) served.set(partition, held)
+    }
+    // To the end of the line: those that got nothing, for others took all the bytes, come first the next time.
+    for (const [partition, held] of served) if (all.delete(partition)) all.set(partition, held)
+    return taken
+  }
+
+  /** Asks each broker that leads a partition we hold and have nothing of, unless it is being asked already. */
+  private async startFetches(): Promise<void> {
+    const wanted = [...this.membership.held].filter(
+      ([partition, { leaving }]) => !leaving && !this.buffers.has(partition),
+    )
+    if (wanted.length === 0) return
+    const leaders = await this.options.reader.listLeaders(wanted.map(([partition]) => partition))
+    for (const [leader, partitions] of leaders) {
+      if (this.fetching.has(leader)) continue
+      const positions = wanted
+        .filter(([partition]) => partitions.includes(partition))
+        .map(([partition, { next }]) => ({ partition, offset: next }))
+      const fetch = this.fetch(leader, positions).finally(() => this.fetching.delete(leader))
+      fetch.catch(() => undefined) // told to whoever polls while it is under way
+      this.fetching.set(leader, fetch)
+    }
+  }
+
+  private async fetch(leader: number, positions: readonly Position[]): Promise<void> {
+    const { reader } = this.options
+    try {
+      for (const fetched of await reader.fetch(leader, positions, FETCH_WAIT_MS)) this.keep(fetched)
+    } catch (err) {
+      if (!isBrokerError(err) || err.type !== 'OFFSET_OUT_OF_RANGE') throw err
+      await this.goOnWhereTheLogBegins(positions)
+    }
+  }
+
+  private keep({ from: { partition, offset }, records }: Fetched): void {
+    const held = this.membership.held.get(partition)
+    // Lost, or lost and taken anew, since it was asked for.
+    if (held?.next !== offset || this.buffers.has(partition) || records.length === 0) return
+    this.buffers.set(partition, records)
+  }
+
+  /** A position that the log does not have: it was emptied, or made anew. All that it has is read. */
+  private async goOnWhereTheLogBegins(positions: readonly Position[]): Promise<void> {
+    const bounds = await this.options.reader.listBounds(positions.map(({ partition }) => partition))
+    for (const { partition, first, end } of bounds) {
+      const held = this.membership.held.get(partition)
+      if (held === undefined || (held.next >= first && held.next <= end)) continue
+      this.tellGap(partition, held.next, first)
+      held.next = first
+      held.committed = first
+    }
+  }
+
+  private tellGap(partition: number, wanted: number, first: number): void {
+    const { log, topic } = this.options
+    log.error(
+      { topic, partition, wanted, first },
+      'the log does not have the offset that was to be read next, reading from its first: what was deleted before it was loaded is lost',
+    )
+  }
+}
+
+/** Topics of Kafka have their leases beside those of topics on PostgreSQL. */
+const leaseTopic = (topic: string): string => `kafka/${topic}`

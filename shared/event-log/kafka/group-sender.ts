@@ -1,0 +1,284 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isBrokerError } from './broker-error.ts'
+import type Cluster from 'kafkajs/src/cluster/index.js'
+import type { ProducedMessage } from 'kafkajs/src/cluster/index.js'
+import { DomainError } from '../../errors/domain-error.ts'
+import type { Logger } from '../../logging/logger.ts'
+import type { NewRecord } from '../event-log.ts'
+import { partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
+import { MESSAGE_OVERHEAD_BYTES, messageFromRecord } from './record-message.ts'
+
+export interface GroupSenderOptions {
+  connection: KafkaConnection
+  topic: string
+  log: Logger
+  /** A caller hears after this long at the latest. */
+  deadlineMs: number
+  /** How long one request to a broker may take. */
+  requestTimeoutMs: number
+  /** How many callers may wait; above it appends are refused at once. */
+  waitingMax: number
+  /** How many bytes may wait. */
+  waitingBytesMax: number
+}
+
+/** Records of one partition that go into one batch. */
+interface Parcel {
+  partition: number
+  messages: ProducedMessage[]
+  bytes: number
+  deadline: number
+  /** Whether a broker may have got it. */
+  sent: boolean
+  /** Its caller has been told. */
+  done: boolean
+  settle: (err?: unknown) => void
+}
+
+/** Kafka takes 1,048,588 bytes in one batch unless told otherwise; a batch has a head of 61. */
+const BATCH_BYTES_MAX = 1_040_000
+const GROUP_BYTES_MAX = 8_000_000
+const GROUP_PARCELS_MAX = 2_000
+/** While one group waits for the brokers, the next is on its way already. */
+const GROUPS_AT_ONCE = 2
+const ALL_IN_SYNC_REPLICAS = -1
+const BACK_OFF_MS = { first: 50, longest: 1_000 }
+
+/**
+ * Lets appends that arrive together share one request to each broker. No timer is involved: a lone append goes out at
+ * once, and what arrives while two groups are under way makes up the next one.
+ *
+ * A group that fails is sent again until its callers' deadline, each broker's share as a whole. Records may then lie in
+ * the log twice, which the identity of usage events absorbs.
+ */
+export class GroupSender {
+  private readonly options: GroupSenderOptions
+  private waiting: Parcel[] = []
+  private callers = 0
+  private bytes = 0
+  private underWay = 0
+  private failures = 0
+  private idle: (() => void)[] = []
+
+  constructor(options: GroupSenderOptions) {
+    this.options = options
+  }
+
+  /** @throws DomainError overloaded when nothing was sent, unavailable when the records may or may not be in the log */
+  async append(records: readonly NewRecord[]): Promise<void> {
+    if (records.length === 0) return
+    const { waitingMax, waitingBytesMax, deadlineMs } = this.options
+    if (this.callers >= waitingMax || this.bytes >= waitingBytesMax)
+      throw new DomainError('overloaded', 'the event log is overloaded, try again')
+    const deadline = performance.now() + deadlineMs
+    const bytes = records.reduce((sum, { value }) => sum + value.length, 0)
+    this.callers++
+    this.bytes += bytes
+    try {
+      const [only] = records
+      if (records.length === 1 && only !== undefined) await this.send(only.partition, [only], deadline)
+      else await this.sendAll(records, deadline)
+    } finally {
+      this.callers--
+      this.bytes -= bytes
+      this.wakeIdle()
+    }
+  }
+
+  /** Waits until everything under way is written or failed. */
+  async drain(): Promise<void> {
+    while (this.callers > 0)
+      await new Promise<void>((resolve) => {
+        this.idle.push(resolve)
+      })
+  }
+
+  /** How many callers wait, and how many bytes they bring. */
+  waitingNow(): { callers: number; bytes: number } {
+    return { callers: this.callers, bytes: this.bytes }
+  }
+
+  private async sendAll(records: readonly NewRecord[], deadline: number): Promise<void> {
+    const byPartition = groupByPartition(records)
+    const outcomes = await Promise.allSettled(
+      [...byPartition].map(([partition, own]) => this.sendInOrder(partition, own, deadline)),
+    )
+    const faults = outcomes.flatMap((outcome) =>
+      outcome.status === 'rejected' ? [outcome.reason as Error] : [],
+    )
+    const [first] = faults
+    if (first === undefined) return
+    const unknown = faults.find((err) => !isOverloaded(err))
+    if (unknown !== undefined) throw unknown
+    // Nothing of these was sent, but the other partitions have theirs.
+    throw faults.length < outcomes.length ? tooLate('unavailable') : first
+  }
+
+  /** Batches of one partition, one after the other, so that none overtakes another when it is sent again. */
+  private async sendInOrder(
+    partition: number,
+    records: readonly NewRecord[],
+    deadline: number,
+  ): Promise<void> {
+    let first = 0
+    while (first < records.length) {
+      let end = first
+      let bytes = 0
+      for (let next = records[end]; next !== undefined; next = records[++end]) {
+        bytes += next.value.length + MESSAGE_OVERHEAD_BYTES
+        if (end > first && bytes > BATCH_BYTES_MAX) break
+      }
+      try {
+        await this.send(partition, records.slice(first, end), deadline)
+      } catch (err) {
+        if (first > 0 && isOverloaded(err)) throw tooLate('unavailable')
+        throw err
+      }
+      first = end
+    }
+  }
+
+  private send(partition: number, records: readonly NewRecord[], deadline: number): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      const parcel: Parcel = {
+        partition,
+        messages: records.map(messageFromRecord),
+        bytes: records.reduce((sum, { value }) => sum + value.length + MESSAGE_OVERHEAD_BYTES, 0),
+        deadline,
+        sent: false,
+        done: false,
+        settle: (err) => {
+          parcel.done = true
+          clearTimeout(late)
+          if (err === undefined) resolve()
+          else if (err instanceof DomainError) reject(err)
+          else
+            reject(new DomainError('unavailable', 'the event log did not take it, try again', { cause: err }))
+        },
+      }
+      const late = setTimeout(() => {
+        if (!parcel.sent) this.waiting = this.waiting.filter((other) => other !== parcel)
+        parcel.settle(tooLate(parcel.sent ? 'unavailable' : 'overloaded'))
+      }, deadline - performance.now())
+      this.waiting.push(parcel)
+      this.pump()
+    })
+  }
+
+  private wakeIdle(): void {
+    if (this.callers === 0) for (const resolve of this.idle.splice(0)) resolve()
+  }
+
+  private pump(): void {
+    while (this.underWay < GROUPS_AT_ONCE && this.waiting.length > 0) {
+      this.underWay++
+      void this.sendGroup(this.takeGroup()).finally(() => {
+        this.underWay--
+        this.pump()
+      })
+    }
+  }
+
+  private takeGroup(): Parcel[] {
+    const group: Parcel[] = []
+    const left: Parcel[] = []
+    const full = new Set<number>()
+    const bytesOf = new Map<number, number>()
+    let bytes = 0
+    for (const parcel of this.waiting) {
+      if (parcel.done) continue
+      const inBatch = (bytesOf.get(parcel.partition) ?? 0) + parcel.bytes
+      const fits =
+        group.length < GROUP_PARCELS_MAX &&
+        bytes + parcel.bytes <= GROUP_BYTES_MAX &&
+        inBatch <= BATCH_BYTES_MAX
+      // Nothing overtakes what did not fit: neither within a partition nor, for long, at all.
+      if (!full.has(parcel.partition) && (fits || !bytesOf.has(parcel.partition))) {
+        group.push(parcel)
+        bytes += parcel.bytes
+        bytesOf.set(parcel.partition, inBatch)
+      } else {
+        full.add(parcel.partition)
+        left.push(parcel)
+      }
+    }
+    this.waiting = left
+    return group
+  }
+
+  private async sendGroup(group: readonly Parcel[]): Promise<void> {
+    const { connection, topic, log, requestTimeoutMs } = this.options
+    try {
+      await connection.use((cluster) => this.produceAll(cluster, group), requestTimeoutMs * 2)
+      this.failures = 0
+    } catch (err) {
+      this.failures++
+      const left = group.filter(({ done }) => !done)
+      log[this.failures === 1 ? 'warn' : 'debug'](
+        { err, topic, parcels: left.length },
+        'Kafka did not take records',
+      )
+      if (isRefusal(err)) for (const parcel of left) parcel.settle(err)
+      else this.waiting = [...left, ...this.waiting]
+      await sleep(Math.min(BACK_OFF_MS.longest, BACK_OFF_MS.first * 2 ** Math.min(this.failures - 1, 5)))
+    }
+  }
+
+  /** To each broker its share; waits for all of them, so that the trouble of one does not cut off another. */
+  private async produceAll(cluster: Cluster, group: readonly Parcel[]): Promise<void> {
+    const byPartition = groupByPartition(group)
+    const byLeader = partitionsByLeader(cluster, this.options.topic, byPartition.keys())
+    const outcomes = await Promise.allSettled(
+      [...byLeader].map(([leader, partitions]) =>
+        this.produce(
+          cluster,
+          leader,
+          new Map(partitions.map((partition) => [partition, byPartition.get(partition) ?? []])),
+        ),
+      ),
+    )
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+  }
+
+  private async produce(
+    cluster: Cluster,
+    leader: number,
+    share: ReadonlyMap<number, Parcel[]>,
+  ): Promise<void> {
+    const { topic, requestTimeoutMs } = this.options
+    const broker = await cluster.findBroker({ nodeId: leader })
+    for (const parcels of share.values()) for (const parcel of parcels) parcel.sent = true
+    await broker.produce({
+      topicData: [
+        {
+          topic,
+          partitions: [...share].map(([partition, parcels]) => ({
+            partition,
+            messages: parcels.flatMap(({ messages }) => messages),
+          })),
+        },
+      ],
+      acks: ALL_IN_SYNC_REPLICAS,
+      timeout: requestTimeoutMs,
+    })
+    for (const parcels of share.values()) for (const parcel of parcels) parcel.settle()
+  }
+}
+
+const tooLate = (code: 'overloaded' | 'unavailable'): DomainError =>
+  new DomainError(code, 'the event log did not confirm in time, try again')
+
+const isOverloaded = (err: unknown): boolean => err instanceof DomainError && err.code === 'overloaded'
+
+/** What a broker will say again: sending once more is of no use. */
+const isRefusal = (err: unknown): boolean => isBrokerError(err) && !err.retriable
+
+function groupByPartition<T extends { partition: number }>(items: readonly T[]): Map<number, T[]> {
+  const groups = new Map<number, T[]>()
+  for (const item of items) {
+    const group = groups.get(item.partition)
+    if (group === undefined) groups.set(item.partition, [item])
+    else group.push(item)
+  }
+  return groups
+}

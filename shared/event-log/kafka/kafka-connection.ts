@@ -1,0 +1,209 @@
+import { connect as connectTcp, isIP, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import type { KafkaConfig } from 'kafkajs'
+import Cluster from 'kafkajs/src/cluster/index.js'
+import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import type { Logger } from '../../logging/logger.ts'
+import { isBrokerError } from './broker-error.ts'
+
+/** Where Kafka is, and who we are there. */
+export interface KafkaAccess {
+  /** Host and port of some brokers; the others are learnt from them. */
+  brokers: readonly string[]
+  ssl: boolean | ConnectionOptions
+  sasl: KafkaConfig['sasl']
+}
+
+interface Connected {
+  cluster: Promise<Cluster>
+  sockets: Set<Socket>
+  /** A broker refused something, as one does that leads a partition no more. */
+  stale: boolean
+}
+
+export interface KafkaConnectionOptions extends KafkaAccess {
+  log: Logger
+  /** A broker that does not answer a request in this time is taken to be away. */
+  requestTimeoutMs: number
+  /** Opens a socket; tests put trouble in the way here. */
+  connect?: (at: { host: string; port: number }) => Socket
+}
+
+const CONNECT_MS = 3_000
+const METADATA_AGE_MAX_MS = 60_000
+const TRY_AGAIN_MS = 200
+const KEEP_ALIVE_MS = 60_000
+
+/**
+ * Connections to the brokers of a cluster, made anew after any trouble.
+ *
+ * It stands on kafkajs's layer of requests, not on its producer and consumer: those share broker answers across partitions
+ * when they retry, and read on for a while in partitions that are another member's by then. See
+ * docs/decisions/0005-kafka-below-the-producer.md.
+ */
+export class KafkaConnection implements Closeable {
+  readonly name = 'Kafka connection'
+  private readonly options: KafkaConnectionOptions
+  private readonly topic: string
+  private current: Connected | undefined
+
+  constructor(topic: string, options: KafkaConnectionOptions) {
+    this.topic = topic
+    this.options = options
+    calmRequestQueues()
+  }
+
+  /**
+   * Does some work with the cluster, connected and with metadata of the topic that are fresh enough. When it fails
+   * without a word from a broker, the connections are dropped: whatever else they were waiting for fails too, and the next
+   * call begins with new ones.
+   *
+   * @param deadlineMs fails when the work is not done by then
+   */
+  async use<T>(
+    work: (cluster: Cluster) => Promise<T>,
+    deadlineMs = this.options.requestTimeoutMs * 2,
+  ): Promise<T> {
+    const used = (this.current ??= this.open())
+    let late: NodeJS.Timeout | undefined
+    const tooLate = new Promise<never>((_resolve, reject) => {
+      late = setTimeout(() => {
+        reject(new Error('Kafka did not answer in time'))
+      }, deadlineMs)
+    })
+    try {
+      return await Promise.race([this.work(used, work), tooLate])
+    } catch (err) {
+      if (isBrokerError(err)) used.stale = true
+      else this.drop(used, err)
+      throw err
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  /** The same, tried again until it is done or the time is over: a broker that just started does not answer all yet. */
+  async usePersistently<T>(work: (cluster: Cluster) => Promise<T>, withinMs: number): Promise<T> {
+    const end = performance.now() + withinMs
+    for (;;) {
+      try {
+        return await this.use(work)
+      } catch (err) {
+        if (performance.now() + TRY_AGAIN_MS > end) throw err
+        await sleep(TRY_AGAIN_MS)
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    if (this.current !== undefined) this.drop(this.current, new Error('the connection was closed'))
+    return Promise.resolve()
+  }
+
+  private async work<T>(used: Connected, work: (cluster: Cluster) => Promise<T>): Promise<T> {
+    const cluster = await used.cluster
+    if (used.stale) {
+      await cluster.refreshMetadata()
+      used.stale = false
+    } else await cluster.refreshMetadataIfNecessary()
+    return work(cluster)
+  }
+
+  private open(): Connected {
+    const { brokers, ssl, sasl, log, requestTimeoutMs, connect = connectTcp } = this.options
+    const sockets = new Set<Socket>()
+    const cluster = new Cluster({
+      logger: loggerInto(log),
+      socketFactory: ({ host, port, onConnect }) => {
+        const socket =
+          ssl === false
+            ? connect({ host, port })
+            : connectTls({
+                host,
+                port,
+                ...(isIP(host) === 0 ? { servername: host } : {}),
+                ...(ssl === true ? {} : ssl),
+              })
+        socket.once(ssl === false ? 'connect' : 'secureConnect', onConnect)
+        socket.setKeepAlive(true, KEEP_ALIVE_MS)
+        socket.setNoDelay(true)
+        sockets.add(socket)
+        socket.once('close', () => sockets.delete(socket))
+        return socket
+      },
+      brokers,
+      ssl: ssl === false ? undefined : ssl,
+      sasl,
+      clientId: 'tally',
+      connectionTimeout: CONNECT_MS,
+      authenticationTimeout: CONNECT_MS,
+      requestTimeout: requestTimeoutMs,
+      enforceRequestTimeout: true,
+      metadataMaxAge: METADATA_AGE_MAX_MS,
+      allowAutoTopicCreation: false,
+      // Once to each broker of the list; whoever calls decides about more.
+      retry: { retries: brokers.length, initialRetryTime: 20, maxRetryTime: 200 },
+    })
+    const connected = cluster
+      .connect()
+      .then(() => cluster.addTargetTopic(this.topic))
+      .then(() => cluster)
+    connected.catch(() => undefined) // told to whoever waits for it
+    return { cluster: connected, sockets, stale: false }
+  }
+
+  private drop(dropped: Connected, why: unknown): void {
+    if (this.current === dropped) this.current = undefined
+    // With an error: kafkajs then fails the requests under way, which it does not on a mere close.
+    for (const socket of dropped.sockets)
+      socket.destroy(why instanceof Error ? why : new Error('the connection was dropped'))
+  }
+}
+
+/** The partitions that a broker leads, by its id. */
+export function partitionsByLeader(
+  cluster: Cluster,
+  topic: string,
+  partitions: Iterable<number>,
+): Map<number, number[]> {
+  const leaders = new Map(
+    cluster.findTopicPartitionMetadata(topic).map(({ partitionId, leader }) => [partitionId, leader]),
+  )
+  const byLeader = new Map<number, number[]>()
+  for (const partition of partitions) {
+    const leader = leaders.get(partition) ?? -1
+    byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
+  }
+  return byLeader
+}
+
+/** kafkajs logs what it passes on to us as an error too; what matters is logged where it is handled. */
+function loggerInto(log: Logger): unknown {
+  const debug = (message: string, extra: object = {}) => {
+    log.debug({ ...extra }, message)
+  }
+  const silent = () => undefined
+  const logger = { error: debug, warn: debug, info: silent, debug: silent, namespace: (): unknown => logger }
+  return logger
+}
+
+/**
+ * kafkajs 2.2.4 arms a timer of a negative delay after each answer, for ever: a wake-up a millisecond for each connection.
+ * It is only needed while requests wait, or the broker asked us to slow down.
+ *
+ * @see kafkajs pull request 1755, never merged
+ */
+function calmRequestQueues(): void {
+  RequestQueue.prototype.scheduleCheckPendingRequests = function scheduleCheckPendingRequests() {
+    if (this.throttleCheckTimeoutId !== null || this.pending.length === 0) return
+    this.throttleCheckTimeoutId = setTimeout(
+      () => {
+        this.throttleCheckTimeoutId = null
+        this.checkPendingRequests()
+      },
+      Math.max(this.throttledUntil - Date.now(), 10),
+    )
+  }
+}

@@ -1,0 +1,183 @@
+import { StartupError } from '../../errors/startup-error.ts'
+import type { Logger } from '../../logging/logger.ts'
+import type { Pool } from '../../postgres/pool.ts'
+import type { Micros } from '../../time/microsecond-clock.ts'
+import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
+import { KafkaConsumer } from './consumer.ts'
+import { GroupOffsets } from './group-offsets.ts'
+import { GroupSender } from './group-sender.ts'
+import { KafkaConnection, type KafkaConnectionOptions } from './kafka-connection.ts'
+import { PartitionReader } from './partition-reader.ts'
+
+export interface KafkaEventLogOptions {
+  access: Pick<KafkaConnectionOptions, 'brokers' | 'ssl' | 'sasl' | 'connect'>
+  topic: string
+  log: Logger
+  /** For the leases of consumer groups. */
+  pool: Pool
+  /** An append that is not durable by then fails. */
+  appendDeadlineMs: number
+  /** How many appends may wait for Kafka. */
+  appendsWaitingMax: number
+  /** … and how many bytes they may bring. */
+  appendsWaitingBytesMax: number
+  /** How long a broker may take to answer. */
+  requestTimeoutMs: number
+  /** How long a consumer that has gone silent keeps its partitions. */
+  leaseMs: number
+  /** How long an append that was not confirmed may still arrive. */
+  settleMs: number
+}
+
+/** How much of a backlog is read to find its lowest acceptance; beyond it the time of appending bounds it. */
+const BACKLOG_BYTES_MAX = 16_000_000
+
+/**
+ * Opens the event log on Kafka; the topic must be there.
+ *
+ * @throws StartupError when Kafka cannot be reached or does not have the topic
+ */
+export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<EventLog> {
+  const { topic, log, access, requestTimeoutMs } = options
+  const connect = (): KafkaConnection => new KafkaConnection(topic, { ...access, requestTimeoutMs, log })
+  const [producing, reading] = [connect(), connect()]
+  const reader = new PartitionReader(reading, topic)
+  const partitions = await countPartitions(reader, topic).catch(async (err: unknown) => {
+    await reading.close()
+    throw err
+  })
+  const sender = new GroupSender({
+    connection: producing,
+    topic,
+    log,
+    deadlineMs: options.appendDeadlineMs,
+    requestTimeoutMs,
+    waitingMax: options.appendsWaitingMax,
+    waitingBytesMax: options.appendsWaitingBytesMax,
+  })
+  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  return {
+    name: 'event log',
+    partitions,
+    append: (records: readonly NewRecord[]) => sender.append(records),
+    async join(group: string): Promise<LogConsumer> {
+      const connection = connect()
+      const consumer = new KafkaConsumer({
+        ...options,
+        connection,
+        group,
+        reader: new PartitionReader(connection, topic),
+        // Not on the connection of fetches, where a commit would wait for the fetch before it.
+        offsets: new GroupOffsets(reading, topic, group),
+      })
+      await consumer.start()
+      return consumer
+    },
+    lag: (group: string) => readLag(reader, new GroupOffsets(reading, topic, group), all),
+    lowestUnread: (group: string) =>
+      findLowestUnread(reader, new GroupOffsets(reading, topic, group), all, options.settleMs),
+    positionsAt: (at: Micros) => findPositionsAt(reader, all, at),
+    keptSince: () => readKeptSince(reader, all),
+    read: (from: Position, bytesMax: number): Promise<LogRecord[]> => read(reader, from, bytesMax),
+    async close(): Promise<void> {
+      await sender.drain()
+      await producing.close()
+      await reading.close()
+    },
+  }
+}
+
+async function countPartitions(reader: PartitionReader, topic: string): Promise<number> {
+  try {
+    return (await reader.listPartitions()).length
+  } catch (err) {
+    const type = err instanceof Error && 'type' in err ? err.type : undefined
+    if (type === 'UNKNOWN_TOPIC_OR_PARTITION')
+      throw new StartupError(`Kafka has no topic ${topic}: run npm run migrate`, { cause: err })
+    throw new StartupError(`Kafka cannot be reached (KAFKA_BROKERS): ${String(err)}`, { cause: err })
+  }
+}
+
+async function readLag(
+  reader: PartitionReader,
+  offsets: GroupOffsets,
+  partitions: readonly number[],
+): Promise<PartitionLag[]> {
+  const committed = await offsets.fetch(partitions)
+  const bounds = await reader.listBounds(partitions)
+  return bounds.map(({ partition, first, end }) => {
+    const offset = committed.get(partition) ?? first
+    // An offset that the log does not have is read from where the log begins.
+    return { partition, committed: offset < first || offset > end ? first : offset, end }
+  })
+}
+
+async function findLowestUnread(
+  reader: PartitionReader,
+  offsets: GroupOffsets,
+  partitions: readonly number[],
+  settleMs: number,
+): Promise<Micros | undefined> {
+  const behind = (await readLag(reader, offsets, partitions)).filter(({ committed, end }) => committed < end)
+  const lowest = await Promise.all(behind.map((lag) => lowestFrom(reader, lag, settleMs)))
+  return lowest.length === 0 ? undefined : Math.min(...lowest)
+}
+
+async function lowestFrom(
+  reader: PartitionReader,
+  { partition, committed, end }: PartitionLag,
+  settleMs: number,
+): Promise<Micros> {
+  let lowest = Infinity
+  let bytes = 0
+  for (let offset = committed; offset < end;) {
+    const { records } = await reader.fetchOne({ partition, offset })
+    const last = records.at(-1)
+    if (last === undefined) break
+    for (const { acceptedAt, value } of records) {
+      lowest = Math.min(lowest, acceptedAt)
+      bytes += value.length
+    }
+    offset = last.offset + 1
+    // What lies further on was appended later, and accepted no longer before that than an append may take.
+    if (bytes >= BACKLOG_BYTES_MAX) return Math.min(lowest, (last.appendedAtMs - settleMs) * 1_000)
+  }
+  return lowest
+}
+
+async function findPositionsAt(
+  reader: PartitionReader,
+  partitions: readonly number[],
+  at: Micros,
+): Promise<Position[]> {
+  const bounds = await reader.listBounds(partitions)
+  const found = await reader.listOffsetsAt(partitions, Math.floor(at / 1_000))
+  return bounds.map(({ partition, end }) => ({ partition, offset: found.get(partition) ?? end }))
+}
+
+async function readKeptSince(reader: PartitionReader, partitions: readonly number[]): Promise<Micros> {
+  const begun = (await reader.listBounds(partitions)).filter(({ first }) => first > 0)
+  const since = await Promise.all(
+    begun.map(async ({ partition, first }) => {
+      const { records } = await reader.fetchOne({ partition, offset: first })
+      return (records[0]?.appendedAtMs ?? Date.now()) * 1_000
+    }),
+  )
+  return Math.max(0, ...since)
+}
+
+async function read(reader: PartitionReader, from: Position, bytesMax: number): Promise<LogRecord[]> {
+  const taken: LogRecord[] = []
+  let bytes = 0
+  for (let offset = from.offset; bytes < bytesMax;) {
+    const { records } = await reader.fetchOne({ partition: from.partition, offset })
+    if (records.length === 0) break
+    for (const record of records) {
+      if (bytes >= bytesMax) break
+      taken.push(record)
+      bytes += record.value.length
+      offset = record.offset + 1
+    }
+  }
+  return taken
+}

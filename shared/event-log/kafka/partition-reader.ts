@@ -1,0 +1,143 @@
+import type { Broker } from 'kafkajs/src/cluster/index.js'
+import type { Position } from '../event-log.ts'
+import { partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
+import { recordFromMessage, type AppendedRecord } from './record-message.ts'
+
+/** What one look into a partition brought. */
+export interface Fetched {
+  from: Position
+  records: AppendedRecord[]
+  /** The offset after the last record that every replica has. */
+  end: number
+}
+
+/** Of one partition in one answer; Kafka gives a whole batch all the same where the first is larger. */
+const PARTITION_BYTES_MAX = 2_000_000
+const ANSWER_BYTES_MAX = 8_000_000
+
+/** First and next offset of each partition. */
+export interface Bounds {
+  partition: number
+  first: number
+  end: number
+}
+
+export class PartitionReader {
+  private readonly connection: KafkaConnection
+  private readonly topic: string
+
+  constructor(connection: KafkaConnection, topic: string) {
+    this.connection = connection
+    this.topic = topic
+  }
+
+  listPartitions(): Promise<number[]> {
+    return this.connection.use((cluster) =>
+      Promise.resolve(
+        cluster
+          .findTopicPartitionMetadata(this.topic)
+          .map(({ partitionId }) => partitionId)
+          .sort((a, b) => a - b),
+      ),
+    )
+  }
+
+  /** The broker that leads each of these partitions, and which those are. */
+  listLeaders(partitions: Iterable<number>): Promise<Map<number, number[]>> {
+    return this.connection.use((cluster) =>
+      Promise.resolve(partitionsByLeader(cluster, this.topic, partitions)),
+    )
+  }
+
+  /**
+   * Fetches from one broker, from positions in partitions that it leads.
+   *
+   * @param waitMs how long the broker waits when there is nothing
+   * @throws an error of the broker of type OFFSET_OUT_OF_RANGE when a position is not in the log
+   */
+  fetch(leader: number, positions: readonly Position[], waitMs: number): Promise<Fetched[]> {
+    return this.connection.use(async (cluster) => {
+      const broker = await cluster.findBroker({ nodeId: leader })
+      return this.fetchFrom(broker, positions, waitMs)
+    })
+  }
+
+  /** Fetches from one position; nothing when it is at the end, and from the first offset that is kept when it is before that. */
+  async fetchOne(from: Position): Promise<Fetched> {
+    const [bounds] = await this.listBounds([from.partition])
+    const { first = 0, end = 0 } = bounds ?? {}
+    if (from.offset >= end) return { from, records: [], end }
+    const position = { partition: from.partition, offset: Math.max(from.offset, first) }
+    const [[leader] = [-1]] = [...(await this.listLeaders([from.partition]))]
+    const [fetched] = await this.fetch(leader, [position], 0)
+    return fetched ?? { from: position, records: [], end }
+  }
+
+  async listBounds(partitions: readonly number[]): Promise<Bounds[]> {
+    const asked = partitions.map((partition) => ({ partition }))
+    const [firsts, ends] = await this.connection.use((cluster) =>
+      Promise.all([
+        cluster.fetchTopicsOffset([{ topic: this.topic, partitions: asked, fromBeginning: true }]),
+        cluster.fetchTopicsOffset([{ topic: this.topic, partitions: asked, fromBeginning: false }]),
+      ]),
+    )
+    const firstOf = offsetsOf(firsts)
+    return [...offsetsOf(ends)]
+      .map(([partition, end]) => ({ partition, first: firstOf.get(partition) ?? 0, end }))
+      .sort((a, b) => a.partition - b.partition)
+  }
+
+  /** For each partition the first offset that was appended at or after an instant, undefined when there is none. */
+  async listOffsetsAt(partitions: readonly number[], atMs: number): Promise<Map<number, number | undefined>> {
+    const asked = partitions.map((partition) => ({ partition }))
+    const found = offsetsOf(
+      await this.connection.use((cluster) =>
+        cluster.fetchTopicsOffset([{ topic: this.topic, partitions: asked, fromTimestamp: atMs }]),
+      ),
+    )
+    return new Map(
+      partitions.map((partition) => {
+        const offset = found.get(partition) ?? -1
+        return [partition, offset < 0 ? undefined : offset]
+      }),
+    )
+  }
+
+  private async fetchFrom(
+    broker: Broker,
+    positions: readonly Position[],
+    waitMs: number,
+  ): Promise<Fetched[]> {
+    const { responses } = await broker.fetch({
+      maxWaitTime: waitMs,
+      minBytes: 1,
+      maxBytes: ANSWER_BYTES_MAX,
+      topics: [
+        {
+          topic: this.topic,
+          partitions: positions.map(({ partition, offset }) => ({
+            partition,
+            fetchOffset: String(offset),
+            maxBytes: PARTITION_BYTES_MAX,
+          })),
+        },
+      ],
+    })
+    const asked = new Map(positions.map((position) => [position.partition, position]))
+    return responses
+      .flatMap(({ partitions }) => partitions)
+      .flatMap(({ partition, highWatermark, messages }) => {
+        const from = asked.get(partition)
+        if (from === undefined) return []
+        const records = messages
+          .filter((message) => !message.isControlRecord)
+          .map((message) => recordFromMessage(partition, message))
+          // A broker answers with whole batches: the first may begin before the position.
+          .filter(({ offset }) => offset >= from.offset)
+        return [{ from, records, end: Number(highWatermark) }]
+      })
+  }
+}
+
+const offsetsOf = (topics: { partitions: { partition: number; offset: string }[] }[]): Map<number, number> =>
+  new Map(topics.flatMap(({ partitions }) => partitions.map((p) => [p.partition, Number(p.offset)])))

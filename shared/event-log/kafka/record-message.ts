@@ -1,0 +1,34 @@
+import type { FetchedMessage, ProducedMessage } from 'kafkajs/src/cluster/index.js'
+import type { LogRecord, NewRecord } from '../event-log.ts'
+
+/** When the gateway took the events: microseconds since 1970, as decimal text. */
+const ACCEPTED_AT = 'accepted-at'
+
+/** What a record takes beside its value, at most. */
+export const MESSAGE_OVERHEAD_BYTES = 100
+
+/** A record with the time Kafka took it, in milliseconds since 1970. */
+export interface AppendedRecord extends LogRecord {
+  appendedAtMs: number
+}
+
+/** Without a key: a record holds events of several accounts, and its partition is chosen by us. */
+export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMessage => ({
+  key: null,
+  value,
+  headers: { [ACCEPTED_AT]: String(acceptedAt) },
+})
+
+/** Takes whatever lies in the topic: of a record that is not the gateway's, the time of acceptance is that of appending. */
+export function recordFromMessage(partition: number, message: FetchedMessage): AppendedRecord {
+  const appendedAtMs = Number(message.timestamp)
+  const header = message.headers[ACCEPTED_AT]
+  const text = Buffer.isBuffer(header) ? header.toString() : ''
+  return {
+    partition,
+    offset: Number(message.offset),
+    acceptedAt: /^\d{1,16}$/.test(text) ? Number(text) : appendedAtMs * 1_000,
+    value: message.value ?? Buffer.alloc(0),
+    appendedAtMs,
+  }
+}

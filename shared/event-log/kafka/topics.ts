@@ -1,0 +1,70 @@
+import { Kafka, logLevel, type Admin } from 'kafkajs'
+import { StartupError } from '../../errors/startup-error.ts'
+import type { KafkaAccess } from './kafka-connection.ts'
+
+export interface TopicPlan {
+  topic: string
+  partitions: number
+  replication: number
+  minInSyncReplicas: number
+}
+
+const CONNECT_MS = 3_000
+const REQUEST_MS = 15_000
+
+/**
+ * Makes topics that are missing, and adds partitions to those that have too few; nothing else of a topic that is there is
+ * changed, and no partition is ever taken away.
+ *
+ * @throws StartupError when Kafka cannot be reached or refuses
+ */
+export async function ensureTopics(access: KafkaAccess, plans: readonly TopicPlan[]): Promise<void> {
+  const { brokers, ssl, sasl } = access
+  const kafka = new Kafka({
+    clientId: 'tally-migrate',
+    brokers: [...brokers],
+    ssl,
+    ...(sasl === undefined ? {} : { sasl }),
+    connectionTimeout: CONNECT_MS,
+    requestTimeout: REQUEST_MS,
+    logLevel: logLevel.NOTHING,
+    retry: { retries: 3, initialRetryTime: 200 },
+  })
+  const admin = kafka.admin()
+  try {
+    await admin.connect()
+    for (const plan of plans) await ensureTopic(admin, plan)
+  } catch (err) {
+    const message = err instanceof Error ? err.message : String(err)
+    throw new StartupError(`the topics cannot be made in Kafka (KAFKA_BROKERS): ${message}`, { cause: err })
+  } finally {
+    await admin.disconnect().catch(() => undefined)
+  }
+}
+
+async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
+  const { topic, partitions, replication, minInSyncReplicas } = plan
+  const made = await admin.createTopics({
+    waitForLeaders: true,
+    topics: [
+      {
+        topic,
+        numPartitions: partitions,
+        replicationFactor: replication,
+        configEntries: [
+          { name: 'min.insync.replicas', value: String(minInSyncReplicas) },
+          // Kept until it is loaded and its retention has passed, which only we know: see housekeeping.ts.
+          { name: 'retention.ms', value: '-1' },
+          { name: 'retention.bytes', value: '-1' },
+          { name: 'cleanup.policy', value: 'delete' },
+          // When Kafka took a record, on one clock, is what the audit finds its place by.
+          { name: 'message.timestamp.type', value: 'LogAppendTime' },
+        ],
+      },
+    ],
+  })
+  if (made) return
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+  const present = topics[0]?.partitions.length ?? 0
+  if (present < partitions) await admin.createPartitions({ topicPartitions: [{ topic, count: partitions }] })
+}

@@ -1,0 +1,217 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { homedir } from 'node:os'
+import path from 'node:path'
+import type { Context } from 'mocha'
+import { makeTempFolder } from './temp-folder.ts'
+
+/** A real broker of Apache Kafka. */
+export interface KafkaBroker {
+  /** As KAFKA_BROKERS has it. */
+  brokers: string
+  /** Of a broker of our own; undefined where KAFKA_BROKERS names another's. */
+  own: OwnBroker | undefined
+}
+
+/** What faults are made of. */
+export interface OwnBroker {
+  pid: () => number
+  kill9(): Promise<void>
+  /** SIGSTOP, until `resume`. */
+  pause(): void
+  resume(): void
+  /** After kill9, on the same data and port; resolves when it serves. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+const KAFKA_VERSION = '4.3.1'
+const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
+const START_MS = 60_000
+const STOP_MS = 15_000
+/** Below the range that the system gives out, so that a restarted broker finds its port free. */
+const FIRST_PORT = 21_000
+const PORTS = 8_000
+
+const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion><groupId>tally</groupId><artifactId>kafka-broker</artifactId><version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>${KAFKA_VERSION}</version></dependency>
+    <dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency>
+  </dependencies>
+</project>
+`
+
+const started = new Set<OwnBroker>()
+
+/**
+ * A broker for this test file: the one of KAFKA_BROKERS, else one of our own from Maven Central's jars. Where neither can
+ * be had the suite is pending, with the reason; with REQUIRE_KAFKA=1 it fails.
+ */
+export async function findKafka(suite: Context, options: { own?: boolean } = {}): Promise<KafkaBroker> {
+  const given = process.env['KAFKA_BROKERS']
+  if (given !== undefined && given !== '' && options.own !== true) return { brokers: given, own: undefined }
+  try {
+    return await startBroker(await fetchJars())
+  } catch (err) {
+    if (process.env['REQUIRE_KAFKA'] === '1') throw err
+    const reason = `no Kafka: ${err instanceof Error ? err.message : String(err)}`
+    process.stdout.write(`    (${reason}; set KAFKA_BROKERS, or have Java 17 and Maven)\n`)
+    return suite.skip()
+  }
+}
+
+/** Ends every broker that a failed test left running. */
+export async function stopLeftBrokers(): Promise<void> {
+  await Promise.all([...started].map((broker) => broker.stop()))
+}
+
+/** Kafka's jars, fetched once for this user. @returns the folder */
+async function fetchJars(): Promise<string> {
+  const tools = path.join(homedir(), '.cache', 'tally-tools')
+  const jars = path.join(tools, `kafka-jars-${KAFKA_VERSION}`)
+  if (existsSync(jars)) return jars
+  await mkdir(tools, { recursive: true })
+  // Elsewhere first: a run that is cut short must not leave half of them.
+  const work = await mkdtemp(path.join(tools, 'kafka-'))
+  try {
+    await writeFile(path.join(work, 'pom.xml'), POM)
+    await run(
+      'mvn',
+      ['-B', '-q', 'dependency:copy-dependencies', '-DincludeScope=runtime', '-DoutputDirectory=libs'],
+      work,
+    )
+    await rename(path.join(work, 'libs'), jars).catch((err: unknown) => {
+      if (!existsSync(jars)) throw err // another run was faster
+    })
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+  return jars
+}
+
+async function startBroker(jars: string): Promise<KafkaBroker> {
+  const folder = await makeTempFolder('kafka')
+  const [port, controllerPort] = [await findPort(), await findPort()]
+  await writeFile(path.join(folder, 'server.properties'), properties(port, controllerPort))
+  const classPath = `${jars}/*`
+  await run(
+    'java',
+    ['-cp', classPath, 'kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', 'server.properties'],
+    folder,
+  )
+  let child = await launch(folder, classPath)
+  const own: OwnBroker = {
+    pid: () => child.pid ?? 0,
+    kill9: () => end(child, 'SIGKILL'),
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+    async restart() {
+      child = await launch(folder, classPath)
+    },
+    async stop() {
+      started.delete(own)
+      child.kill('SIGCONT')
+      await end(child, 'SIGTERM')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  started.add(own)
+  return { brokers: `127.0.0.1:${port}`, own }
+}
+
+async function launch(folder: string, classPath: string): Promise<ChildProcess> {
+  const child = spawn(
+    'java',
+    [
+      ...['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1'],
+      '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+      '-Dorg.slf4j.simpleLogger.log.kafka.server=info',
+      ...['-cp', classPath, 'kafka.Kafka', 'server.properties'],
+    ],
+    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let output = ''
+  await new Promise<void>((resolve, reject) => {
+    const fail = (why: string) => {
+      child.kill('SIGKILL')
+      reject(new Error(`the broker ${why}: ${output.slice(-2_000)}`))
+    }
+    const late = setTimeout(() => {
+      fail('did not start in time')
+    }, START_MS)
+    const listen = (chunk: Buffer) => {
+      output = (output + chunk.toString()).slice(-100_000)
+      // An open port is not enough: just after kill -9 that of the dying broker still takes connections.
+      if (!output.includes('Kafka Server started')) return
+      clearTimeout(late)
+      resolve()
+    }
+    child.stdout.on('data', listen)
+    child.stderr.on('data', listen)
+    child.once('error', reject)
+    child.once('exit', () => {
+      clearTimeout(late)
+      fail('ended')
+    })
+  })
+  child.removeAllListeners('exit')
+  return child
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  await exited
+  clearTimeout(late)
+}
+
+const properties = (port: number, controllerPort: number): string => `
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:${controllerPort}
+listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
+advertised.listeners=PLAINTEXT://127.0.0.1:${port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=PLAINTEXT
+log.dirs=./data
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+group.initial.rebalance.delay.ms=0
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+`
+
+async function findPort(): Promise<number> {
+  for (let tries = 0; tries < 50; tries++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS)
+    const server = createServer().listen(port, '127.0.0.1')
+    const free = await Promise.race([
+      once(server, 'listening').then(() => true),
+      once(server, 'error').then(() => false),
+    ]).catch(() => false)
+    server.close()
+    if (free) return port
+  }
+  throw new Error('no port is free')
+}
+
+async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
+  const child = spawn(program, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new Error(`${program} failed: ${output.slice(-1_000)}`)
+}
