@@ -4,6 +4,9 @@ import type { Micros } from '../time/microsecond-clock.ts'
 /** The topic that reported and corrected usage goes through. */
 export const USAGE_TOPIC = 'usage-events'
 
+/** The topic, on Kafka, that tells of dead letters. */
+export const DEAD_LETTERS_TOPIC = 'usage-events-dead-letters'
+
 /** The consumer group of all loaders. */
 export const LOADER_GROUP = 'loader'
 
@@ -43,6 +46,9 @@ export interface PartitionLag {
  */
 export interface EventLog extends Closeable {
   readonly partitions: number
+
+  /** What leases and dead letters call the place where its records lie: no two logs share one. */
+  readonly source: string
 
   /**
    * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their order.

@@ -6,7 +6,7 @@ import type {
 } from '../../../shared/clickhouse/usage-event-list.ts'
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { USAGE_TOPIC } from '../../../shared/event-log/event-log.ts'
+import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import type { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { report, type AuditResult, type Finding } from './audit-result.ts'
@@ -15,6 +15,7 @@ import { byNamespace, keyOf, lookUpRows } from './look-up-rows.ts'
 import type { LinePlace, LogLine } from './read-log-lines.ts'
 
 export interface AuditLinesDeps {
+  log: Pick<EventLog, 'source'>
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
@@ -29,7 +30,7 @@ type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
 /** From the log's side: what became of these lines of one partition? */
 export async function auditLines(
   lines: readonly LogLine[],
-  { events, list, deadLetters }: AuditLinesDeps,
+  { log, events, list, deadLetters }: AuditLinesDeps,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<void> {
@@ -39,7 +40,7 @@ export async function auditLines(
     readable.map(({ event }) => event),
     result,
   )
-  const dead = await listDead(deadLetters, lines)
+  const dead = await listDead(log.source, deadLetters, lines)
   const counted: CountedLine[] = []
   for (const line of lines) {
     if (result.logged++ % LINES_A_TURN === 0) await letOthersWork()
@@ -96,12 +97,13 @@ function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): 
 
 /** The places of these lines that are in the dead letters. */
 async function listDead(
+  source: string,
   deadLetters: AuditLinesDeps['deadLetters'],
   lines: readonly LogLine[],
 ): Promise<Set<string>> {
   const [first, last] = [lines[0], lines.at(-1)]
   if (first === undefined || last === undefined) return new Set()
-  const letters = await deadLetters.listPlaces(USAGE_TOPIC, first.partition, first.offset, last.offset + 1)
+  const letters = await deadLetters.listPlaces(source, first.partition, first.offset, last.offset + 1)
   return new Set(letters.map(placeKey))
 }
 

@@ -15,6 +15,8 @@ export interface KafkaConsumerOptions {
   offsets: GroupOffsets
   pool: Pool
   topic: string
+  /** The name under which PostgreSQL knows the topic. */
+  source: string
   group: string
   log: Logger
   leaseMs: number
@@ -45,15 +47,14 @@ export class KafkaConsumer implements LogConsumer {
   private closed = false
 
   constructor(options: KafkaConsumerOptions) {
-    const { group, reader } = options
+    const { group, reader, source } = options
     this.options = options
-    const topic = leaseTopic(options.topic)
     this.membership = new GroupMembership({
       ...options,
-      topic,
+      topic: source,
       listPartitions: () => reader.listPartitions(),
       ensureOffsets: async (db) => {
-        await db.query(ENSURE_OFFSETS, [group, topic, await reader.listPartitions()])
+        await db.query(ENSURE_OFFSETS, [group, source, await reader.listPartitions()])
       },
       findStarts: (taken) => this.findStarts(taken),
     })
@@ -196,6 +197,3 @@ export class KafkaConsumer implements LogConsumer {
     )
   }
 }
-
-/** Topics of Kafka have their leases beside those of topics on PostgreSQL. */
-const leaseTopic = (topic: string): string => `kafka/${topic}`

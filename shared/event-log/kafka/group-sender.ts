@@ -247,21 +247,21 @@ export class GroupSender {
   ): Promise<void> {
     const { topic, requestTimeoutMs } = this.options
     const broker = await cluster.findBroker({ nodeId: leader })
-    for (const parcels of share.values()) for (const parcel of parcels) parcel.sent = true
+    // Connecting may have taken long: whoever was told meanwhile that nothing was sent must be right.
+    const sending = new Map(
+      [...share].map(([partition, parcels]) => [partition, parcels.filter(({ done }) => !done)]),
+    )
+    for (const parcel of [...sending.values()].flat()) parcel.sent = true
+    const partitions = [...sending]
+      .filter(([, parcels]) => parcels.length > 0)
+      .map(([partition, parcels]) => ({ partition, messages: parcels.flatMap(({ messages }) => messages) }))
+    if (partitions.length === 0) return
     await broker.produce({
-      topicData: [
-        {
-          topic,
-          partitions: [...share].map(([partition, parcels]) => ({
-            partition,
-            messages: parcels.flatMap(({ messages }) => messages),
-          })),
-        },
-      ],
+      topicData: [{ topic, partitions }],
       acks: ALL_IN_SYNC_REPLICAS,
       timeout: requestTimeoutMs,
     })
-    for (const parcels of share.values()) for (const parcel of parcels) parcel.settle()
+    for (const parcel of [...sending.values()].flat()) parcel.settle()
   }
 }
 

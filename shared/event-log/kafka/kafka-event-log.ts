@@ -1,11 +1,15 @@
 import { StartupError } from '../../errors/startup-error.ts'
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import { repeat } from '../../lifecycle/repeat.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/pool.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
+import { isBrokerError } from './broker-error.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { GroupOffsets } from './group-offsets.ts'
 import { GroupSender } from './group-sender.ts'
+import { tidyTopic } from './housekeeping.ts'
 import { KafkaConnection, type KafkaConnectionOptions } from './kafka-connection.ts'
 import { PartitionReader } from './partition-reader.ts'
 
@@ -27,6 +31,12 @@ export interface KafkaEventLogOptions {
   leaseMs: number
   /** How long an append that was not confirmed may still arrive. */
   settleMs: number
+  /** Records are deleted that every one of these groups has read … */
+  groups: readonly string[]
+  /** … and that were kept this long since. */
+  retentionMs: number
+  /** How often that is looked after; 0 leaves it to another process. */
+  housekeepingMs: number
 }
 
 /** How much of a backlog is read to find its lowest acceptance; beyond it the time of appending bounds it. */
@@ -42,7 +52,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   const connect = (): KafkaConnection => new KafkaConnection(topic, { ...access, requestTimeoutMs, log })
   const [producing, reading] = [connect(), connect()]
   const reader = new PartitionReader(reading, topic)
-  const partitions = await countPartitions(reader, topic).catch(async (err: unknown) => {
+  const { partitions, source } = await findTopic(reader, topic).catch(async (err: unknown) => {
     await reading.close()
     throw err
   })
@@ -56,9 +66,12 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     waitingBytesMax: options.appendsWaitingBytesMax,
   })
   const all = Array.from({ length: partitions }, (_, partition) => partition)
+  const housekeeping =
+    options.housekeepingMs > 0 ? keepHouse(options, source, reader, reading, all) : undefined
   return {
     name: 'event log',
     partitions,
+    source,
     append: (records: readonly NewRecord[]) => sender.append(records),
     async join(group: string): Promise<LogConsumer> {
       const connection = connect()
@@ -66,6 +79,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
         ...options,
         connection,
         group,
+        source,
         reader: new PartitionReader(connection, topic),
         // Not on the connection of fetches, where a commit would wait for the fetch before it.
         offsets: new GroupOffsets(reading, topic, group),
@@ -80,6 +94,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     keptSince: () => readKeptSince(reader, all),
     read: (from: Position, bytesMax: number): Promise<LogRecord[]> => read(reader, from, bytesMax),
     async close(): Promise<void> {
+      await housekeeping?.close()
       await sender.drain()
       await producing.close()
       await reading.close()
@@ -87,15 +102,52 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   }
 }
 
-async function countPartitions(reader: PartitionReader, topic: string): Promise<number> {
+/** Why the cluster's id: another Kafka under the same address begins at offset 0, and nothing of it is done. */
+async function findTopic(
+  reader: PartitionReader,
+  topic: string,
+): Promise<{ partitions: number; source: string }> {
   try {
-    return (await reader.listPartitions()).length
+    const [partitions, clusterId] = [await reader.listPartitions(), await reader.findClusterId()]
+    return { partitions: partitions.length, source: `kafka/${clusterId}/${topic}` }
   } catch (err) {
-    const type = err instanceof Error && 'type' in err ? err.type : undefined
-    if (type === 'UNKNOWN_TOPIC_OR_PARTITION')
-      throw new StartupError(`Kafka has no topic ${topic}: run npm run migrate`, { cause: err })
-    throw new StartupError(`Kafka cannot be reached (KAFKA_BROKERS): ${String(err)}`, { cause: err })
+    const missing = isBrokerError(err) && err.type === 'UNKNOWN_TOPIC_OR_PARTITION'
+    const message = missing
+      ? `Kafka has no topic ${topic}: run npm run migrate`
+      : `Kafka cannot be reached (KAFKA_BROKERS): ${err instanceof Error ? err.message : String(err)}`
+    throw new StartupError(message, { cause: err })
   }
+}
+
+function keepHouse(
+  options: KafkaEventLogOptions,
+  source: string,
+  reader: PartitionReader,
+  connection: KafkaConnection,
+  partitions: readonly number[],
+): Closeable {
+  const { pool, log, groups, retentionMs, topic } = options
+  const work = () =>
+    tidyTopic({
+      pool,
+      source,
+      retentionMs,
+      async loaded() {
+        const lags = await Promise.all(
+          groups.map((group) => readLag(reader, new GroupOffsets(connection, topic, group), partitions)),
+        )
+        return partitions.map((partition) => ({
+          partition,
+          offset: Math.min(
+            ...lags.map((lag) => lag.find((of) => of.partition === partition)?.committed ?? 0),
+          ),
+        }))
+      },
+      deleteBefore: (positions) => reader.deleteBefore(positions),
+    })
+  return repeat('event log housekeeping', options.housekeepingMs, work, (err) => {
+    log.warn({ err, topic }, 'could not look after the topic of the event log')
+  })
 }
 
 async function readLag(

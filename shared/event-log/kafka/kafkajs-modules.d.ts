@@ -43,6 +43,9 @@ declare module 'kafkajs/src/cluster/index.js' {
         partitions: { partition: number; highWatermark: string; messages: FetchedMessage[] }[]
       }[]
     }>
+    deleteRecords(request: {
+      topics: { topic: string; partitions: { partition: number; offset: string }[] }[]
+    }): Promise<unknown>
     offsetCommit(request: {
       groupId: string
       groupGenerationId: number
@@ -72,6 +75,7 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 
   export default class Cluster {
+    readonly brokerPool: { readonly metadata: { readonly clusterId: string } | null }
     constructor(options: ClusterOptions)
     connect(): Promise<void>
     addTargetTopic(topic: string): Promise<void>

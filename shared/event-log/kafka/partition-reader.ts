@@ -42,6 +42,10 @@ export class PartitionReader {
     )
   }
 
+  findClusterId(): Promise<string> {
+    return this.connection.use((cluster) => Promise.resolve(cluster.brokerPool.metadata?.clusterId ?? ''))
+  }
+
   /** The broker that leads each of these partitions, and which those are. */
   listLeaders(partitions: Iterable<number>): Promise<Map<number, number[]>> {
     return this.connection.use((cluster) =>
@@ -101,6 +105,27 @@ export class PartitionReader {
         return [partition, offset < 0 ? undefined : offset]
       }),
     )
+  }
+
+  /** Deletes what lies before these positions, for good. */
+  async deleteBefore(positions: readonly Position[]): Promise<void> {
+    const offsets = new Map(positions.map(({ partition, offset }) => [partition, String(offset)]))
+    await this.connection.use(async (cluster) => {
+      for (const [leader, partitions] of partitionsByLeader(cluster, this.topic, offsets.keys())) {
+        const broker = await cluster.findBroker({ nodeId: leader })
+        await broker.deleteRecords({
+          topics: [
+            {
+              topic: this.topic,
+              partitions: partitions.map((partition) => ({
+                partition,
+                offset: offsets.get(partition) ?? '0',
+              })),
+            },
+          ],
+        })
+      }
+    })
   }
 
   private async fetchFrom(

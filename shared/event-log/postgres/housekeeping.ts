@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../../lifecycle/close-all.ts'
+import { repeat } from '../../lifecycle/repeat.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool, PoolClient } from '../../postgres/pool.ts'
 import { withTransaction } from '../../postgres/transaction.ts'
@@ -41,23 +41,14 @@ const LIST_EXPIRED = `
  * everyone has read and that were kept long enough for the audit. Several processes may do it at once.
  */
 export function keepHouse(options: HousekeepingOptions): Closeable {
-  const stopping = new AbortController()
-  const loop = async () => {
-    const { signal } = stopping
-    while (await sleep(options.housekeepingMs, true, { signal }).catch(() => false)) {
-      await tidy(options).catch((err: unknown) => {
-        options.log.warn({ err }, 'could not look after the segments of the event log')
-      })
-    }
-  }
-  const running = loop()
-  return {
-    name: 'event log housekeeping',
-    close: () => {
-      stopping.abort()
-      return running
+  return repeat(
+    'event log housekeeping',
+    options.housekeepingMs,
+    () => tidy(options),
+    (err) => {
+      options.log.warn({ err }, 'could not look after the segments of the event log')
     },
-  }
+  )
 }
 
 /**

@@ -81,6 +81,7 @@ export async function openPostgresEventLog(options: PostgresEventLogOptions): Pr
   return {
     name: 'event log',
     partitions,
+    source: topic,
     append: (records: readonly NewRecord[]) => appender.append(records),
     async join(group: string): Promise<LogConsumer> {
       const waitForAppend = (waitMs: number) => appended.wait(waitMs)

@@ -1,0 +1,63 @@
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import type { Logger } from '../../logging/logger.ts'
+import { KafkaConnection, partitionsByLeader, type KafkaAccess } from './kafka-connection.ts'
+
+/** A line of the log that could not be counted. */
+export interface DeadLetterNotice {
+  partition: number
+  offset: number
+  line: number
+  reason: string
+  value: Buffer
+}
+
+export interface DeadLetterTopic extends Closeable {
+  /** Tells consumers of a dead letter; of a batch that is loaded again it may tell twice. */
+  publish(letter: DeadLetterNotice): Promise<void>
+}
+
+export interface DeadLetterTopicOptions {
+  access: KafkaAccess
+  topic: string
+  requestTimeoutMs: number
+  log: Logger
+}
+
+const ALL_IN_SYNC_REPLICAS = -1
+/** A header's value is bytes, and a reason may quote what was sent to us. */
+const REASON_MAX = 1_000
+
+/**
+ * The topic that tells of dead letters; the truth about them is in PostgreSQL. The value is the line's bytes, the headers
+ * say where it lies and why it was not counted.
+ */
+export function openDeadLetterTopic({
+  topic,
+  access,
+  requestTimeoutMs,
+  log,
+}: DeadLetterTopicOptions): DeadLetterTopic {
+  const connection = new KafkaConnection(topic, { ...access, requestTimeoutMs, log })
+  return {
+    name: 'dead letter topic',
+    async publish({ partition: from, offset, line, reason, value }) {
+      const headers = {
+        reason: reason.slice(0, REASON_MAX),
+        partition: String(from),
+        offset: String(offset),
+        line: String(line),
+      }
+      await connection.use(async (cluster) => {
+        const partition = from % cluster.findTopicPartitionMetadata(topic).length
+        const [[leader = -1] = []] = partitionsByLeader(cluster, topic, [partition])
+        const broker = await cluster.findBroker({ nodeId: leader })
+        await broker.produce({
+          topicData: [{ topic, partitions: [{ partition, messages: [{ key: null, value, headers }] }] }],
+          acks: ALL_IN_SYNC_REPLICAS,
+          timeout: requestTimeoutMs,
+        })
+      })
+    },
+    close: () => connection.close(),
+  }
+}

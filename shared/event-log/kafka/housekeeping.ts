@@ -1,0 +1,67 @@
+import type { Pool } from '../../postgres/pool.ts'
+import { withTransaction } from '../../postgres/transaction.ts'
+import type { Position } from '../event-log.ts'
+
+export interface TidyTopicOptions {
+  pool: Pool
+  /** The name under which PostgreSQL knows the topic. */
+  source: string
+  /** How long records are kept after they were loaded. */
+  retentionMs: number
+  /** Up to where each partition was read by everyone. */
+  loaded: () => Promise<Position[]>
+  /** Deletes what lies before these positions. */
+  deleteBefore: (positions: readonly Position[]) => Promise<void>
+}
+
+/** So many marks lie in the time for which the log is kept. */
+const MARKS_PER_RETENTION = 24
+
+const MARK = `
+  INSERT INTO event_log_marks (topic, partition, log_offset)
+  SELECT $1, p.partition, p.log_offset FROM unnest($2::integer[], $3::bigint[]) AS p (partition, log_offset)
+  WHERE NOT EXISTS (SELECT 1 FROM event_log_marks m WHERE m.topic = $1 AND m.partition = p.partition
+                      AND m.made_at > clock_timestamp() - $4 * interval '1 millisecond')`
+const LIST_EXPIRED = `
+  SELECT DISTINCT ON (partition) partition, log_offset, made_at FROM event_log_marks
+  WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'
+  ORDER BY partition, made_at DESC`
+const FORGET = `
+  DELETE FROM event_log_marks
+  WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'`
+
+/**
+ * Deletes the records of a topic that were loaded longer ago than they are kept. Several processes may call it at once.
+ *
+ * Why not Kafka's own retention: it counts from a record's arrival, so while the loader is held up it would delete what was
+ * never loaded.
+ */
+export async function tidyTopic({
+  pool,
+  source,
+  retentionMs,
+  loaded,
+  deleteBefore,
+}: TidyTopicOptions): Promise<void> {
+  const marks = await loaded()
+  await withTransaction(pool, async (db) => {
+    const { rows: locks } = await db.query<{ mine: boolean }>(
+      "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
+      [source],
+    )
+    if (locks[0]?.mine !== true) return // another process is at it
+    const { rows } = await db.query<{ partition: number; log_offset: string }>(LIST_EXPIRED, [
+      source,
+      retentionMs,
+    ])
+    const expired = rows.map((row) => ({ partition: row.partition, offset: Number(row.log_offset) }))
+    if (expired.length > 0) await deleteBefore(expired)
+    await db.query(FORGET, [source, retentionMs])
+    await db.query(MARK, [
+      source,
+      marks.map(({ partition }) => partition),
+      marks.map(({ offset }) => offset),
+      retentionMs / MARKS_PER_RETENTION,
+    ])
+  })
+}
