@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
+import { readApiServiceConfig } from '../services/api/config.ts'
+import { readGatewayServiceConfig } from '../services/gateway/config.ts'
+import { readLoaderServiceConfig } from '../services/loader/config.ts'
 import { IMPORT_HELP } from '../services/reporter/import/import-help.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
-import { settingsMarkdown } from '../services/standalone/settings-table.ts'
+import { settingsMarkdown } from '../shared/config/settings-table.ts'
 import { EnvReader } from '../shared/config/env-reader.ts'
 import { listOperations, readOpenApiDocument } from '../shared/http/openapi-document.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
@@ -68,11 +71,20 @@ describe('README.md', function () {
   })
 
   it('lists every setting with its default, as the program reads them', () => {
-    const read = new EnvReader({})
-    readStandaloneConfig(read)
+    const settingsOf = (readConfig: (read: EnvReader) => unknown) => {
+      const read = new EnvReader({})
+      readConfig(read)
+      return read.settings
+    }
+    const services = new Map([
+      ['gateway', settingsOf(readGatewayServiceConfig)],
+      ['loader', settingsOf(readLoaderServiceConfig)],
+      ['api', settingsOf(readApiServiceConfig)],
+    ])
+    const expected = settingsMarkdown(settingsOf(readStandaloneConfig), services)
     const [, table = ''] = /<!-- settings -->\n\n?([^]*?)\n\n/.exec(readme) ?? []
     const rows = table.split('\n').slice(2)
-    expect(rows.map(withoutPadding)).to.deep.equal(settingsMarkdown(read.settings).map(withoutPadding))
+    expect(rows.map(withoutPadding)).to.deep.equal(expected.map(withoutPadding))
   })
 
   it('lists every operation with its permission', () => {

@@ -1,4 +1,12 @@
+import { readAdminConfig } from '../../shared/admin/config.ts'
+import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
+import { readHost, readPort } from '../../shared/config/places.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { readLogLevel } from '../../shared/logging/config.ts'
+import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/config.ts'
+import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 
 /** Settings of the API. */
 export function readApiConfig(read: EnvReader) {
@@ -11,3 +19,21 @@ export function readApiConfig(read: EnvReader) {
     }),
   }
 }
+
+const CONNECTIONS = 10
+
+/** Settings of the API in a process of its own. */
+export const readApiServiceConfig = (read: EnvReader) => ({
+  host: readHost(read),
+  port: readPort(read, 'PORT', 'the port of the HTTP API', 8_080),
+  admin: readAdminConfig(read, 9_464),
+  logLevel: readLogLevel(read),
+  postgres: readPostgresServerConfig(read),
+  connectionsMax: readConnectionsMax(read),
+  clickhouse: readClickHouseServerConfig(read),
+  clickhouseConnections: readConnections(read, CONNECTIONS),
+  eventLog: readEventLogConfig(read),
+  rateLimits: readRateLimitConfig(read),
+  requestTimeoutMs: readRequestTimeoutMs(read),
+  api: readApiConfig(read),
+})

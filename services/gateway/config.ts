@@ -1,4 +1,11 @@
+import { readAdminConfig } from '../../shared/admin/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
+import { readHost, readPort } from '../../shared/config/places.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { readLogLevel } from '../../shared/logging/config.ts'
+import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
+import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 
 /** Settings of the gateway. */
 export function readGatewayConfig(read: EnvReader) {
@@ -17,3 +24,16 @@ export function readGatewayConfig(read: EnvReader) {
     }),
   }
 }
+
+/** Settings of the gateway in a process of its own. */
+export const readGatewayServiceConfig = (read: EnvReader) => ({
+  host: readHost(read),
+  port: readPort(read, 'PORT', 'the port of the HTTP API', 8_081),
+  admin: readAdminConfig(read, 9_465),
+  logLevel: readLogLevel(read),
+  postgres: readPostgresServerConfig(read),
+  eventLog: readEventLogConfig(read),
+  rateLimits: readRateLimitConfig(read),
+  requestTimeoutMs: readRequestTimeoutMs(read),
+  gateway: readGatewayConfig(read),
+})

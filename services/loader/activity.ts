@@ -15,6 +15,8 @@ export interface Trouble {
 export class Activity {
   private readonly name: string
   private tryingSince: number | undefined
+  /** When the attempt under way began. */
+  private attemptedAt: number | undefined
   private succeededAt: number | undefined
   private failure: unknown
 
@@ -24,7 +26,8 @@ export class Activity {
 
   /** Carries out one attempt. */
   async attempt<T>(work: () => Promise<T>): Promise<T> {
-    this.tryingSince ??= performance.now()
+    this.attemptedAt = performance.now()
+    this.tryingSince ??= this.attemptedAt
     try {
       const result = await work()
       this.tryingSince = undefined
@@ -34,7 +37,14 @@ export class Activity {
     } catch (err) {
       this.failure = loggableError(err)
       throw err
+    } finally {
+      this.attemptedAt = undefined
     }
+  }
+
+  /** Whether one attempt has lasted this long: one that fails is tried again, one that never ends is not. */
+  isStuck(forMs: number): boolean {
+    return this.attemptedAt !== undefined && performance.now() - this.attemptedAt > forMs
   }
 
   /** What is wrong, when nothing has succeeded for this long. */

@@ -1,4 +1,9 @@
+import { readAdminConfig } from '../../shared/admin/config.ts'
+import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { readLogLevel } from '../../shared/logging/config.ts'
+import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
 
 /** Settings of the loader. */
 export function readLoaderConfig(read: EnvReader) {
@@ -30,3 +35,13 @@ export function readLoaderConfig(read: EnvReader) {
     }),
   }
 }
+
+/** Settings of the loader in a process of its own. */
+export const readLoaderServiceConfig = (read: EnvReader) => ({
+  admin: readAdminConfig(read, 9_466),
+  logLevel: readLogLevel(read),
+  postgres: readPostgresServerConfig(read),
+  clickhouse: readClickHouseServerConfig(read),
+  eventLog: readEventLogConfig(read),
+  loader: readLoaderConfig(read),
+})

@@ -14,6 +14,8 @@ export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bu
 export interface Loader extends Closeable {
   /** What it has failed at for at least this long without a break: it goes on trying, but usage is not counted meanwhile. */
   listTroubles(forMs: number): Trouble[]
+  /** Whether it has waited this long for something that does not even fail: only another start helps then. */
+  isStuck(forMs: number): boolean
 }
 
 /** Where batches go to; each step is tried until it is done. */
@@ -61,6 +63,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       [reading, storing]
         .map((activity) => activity.findTrouble(forMs))
         .filter((trouble) => trouble !== undefined),
+    isStuck: (forMs) => reading.isStuck(forMs) || storing.isStuck(forMs),
     async close() {
       stopping.abort()
       await running

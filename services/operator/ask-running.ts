@@ -3,7 +3,7 @@ import { request, type IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import type { CommandLine } from './admin-app.ts'
+import type { CommandLine } from './add-commands.ts'
 import type { Caller } from './command.ts'
 
 /** Where a running Tally writes on which host and port it takes commands. */

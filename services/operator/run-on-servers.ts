@@ -2,8 +2,8 @@ import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
-import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
-import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
+import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
+import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { openPool } from '../../shared/postgres/pool.ts'
@@ -34,21 +34,13 @@ export async function runOnServers(
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
     const clickhouse = await openClickHouse(ch)
     opened.push(clickhouse)
-    const eventsIn = await openPostgresEventLog({
-      ...eventLog,
-      pool,
-      topic: USAGE_TOPIC,
-      log,
-      housekeepingMs: 0,
-      alone: false,
-    })
+    // Segments are looked after by the processes that serve.
+    const eventsIn = await openEventLog({ ...eventLog, housekeepingMs: 0 }, { pool, alone: false, log })
     opened.push(eventsIn)
-    const listedUpTo = async () => {
-      // What other processes have accepted and not yet appended is not to be seen from here.
-      const settleMs = appendSettlesMs(eventLog.appendDeadlineMs, statementTimeoutMs)
-      const underWay = (Date.now() - settleMs) * 1_000
-      return Math.min(underWay, (await eventsIn.lowestUnread(LOADER_GROUP)) ?? Infinity)
-    }
+    // What other processes have accepted and not yet appended is not to be seen from here.
+    const settleMs = appendSettlesMs(eventLog.appendDeadlineMs, statementTimeoutMs)
+    const lowestUnderWay = () => (Date.now() - settleMs) * 1_000
+    const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog: eventsIn })
     const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
     return await runCommand(name, args, deps, log, caller)
   } catch (err) {

@@ -11,7 +11,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 import { portsOf } from './ports.ts'
-import type { Servers } from './servers.ts'
+import type { Servers } from '../../shared/http/open-servers.ts'
 
 export const ANALYST_PASSWORD_FILE = 'analyst-password'
 

@@ -1,8 +1,7 @@
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
-import { StartupError } from '../../shared/errors/startup-error.ts'
-import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
+import { reach } from '../../shared/errors/reach.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts'
@@ -69,29 +68,4 @@ async function startOwn(
   const server = await startEmbeddedPostgres({ dataFolder: folder.path, log, onUnexpectedExit })
   opened.push(server)
   return { url: server.serviceUrl, ownerUrl: server.ownerUrl }
-}
-
-/** Does the work, and says which database it was when it is away or turns us down. */
-async function reach<T>(database: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (err) {
-    if (err instanceof StartupError) throw err
-    if (isOutOfReach(err))
-      throw new StartupError(`a database cannot be reached: ${database}: ${describe(err)}`, { cause: err })
-    if (isTurnedDown(err))
-      throw new StartupError(`${database} turns us down: ${describe(err)}`, { cause: err })
-    throw err
-  }
-}
-
-/** A wrong password or user, or no such database: PostgreSQL's classes 28 and 3D, and ClickHouse's codes. */
-const TURNED_DOWN = /^(28\w{3}|3D\w{3}|192|193|194|516)$/
-
-const isTurnedDown = (err: unknown): err is Error =>
-  err instanceof Error && 'code' in err && TURNED_DOWN.test(String(err.code))
-
-function describe(err: unknown): string {
-  if (err instanceof AggregateError && err.errors.length > 0) return describe(err.errors[0])
-  return err instanceof Error ? err.message : String(err)
 }

@@ -3,7 +3,7 @@ import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
-import { takeNoOptions } from './no-options.ts'
+import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { startTally } from './tally.ts'
 import { welcome } from './welcome.ts'
 

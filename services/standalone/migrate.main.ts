@@ -5,7 +5,7 @@ import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
-import { takeNoOptions } from './no-options.ts'
+import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 
 /** `npm run migrate`: brings both databases up to date, as every start does, and ends. */
 async function main(): Promise<void> {

@@ -17,9 +17,10 @@ export const portsOf = (config: StandaloneConfig) =>
     },
     operators: {
       name: 'the operators’ port',
-      host: '127.0.0.1',
-      port: config.adminPort,
+      host: config.admin.host,
+      port: config.admin.port,
       portSetting: 'ADMIN_PORT',
+      hostSetting: 'ADMIN_HOST',
     },
     analysts: {
       name: 'the port of analysts',

@@ -1,18 +1,23 @@
 import { existsSync } from 'node:fs'
-import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
-import { LOADER_GROUP, USAGE_TOPIC, type EventLog } from '../../shared/event-log/event-log.ts'
-import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
+import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
+import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { hostToCall } from '../../shared/http/host-to-call.ts'
+import { openServers } from '../../shared/http/open-servers.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
-import { openPool, type Pool } from '../../shared/postgres/pool.ts'
+import {
+  LOG_CONNECTIONS,
+  openServicePool,
+  REPORT_CONNECTIONS,
+} from '../../shared/postgres/open-service-pool.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
 import type { Trouble } from '../loader/activity.ts'
-import { loadUsage, type Loader } from '../loader/load-usage.ts'
+import { openLoader } from '../loader/open-loader.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
 import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
@@ -20,9 +25,7 @@ import type { StandaloneConfig } from './config.ts'
 import { openDataFolder, type DataFolder } from './data-folder.ts'
 import { openEngines, type Engines } from './engines.ts'
 import { makeFirstCompanies, type FirstCompany } from './first-companies.ts'
-import { listedUpToOf } from './listed-up-to.ts'
 import { portsOf, requirePorts } from './ports.ts'
-import { openServers } from './servers.ts'
 
 /** Tally, serving. */
 export interface Tally extends Closeable {
@@ -36,10 +39,6 @@ export interface Tally extends Closeable {
   /** The companies of a new installation, as far as the files of their keys are there. */
   firstCompanies: FirstCompany[]
 }
-
-/** Connections to PostgreSQL that reporting and loading have to themselves, so that no other request keeps them waiting. */
-const LOG_CONNECTIONS = 10
-const REPORT_CONNECTIONS = 10
 
 /**
  * Starts everything in one process, on embedded engines where no server is set. When a step fails, what was opened before
@@ -73,21 +72,28 @@ async function serve(
   opened: Closeable[],
   log: Logger,
 ): Promise<Tally> {
-  const { connectionsMax } = config.postgres
-  const pool = openOnePool('tally api', connectionsMax, config, engines, opened, log)
-  const reportPool = openOnePool('tally gateway', REPORT_CONNECTIONS, config, engines, opened, log)
+  const { connectionsMax, statementTimeoutMs } = config.postgres
+  const postgres = { url: engines.databaseUrl, statementTimeoutMs }
+  const pool = openServicePool('api', connectionsMax, postgres, opened, log)
+  const reportPool = openServicePool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
   const firstCompanies: FirstCompany[] = [
     { name: 'default', mode: 'live', keyFile: folder.join('api-key') },
     { name: 'sandbox', mode: 'test', keyFile: folder.join('test-api-key') },
   ]
   await makeFirstCompanies(pool, firstCompanies)
-  const eventLog = await openLog(config, engines, opened, log)
-  const loader = await startLoader(config, engines, eventLog, pool, opened, log)
+  const { alone } = engines
+  const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
+  const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, log })
+  opened.push(eventLog)
+  const loaderParts = { pool, clickhouse: engines.loaderClickhouse.client, eventLog, log }
+  const loader = await openLoader(loaderParts, config.loader)
+  opened.push(loader)
 
   const clock = microsecondClock()
-  const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, config.postgres.statementTimeoutMs)
+  const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, statementTimeoutMs)
   const acceptance = new Acceptance(clock, settleMs)
-  const { alone } = engines
+  // What other processes have accepted and not yet appended is not to be seen from here.
+  const lowestUnderWay = () => Math.min(acceptance.lowest(), alone ? Infinity : clock() - settleMs * 1_000)
   const stopping = new AbortController()
   const parts: Parts = {
     pool,
@@ -96,7 +102,8 @@ async function serve(
     eventLog,
     acceptance,
     clock,
-    listedUpTo: listedUpToOf({ acceptance, eventLog, clock, alone, settleMs }),
+    listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
+    isLive: () => true,
     isReady: () => isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log),
     stopping: stopping.signal,
   }
@@ -111,7 +118,10 @@ async function serve(
     },
   })
   const adminServer = await servers.open(await makeAdminApp(parts, folder, log), ports.operators)
-  await writeSecretFile(folder.join(ADMIN_ADDRESS_FILE), `127.0.0.1:${adminServer.port}\n`)
+  await writeSecretFile(
+    folder.join(ADMIN_ADDRESS_FILE),
+    `${hostToCall(config.admin.host)}:${adminServer.port}\n`,
+  )
   const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
   // Last to open: whoever connects finds everything there.
   const server = await servers.open(makeTallyApp(parts, config, log), {
@@ -130,67 +140,6 @@ async function serve(
     firstCompanies: firstCompanies.filter(({ keyFile }) => existsSync(keyFile)),
     close: () => closeAll(opened, log),
   }
-}
-
-/** The host in a URL for clients on this machine: who listens on every address is called on that of the machine itself. */
-function hostToCall(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
-  return host.includes(':') ? `[${host}]` : host
-}
-
-function openOnePool(
-  name: string,
-  connectionsMax: number,
-  { postgres: { statementTimeoutMs } }: StandaloneConfig,
-  { databaseUrl: url }: Engines,
-  opened: Closeable[],
-  log: Logger,
-): Pool {
-  const pool = openPool({ url, name, connectionsMax, statementTimeoutMs, log })
-  opened.push({ name: `${name}: PostgreSQL pool`, close: () => pool.end() })
-  return pool
-}
-
-async function openLog(
-  config: StandaloneConfig,
-  engines: Engines,
-  opened: Closeable[],
-  log: Logger,
-): Promise<EventLog> {
-  const pool = openOnePool('tally event log', LOG_CONNECTIONS, config, engines, opened, log)
-  const eventLog = await openPostgresEventLog({
-    ...config.eventLog,
-    pool,
-    topic: USAGE_TOPIC,
-    alone: engines.alone,
-    log: log.child({ part: 'event log' }),
-  })
-  opened.push(eventLog)
-  return eventLog
-}
-
-async function startLoader(
-  config: StandaloneConfig,
-  engines: Engines,
-  eventLog: EventLog,
-  pool: Pool,
-  opened: Closeable[],
-  log: Logger,
-): Promise<Loader> {
-  const usage = usageEventRepository(engines.loaderClickhouse.client)
-  const deadLetters = deadLetterRepository(pool)
-  const loader = loadUsage(
-    {
-      consumer: await eventLog.join(LOADER_GROUP),
-      insertLines: (lines) => usage.insertLines(lines),
-      bury: ({ partition, offset, line, bytes }, reason) =>
-        deadLetters.insert({ topic: USAGE_TOPIC, partition, offset, line, reason, value: bytes }),
-      log: log.child({ part: 'loader' }),
-    },
-    config.loader,
-  )
-  opened.push(loader)
-  return loader
 }
 
 async function isReady(

@@ -22,39 +22,62 @@ export function readClickHouseConfig(read: EnvReader) {
     min: 1,
     max: 100,
   })
+  const database = readDatabase(read)
+  const url = read.url('CLICKHOUSE_URL', SCHEMES, { about: URL_ABOUT })
+  const connections = readConnections(
+    read,
+    Math.max(CONNECTIONS_MIN, threads - THREADS_LEFT - analystQueries - LOADER_CONNECTIONS),
+  )
+  const threadsTaken = connections + analystQueries + LOADER_CONNECTIONS
+  if (url === undefined && connections > CONNECTIONS_MIN && threadsTaken > threads)
+    read.refuse(
+      `UV_THREADPOOL_SIZE must be at least ${threadsTaken + THREADS_LEFT} for these CLICKHOUSE_CONNECTIONS and ANALYST_QUERIES`,
+    )
+  refusePath(read, url)
+  return { url, database, analystQueries, queryTimeoutS: readQueryTimeoutS(read), connections }
+}
+
+/** Settings of ClickHouse for a service in a process of its own. */
+export function readClickHouseServerConfig(read: EnvReader) {
+  const database = readDatabase(read)
+  const url = read.requiredUrl('CLICKHOUSE_URL', SCHEMES, { about: URL_ABOUT })
+  refusePath(read, url)
+  return { url, database, queryTimeoutS: readQueryTimeoutS(read) }
+}
+
+/** How many queries of requests may run at once. */
+export const readConnections = (read: EnvReader, fallback: number): number =>
+  read.integer('CLICKHOUSE_CONNECTIONS', {
+    about: 'queries of requests in ClickHouse at once; more wait',
+    default: fallback,
+    min: CONNECTIONS_MIN,
+    max: 500,
+  })
+
+const SCHEMES = ['http:', 'https:']
+
+const URL_ABOUT = 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR'
+
+function readDatabase(read: EnvReader): string {
   const database = read.string('CLICKHOUSE_DATABASE', {
     about: 'the database in ClickHouse',
     default: 'tally',
   })
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,60}$/.test(database))
     read.refuse('CLICKHOUSE_DATABASE must be a name of letters, digits and underscores')
-  const url = read.url('CLICKHOUSE_URL', ['http:', 'https:'], {
-    about: 'a ClickHouse server of version 26.7 or later; unset: embedded in DATA_DIR',
+  return database
+}
+
+const readQueryTimeoutS = (read: EnvReader): number =>
+  read.integer('CLICKHOUSE_QUERY_TIMEOUT_S', {
+    about: 'seconds one query may take',
+    default: 30,
+    min: 1,
+    max: 3_600,
   })
-  const connections = read.integer('CLICKHOUSE_CONNECTIONS', {
-    about: 'queries of requests in ClickHouse at once; more wait',
-    default: Math.max(CONNECTIONS_MIN, threads - THREADS_LEFT - analystQueries - LOADER_CONNECTIONS),
-    min: CONNECTIONS_MIN,
-    max: 500,
-  })
-  const threadsTaken = connections + analystQueries + LOADER_CONNECTIONS
-  if (url === undefined && connections > CONNECTIONS_MIN && threadsTaken > threads)
-    read.refuse(
-      `UV_THREADPOOL_SIZE must be at least ${threadsTaken + THREADS_LEFT} for these CLICKHOUSE_CONNECTIONS and ANALYST_QUERIES`,
-    )
-  // @clickhouse/client would take the path for the database, instead of the one that our statements name.
-  if (url !== undefined && new URL(url).pathname !== '/')
+
+/** @clickhouse/client would take the path for the database, instead of the one that our statements name. */
+function refusePath(read: EnvReader, url: string | undefined): void {
+  if (url !== undefined && url !== '' && new URL(url).pathname !== '/')
     read.refuse('CLICKHOUSE_URL must have no path: CLICKHOUSE_DATABASE names the database')
-  return {
-    url,
-    database,
-    analystQueries,
-    queryTimeoutS: read.integer('CLICKHOUSE_QUERY_TIMEOUT_S', {
-      about: 'seconds one query may take',
-      default: 30,
-      min: 1,
-      max: 3_600,
-    }),
-    connections,
-  }
 }

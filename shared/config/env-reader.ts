@@ -35,6 +35,7 @@ export class EnvReader {
   readonly settings: Setting[] = []
   private readonly env: NodeJS.ProcessEnv
   private readonly problems: string[] = []
+  private readonly missing: string[] = []
 
   constructor(env: NodeJS.ProcessEnv) {
     this.env = env
@@ -75,14 +76,29 @@ export class EnvReader {
     return undefined
   }
 
+  /** The same for a setting that must be there; empty when it is not, of which done() tells. */
+  requiredUrl(name: string, schemes: readonly string[], options: { about: string }): string {
+    if ((this.env[name] ?? '') === '') this.missing.push(name)
+    return this.url(name, schemes, options) ?? ''
+  }
+
   /** A problem that only shows when several settings are seen together. */
   refuse(problem: string): void {
     this.problems.push(problem)
   }
 
-  /** @throws ConfigError naming every problem found so far */
-  done(): void {
-    if (this.problems.length > 0) throw new ConfigError(this.problems)
+  /**
+   * @param advice what else one may do when required settings are missing
+   * @throws ConfigError naming every problem found so far
+   */
+  done(advice = ''): void {
+    const { missing } = this
+    const absent =
+      missing.length === 0
+        ? []
+        : [`${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing${advice}`]
+    const problems = [...absent, ...this.problems]
+    if (problems.length > 0) throw new ConfigError(problems)
   }
 
   private read(name: string, options: TextOptions): string | undefined {

@@ -12,3 +12,7 @@ export const readPort = (read: EnvReader, name: string, about: string, fallback:
 /** Reads where Tally keeps its data. */
 export const readDataDir = (read: EnvReader): string =>
   read.string('DATA_DIR', { about: 'the folder for data and secrets', default: '.data' })
+
+/** Reads the address a service listens on. */
+export const readHost = (read: EnvReader): string =>
+  read.string('HOST', { about: 'the address to listen on', default: '127.0.0.1' })

@@ -58,6 +58,8 @@ export function readEventLogConfig(read: EnvReader) {
   }
 }
 
+export type EventLogConfig = ReturnType<typeof readEventLogConfig>
+
 /** Of a statement that ended in time and whose answer is on its way. */
 const ANSWER_MS = 5_000
 

@@ -5,11 +5,11 @@ const EMBEDDED_CONNECTIONS_MAX = 60
 
 const SCHEMES = ['postgres:', 'postgresql:']
 
+const URL_ABOUT = 'a PostgreSQL server, for the role the services run as; unset: embedded in DATA_DIR'
+
 /** Settings of PostgreSQL. */
 export function readPostgresConfig(read: EnvReader) {
-  const url = read.url('DATABASE_URL', SCHEMES, {
-    about: 'a PostgreSQL server, for the role the services run as; unset: embedded in DATA_DIR',
-  })
+  const url = read.url('DATABASE_URL', SCHEMES, { about: URL_ABOUT })
   const ownerUrl = read.url('DATABASE_OWNER_URL', SCHEMES, {
     about: 'the same server, for the role that owns the tables and migrates them',
   })
@@ -17,22 +17,34 @@ export function readPostgresConfig(read: EnvReader) {
     read.refuse(
       'DATABASE_OWNER_URL is needed with DATABASE_URL: the services run as a role that owns nothing',
     )
-  const connectionsMax = read.integer('DATABASE_CONNECTIONS_MAX', {
-    about: 'connections to PostgreSQL for requests; reporting and loading have twenty more',
-    default: 20,
-    min: 2,
-    max: 500,
-  })
+  const connectionsMax = readConnectionsMax(read)
   if (url === undefined && connectionsMax > EMBEDDED_CONNECTIONS_MAX)
     read.refuse(`DATABASE_CONNECTIONS_MAX must be at most ${EMBEDDED_CONNECTIONS_MAX} without DATABASE_URL`)
   return {
     server: url === undefined || ownerUrl === undefined ? undefined : { url, ownerUrl },
     connectionsMax,
-    statementTimeoutMs: read.integer('DATABASE_STATEMENT_TIMEOUT_MS', {
-      about: 'milliseconds one statement may take',
-      default: 10_000,
-      min: 100,
-      max: 600_000,
-    }),
+    statementTimeoutMs: readStatementTimeoutMs(read),
   }
 }
+
+/** Settings of PostgreSQL for a service in a process of its own: it migrates nothing, so it knows no owner. */
+export const readPostgresServerConfig = (read: EnvReader) => ({
+  url: read.requiredUrl('DATABASE_URL', SCHEMES, { about: URL_ABOUT }),
+  statementTimeoutMs: readStatementTimeoutMs(read),
+})
+
+export const readConnectionsMax = (read: EnvReader): number =>
+  read.integer('DATABASE_CONNECTIONS_MAX', {
+    about: 'connections to PostgreSQL for requests; reporting and loading have twenty more',
+    default: 20,
+    min: 2,
+    max: 500,
+  })
+
+const readStatementTimeoutMs = (read: EnvReader): number =>
+  read.integer('DATABASE_STATEMENT_TIMEOUT_MS', {
+    about: 'milliseconds one statement may take',
+    default: 10_000,
+    min: 100,
+    max: 600_000,
+  })

@@ -5,8 +5,9 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { adminApp } from '../../../services/operator/admin-app.ts'
+import { addCommands } from '../../../services/operator/add-commands.ts'
 import { ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE, askRunning } from '../../../services/operator/ask-running.ts'
+import { adminApp } from '../../../shared/admin/admin-app.ts'
 import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
 import { openPool, type Pool } from '../../../shared/postgres/pool.ts'
 import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
@@ -58,13 +59,15 @@ describe('commands in a running Tally', function () {
         return log.read(...from)
       },
     }
-    const app = adminApp({
-      deps: { ...stage.deps, log: counting },
-      isReady: () => Promise.resolve(true),
-      token: TOKEN,
-      log: testLog,
-      stopping: stopping.signal,
-    })
+    const app = adminApp(
+      { isLive: () => true, isReady: () => Promise.resolve(true) },
+      addCommands({
+        deps: { ...stage.deps, log: counting },
+        token: TOKEN,
+        log: testLog,
+        stopping: stopping.signal,
+      }),
+    )
     const port = { port: 0, portSetting: 'ADMIN_PORT', closeTimeoutMs: 1_000 }
     server = await listen(app, { name: 'the port', host: '127.0.0.1', ...port })
     await point(server.port)

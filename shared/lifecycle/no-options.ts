@@ -1,4 +1,4 @@
-import { UsageError } from '../../shared/errors/usage-error.ts'
+import { UsageError } from '../errors/usage-error.ts'
 
 /**
  * Takes the words of a command that is set up by the environment alone.

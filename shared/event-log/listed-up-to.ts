@@ -1,15 +1,10 @@
-import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
-import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
-import type { Acceptance } from '../gateway/acceptance.ts'
+import type { Micros } from '../time/microsecond-clock.ts'
+import { LOADER_GROUP, type EventLog } from './event-log.ts'
 
 export interface ListedUpToOptions {
-  acceptance: Acceptance
+  /** No event that is on its way into the log, or will be, was or will be accepted before this. */
+  lowestUnderWay: () => Micros | Promise<Micros>
   eventLog: Pick<EventLog, 'lowestUnread'>
-  clock: Clock
-  /** No other process reports into this log. */
-  alone: boolean
-  /** How long an append of another process may be under way. */
-  settleMs: number
 }
 
 /** An answer is used again for so long: it stays true, and followers then cost one look at the log together. */
@@ -20,11 +15,9 @@ const SAME_MS = 100
  *
  * First what is on its way into the log, then what is in it: an event passes from the one to the other in that order.
  */
-export function listedUpToOf(options: ListedUpToOptions): () => Promise<Micros> {
-  const { acceptance, eventLog, clock, alone, settleMs } = options
+export function listedUpToOf({ lowestUnderWay, eventLog }: ListedUpToOptions): () => Promise<Micros> {
   const look = async (): Promise<Micros> => {
-    const underWayElsewhere = alone ? Infinity : clock() - settleMs * 1_000
-    const underWay = Math.min(acceptance.lowest(), underWayElsewhere)
+    const underWay = await lowestUnderWay()
     return Math.min(underWay, (await eventLog.lowestUnread(LOADER_GROUP)) ?? Infinity)
   }
   let last: { at: number; answer: Promise<Micros> } | undefined

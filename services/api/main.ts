@@ -1,0 +1,56 @@
+import { allAnswer } from '../../shared/admin/probes.ts'
+import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
+import { appendSettlesMs } from '../../shared/event-log/config.ts'
+import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
+import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { hostToCall } from '../../shared/http/host-to-call.ts'
+import { openAccess } from '../../shared/http/open-access.ts'
+import { openServers } from '../../shared/http/open-servers.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
+import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { readApiServiceConfig } from './config.ts'
+import { openApi } from './open-api.ts'
+
+/** For looking where the log stands. */
+const LOG_CONNECTIONS = 2
+
+const api: Service<ReturnType<typeof readApiServiceConfig>> = {
+  name: 'api',
+  about: 'Answers everything but reports of usage, in a process of its own; npm run migrate goes before.',
+  readConfig: readApiServiceConfig,
+  async open(config, opened, log) {
+    const { postgres, host, port, requestTimeoutMs } = config
+    const pool = openServicePool('api', config.connectionsMax, postgres, opened, log)
+    await requirePostgresServer(postgres.url, pool)
+    const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
+    const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
+    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
+    opened.push(eventLog)
+    const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, postgres.statementTimeoutMs)
+    const lowestUnderWay = () => (Date.now() - settleMs) * 1_000
+    const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog })
+    const access = openAccess(pool, config.rateLimits)
+    const handler = openApi({ pool, clickhouse, listedUpTo, access, log }, config)
+    const server = await openServers(opened, log).open(handler, {
+      name: 'the API',
+      host,
+      port,
+      portSetting: 'PORT',
+      hostSetting: 'HOST',
+      requestTimeoutMs,
+    })
+    return {
+      address: `${hostToCall(host)}:${server.port}`,
+      isLive: () => true,
+      isReady: () =>
+        allAnswer(
+          () => pool.query('SELECT 1'),
+          async () => (await clickhouse.ping()).success,
+        ),
+    }
+  },
+}
+
+exitWith(() => runService(api))

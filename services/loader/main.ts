@@ -1,0 +1,50 @@
+import { allAnswer } from '../../shared/admin/probes.ts'
+import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
+import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
+import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/open-service-pool.ts'
+import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { readLoaderServiceConfig } from './config.ts'
+import { openLoader } from './open-loader.ts'
+
+/** For dead letters and probes. */
+const CONNECTIONS = 2
+
+const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
+  name: 'loader',
+  about:
+    'Moves usage from the event log into ClickHouse, in a process of its own; npm run migrate goes before.',
+  readConfig: readLoaderServiceConfig,
+  async open(config, opened, log) {
+    const { postgres, loader: limits } = config
+    const pool = openServicePool('loader', CONNECTIONS, postgres, opened, log)
+    await requirePostgresServer(postgres.url, pool)
+    const clickhouse = await openClickHouseServer(config.clickhouse, LOADER_CONNECTIONS, opened)
+    const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
+    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
+    opened.push(eventLog)
+    const running = await openLoader({ pool, clickhouse, eventLog, log }, limits)
+    opened.push(running)
+    const stuckMs = stuckAfterMs(config)
+    return {
+      isLive: () => !running.isStuck(stuckMs),
+      isReady: async () => {
+        const troubles = running.listTroubles(limits.failingMaxMs)
+        for (const trouble of troubles) log.warn(trouble, 'not ready: the loader does not get on')
+        const answers = await allAnswer(
+          () => pool.query('SELECT 1'),
+          async () => (await clickhouse.ping()).success,
+        )
+        return answers && troubles.length === 0
+      },
+    }
+  },
+}
+
+/** Every attempt at something ends by a limit of its client; one that lasts twice as long as all of them never will. */
+const stuckAfterMs = ({ postgres, clickhouse }: ReturnType<typeof readLoaderServiceConfig>): number =>
+  60_000 + 2 * (postgres.statementTimeoutMs + clickhouse.queryTimeoutS * 1_000)
+
+exitWith(() => runService(loader))

@@ -1,0 +1,17 @@
+import type { EnvReader } from '../config/env-reader.ts'
+import { readPort } from '../config/places.ts'
+
+/**
+ * Where a process answers probes and shows its metrics.
+ *
+ * @param port each service has one of its own, so that all of them start on one machine
+ */
+export const readAdminConfig = (read: EnvReader, port: number) => ({
+  port: readPort(read, 'ADMIN_PORT', 'the port for probes, metrics and commands', port),
+  host: read.string('ADMIN_HOST', {
+    about: 'the address ADMIN_PORT is on; whoever reaches it reads the metrics',
+    default: '127.0.0.1',
+  }),
+})
+
+export type AdminConfig = ReturnType<typeof readAdminConfig>

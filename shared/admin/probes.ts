@@ -1,0 +1,23 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** What a process says of itself. */
+export interface Probes {
+  /** Whether its own work goes on; never asks another system, because a restart would not mend that one. */
+  isLive: () => boolean
+  /** Whether it can do its work now. */
+  isReady: () => Promise<boolean>
+}
+
+/** Whether all of these come true in time: a probe that hangs tells nothing. */
+export async function allAnswer(...checks: readonly (() => Promise<unknown>)[]): Promise<boolean> {
+  const late = new AbortController()
+  const timeout = sleep(PROBE_MS, false, { signal: late.signal }).catch(() => false)
+  const answers = Promise.allSettled(checks.map((check) => check())).then((results) =>
+    results.every((result) => result.status === 'fulfilled' && result.value !== false),
+  )
+  const ready = await Promise.race([answers, timeout])
+  late.abort()
+  return ready
+}
+
+const PROBE_MS = 5_000

@@ -1,0 +1,35 @@
+import path from 'node:path'
+import { ClickHouseError } from '@clickhouse/client'
+import { PROJECT_ROOT } from '../config/project-root.ts'
+import { StartupError } from '../errors/startup-error.ts'
+import { pendingMigrations, readMigrations } from '../migrations/migration-files.ts'
+import { queryRows, type ClickHouse } from './clickhouse.ts'
+
+/** What ClickHouse says when a table or a database is not there. */
+const MISSING = new Set(['60', '81'])
+
+/**
+ * Looks whether the tables are those this version was made for; services never migrate.
+ *
+ * @throws StartupError when migrations are missing, or were applied by a newer version
+ */
+export async function requireClickHouseSchema(client: ClickHouse): Promise<void> {
+  const applied = await readApplied(client)
+  const files = await readMigrations(path.join(PROJECT_ROOT, 'clickhouse'))
+  const [next] = pendingMigrations(files, applied)
+  if (next !== undefined)
+    throw new StartupError(
+      `ClickHouse (CLICKHOUSE_URL) is not migrated, ${next.name} is missing: run npm run migrate`,
+    )
+}
+
+async function readApplied(client: ClickHouse): Promise<Map<string, string>> {
+  const query = 'SELECT name, checksum FROM schema_migrations'
+  try {
+    const rows = await queryRows<{ name: string; checksum: string }>(client, query, {})
+    return new Map(rows.map(({ name, checksum }) => [name, checksum]))
+  } catch (err) {
+    if (err instanceof ClickHouseError && MISSING.has(err.code)) return new Map()
+    throw err
+  }
+}

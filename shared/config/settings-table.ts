@@ -1,0 +1,35 @@
+import type { Setting } from './env-reader.ts'
+
+/** The settings in force as lines of text, those that differ from their defaults marked with a star. */
+export function settingsTable(settings: readonly Setting[]): string[] {
+  const width = Math.max(...settings.map(({ name }) => name.length))
+  return settings.map(({ name, value, defaultText, about }) => {
+    const mark = value === (defaultText ?? '') ? ' ' : '*'
+    return `${mark} ${name.padEnd(width)}  ${value === '' ? '(unset)' : value}  # ${about}`
+  })
+}
+
+/**
+ * The settings as rows of a Markdown table, as README.md holds them: what npm start reads, and which services do.
+ *
+ * @param services what each service reads in a process of its own
+ * @internal
+ */
+export function settingsMarkdown(
+  settings: readonly Setting[],
+  services: ReadonlyMap<string, readonly Setting[]>,
+): string[] {
+  return settings.map(({ name, defaultText, about }) => {
+    const readers = [...services].flatMap(([service, read]) => {
+      const setting = read.find((candidate) => candidate.name === name)
+      return setting === undefined ? [] : [{ service, text: setting.defaultText }]
+    })
+    const differing = readers.filter(({ text }) => text !== defaultText)
+    const defaults = [
+      defaultText ?? 'unset',
+      ...differing.map(({ service, text }) => `${service}: ${text ?? 'unset'}`),
+    ]
+    const by = readers.length === services.size ? 'all' : readers.map(({ service }) => service).join(', ')
+    return `| \`${name}\` | ${defaults.join(', ')} | ${by} | ${about} |`
+  })
+}

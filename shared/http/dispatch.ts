@@ -1,0 +1,13 @@
+import type { RequestListener } from 'node:http'
+
+/** Reports go to the gateway, everything else to the API: two services behind one port. */
+export function dispatch(gateway: RequestListener, api: RequestListener): RequestListener {
+  return (req, res) => {
+    const handle = isReport(req.method, req.url) ? gateway : api
+    handle(req, res)
+  }
+}
+
+/** Whether a request is the gateway's; what stands in front of separate services must send it there. */
+export const isReport = (method = '', url = ''): boolean =>
+  method === 'POST' && /^\/v2\/events(?:\/batch)?\/?(?:\?|$)/.test(url)

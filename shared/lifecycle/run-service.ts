@@ -1,0 +1,94 @@
+import { adminApp } from '../admin/admin-app.ts'
+import type { AdminConfig } from '../admin/config.ts'
+import type { Probes } from '../admin/probes.ts'
+import { EnvReader } from '../config/env-reader.ts'
+import { hostToCall } from '../http/host-to-call.ts'
+import { listen } from '../http/http-server.ts'
+import { createLogger, type Logger, type LogLevel } from '../logging/logger.ts'
+import { closeAll, type Closeable } from './close-all.ts'
+import { takeNoOptions } from './no-options.ts'
+import { stopSignal } from './stop-signal.ts'
+
+/** What every service is told, whatever it does. */
+export interface ServiceConfig {
+  admin: AdminConfig
+  logLevel: LogLevel
+}
+
+/** A part of Tally in a process of its own. */
+export interface Service<Config extends ServiceConfig> {
+  /** As in `npm run gateway`. */
+  name: string
+  /** What it does, as a sentence. */
+  about: string
+  readConfig: (read: EnvReader) => Config
+  /** Opens its parts in order, each entered in `opened` at once: they are closed newest first, however far it came. */
+  open: (config: Config, opened: Closeable[], log: Logger) => Promise<Running>
+}
+
+/** A service that does its work. */
+interface Running extends Probes {
+  /** Where it serves; undefined when it serves nobody but probes. */
+  address?: string
+}
+
+/** A process has ten seconds to end; then it is killed, a moment before that. */
+const STOP_MS = 9_500
+/** How long an answer to a probe may take when the process ends. */
+const CLOSE_PROBES_MS = 500
+
+/**
+ * Runs a service from its settings to its end: its parts are opened, one line says that it is ready, and SIGTERM or Ctrl-C
+ * closes them newest first. Probes are answered from the first moment to the last.
+ *
+ * @throws ConfigError or StartupError with what to do
+ */
+export async function runService<Config extends ServiceConfig>(service: Service<Config>): Promise<void> {
+  const { name, about } = service
+  const help = takeNoOptions(process.argv.slice(2), `npm run ${name}`, about)
+  if (help !== undefined) {
+    process.stdout.write(`${help}\n`)
+    return
+  }
+  const read = new EnvReader(process.env)
+  const config = service.readConfig(read)
+  read.done(
+    `: the ${name} is a process of its own, on servers that it shares with others; npm start runs everything in one process, on databases of its own`,
+  )
+  const log = createLogger(config.logLevel).child({ service: name })
+  process.stdout.on('error', () => undefined) // whoever read what we print may be gone
+  // From the start, so that an end while it starts is an orderly one too.
+  const stopped = stopSignal(log, STOP_MS)
+  const opened: Closeable[] = []
+  try {
+    const probes: Probes = { isLive: () => true, isReady: () => Promise.resolve(false) }
+    const admin = await openAdminPort(config.admin, probes)
+    opened.push(admin)
+    const { isLive, isReady, address } = await service.open(config, opened, log)
+    probes.isLive = isLive
+    probes.isReady = isReady
+    const serves = address === undefined ? 'runs' : `serves on http://${address}`
+    process.stdout.write(`Tally ${name} ${serves}, probes on http://${admin.address}\n`)
+    await stopped
+    probes.isReady = () => Promise.resolve(false) // at once, so that nobody is sent here any more
+  } finally {
+    await closeAll(opened, log)
+  }
+}
+
+/** @param probes asked at each request: they change while the process starts and ends */
+async function openAdminPort(
+  { host, port }: AdminConfig,
+  probes: Probes,
+): Promise<Closeable & { address: string }> {
+  const app = adminApp({ isLive: () => probes.isLive(), isReady: () => probes.isReady() })
+  const server = await listen(app, {
+    name: 'the admin port',
+    host,
+    port,
+    portSetting: 'ADMIN_PORT',
+    hostSetting: 'ADMIN_HOST',
+    closeTimeoutMs: CLOSE_PROBES_MS,
+  })
+  return { ...server, address: `${hostToCall(host)}:${server.port}` }
+}

@@ -1,0 +1,8 @@
+import type { EnvReader } from '../config/env-reader.ts'
+import { LOG_LEVELS, type LogLevel } from './logger.ts'
+
+export const readLogLevel = (read: EnvReader): LogLevel =>
+  read.oneOf('LOG_LEVEL', LOG_LEVELS, {
+    about: 'how much is logged, as JSON on standard error',
+    default: 'info',
+  })

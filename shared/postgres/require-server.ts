@@ -1,0 +1,15 @@
+import { reach } from '../errors/reach.ts'
+import type { Pool } from './pool.ts'
+import { requireHarmlessRole } from './require-harmless-role.ts'
+import { requirePostgresSchema } from './require-schema.ts'
+
+/**
+ * Looks whether a service can work on a PostgreSQL server: it answers, is migrated, and holds our role back.
+ *
+ * @throws StartupError in one line when it cannot
+ */
+export const requirePostgresServer = (url: string, pool: Pool): Promise<void> =>
+  reach('PostgreSQL (DATABASE_URL)', async () => {
+    await requireHarmlessRole(url)
+    await requirePostgresSchema(pool)
+  })

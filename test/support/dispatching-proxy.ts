@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { isReport } from '../../shared/http/dispatch.ts'
+
+/** What stands in front of separate services: one base URL for both, as an operator's proxy gives it. */
+export interface DispatchingProxy {
+  url: string
+  close(): Promise<void>
+}
+
+/** Headers that are about one connection, and end with it. */
+const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding'])
+
+/**
+ * @param gateway where reports go, asked at each request: services start again on other ports
+ * @param api where everything else goes
+ */
+export async function dispatchingProxy(gateway: () => string, api: () => string): Promise<DispatchingProxy> {
+  const agent = new Agent({ keepAlive: true })
+  const server = createServer((req, res) => {
+    pass(req, res, isReport(req.method, req.url) ? gateway() : api(), agent)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async close() {
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      agent.destroy()
+      await closed
+    },
+  }
+}
+
+function pass(req: IncomingMessage, res: ServerResponse, target: string, agent: Agent): void {
+  const { hostname, port } = new URL(target)
+  const onward = request({
+    hostname,
+    port,
+    path: req.url, // as it came: nothing of it is ours to put right
+    method: req.method,
+    headers: withoutConnection(req),
+    agent,
+  })
+  onward.on('response', (answer) => {
+    res.writeHead(answer.statusCode ?? 502, withoutConnection(answer))
+    answer.pipe(res)
+    answer.on('error', () => res.destroy())
+  })
+  onward.on('error', () => {
+    if (res.headersSent) res.destroy()
+    else res.writeHead(502, { 'Content-Type': 'text/plain' }).end('the service behind the proxy is away')
+  })
+  res.on('close', () => {
+    if (!res.writableFinished) onward.destroy() // whoever asked has gone
+  })
+  req.pipe(onward)
+}
+
+/** The headers with their names as they came, and each as often as it came. */
+function withoutConnection({ headersDistinct }: IncomingMessage): Record<string, string[] | string> {
+  const kept: Record<string, string[] | string> = {}
+  for (const [name, values = []] of Object.entries(headersDistinct))
+    if (!OF_CONNECTION.has(name)) kept[name] = values.length === 1 ? (values[0] ?? '') : values
+  return kept
+}

@@ -1,0 +1,108 @@
+import { readFile, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { makeFirstCompanies } from '../../services/standalone/first-companies.ts'
+import { runProgram } from './by-hand.ts'
+import { dispatchingProxy } from './dispatching-proxy.ts'
+import { createDatabase, type TestDatabase } from './postgres.ts'
+import { startAnalystHost, type AnalystHost } from './start-analyst-host.ts'
+import { startService, type RunningService, type ServiceName } from './start-service.ts'
+import { makeTempFolder } from './temp-folder.ts'
+
+/** Servers that several processes share: PostgreSQL with a database of its own, and ClickHouse over HTTP. */
+export interface SharedEngines {
+  db: TestDatabase
+  clickhouse: AnalystHost
+  /** The settings that name them, the owner's included. */
+  env: Record<string, string>
+  /** Ends them, and forgets what they hold; the PostgreSQL server is the test run's. */
+  close(): Promise<void>
+}
+
+/** Gateway, loader and API as processes of their own. */
+export interface RunningServices extends Record<ServiceName, RunningService> {
+  /** One base URL for gateway and API, as an operator's proxy gives it; it stays when services start again. */
+  url: string
+  /** Of the live company `default`, with every permission. */
+  key: string
+  /** Of the test company `sandbox`. */
+  testKey: string
+  /** Ends the services, whichever still run. @returns their exit codes */
+  stop(): Promise<Record<ServiceName, number | null>>
+}
+
+/** @param purpose names the database: letters, digits and underscores */
+export async function startSharedEngines(purpose: string): Promise<SharedEngines> {
+  const [db, clickhouse] = await Promise.all([createDatabase(purpose), startAnalystHost({ bare: true })])
+  const url = new URL(clickhouse.url)
+  url.username = 'trial'
+  url.password = 'a secret of trials'
+  return {
+    db,
+    clickhouse,
+    env: { DATABASE_URL: db.serviceUrl, DATABASE_OWNER_URL: db.ownerUrl, CLICKHOUSE_URL: url.href },
+    async close() {
+      await clickhouse.stop()
+      await db.close()
+    },
+  }
+}
+
+/** Migrates the servers as an operator does, with `npm run migrate`. */
+export async function migrateEngines({ env }: Pick<SharedEngines, 'env'>): Promise<void> {
+  const folder = await makeTempFolder('migrate')
+  const { code, output } = await runProgram('standalone/migrate.main', {
+    ...env,
+    DATA_DIR: path.join(folder, 'data'),
+  })
+  await rm(folder, { recursive: true, force: true })
+  if (code !== 0) throw new Error(`the migration failed: ${output}`)
+}
+
+/**
+ * Migrates the servers, makes the companies of a new installation and starts the services.
+ *
+ * @param env further settings of all services
+ * @param envOf further settings of single services
+ */
+export async function startServices(
+  engines: SharedEngines,
+  env: Record<string, string> = {},
+  envOf: Partial<Record<ServiceName, Record<string, string>>> = {},
+): Promise<RunningServices> {
+  await migrateEngines(engines)
+  const { key, testKey } = await makeCompanies(engines.db)
+  // Not the owner's: services do without it.
+  const { DATABASE_URL = '', CLICKHOUSE_URL = '' } = engines.env
+  const start = (name: ServiceName) =>
+    startService(name, { DATABASE_URL, CLICKHOUSE_URL, ...env, ...envOf[name] })
+  const [gateway, loader, api] = await Promise.all([start('gateway'), start('loader'), start('api')])
+  const proxy = await dispatchingProxy(
+    () => gateway.url,
+    () => api.url,
+  )
+  return {
+    gateway,
+    loader,
+    api,
+    key,
+    testKey,
+    url: proxy.url,
+    async stop() {
+      const codes = { gateway: await gateway.stop(), loader: await loader.stop(), api: await api.stop() }
+      await proxy.close()
+      return codes
+    },
+  }
+}
+
+async function makeCompanies(db: TestDatabase): Promise<{ key: string; testKey: string }> {
+  const folder = await makeTempFolder('keys')
+  const [keyFile, testKeyFile] = [path.join(folder, 'live'), path.join(folder, 'test')]
+  await makeFirstCompanies(db.pool, [
+    { name: 'default', mode: 'live', keyFile },
+    { name: 'sandbox', mode: 'test', keyFile: testKeyFile },
+  ])
+  const [key, testKey] = await Promise.all([keyFile, testKeyFile].map((file) => readFile(file, 'utf8')))
+  await rm(folder, { recursive: true, force: true })
+  return { key: (key ?? '').trim(), testKey: (testKey ?? '').trim() }
+}
