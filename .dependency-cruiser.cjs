@@ -77,7 +77,7 @@ module.exports = {
       severity: 'error',
       from: {
         orphan: true,
-        pathNot: '(^|/)(main|eslint\\.config|\\.dependency-cruiser)\\.(ts|js|cjs)$|\\.test\\.ts$',
+        pathNot: '(^|/)(main|eslint\\.config|\\.dependency-cruiser)\\.(ts|js|cjs)$|\\.(test|d)\\.ts$',
       },
       to: {},
     },

@@ -1,7 +1,7 @@
 import { allAnswer } from '../../shared/admin/probes.ts'
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
-import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/open-service-pool.ts'
@@ -25,7 +25,9 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
     const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
     opened.push(eventLog)
-    const running = await openLoader({ pool, clickhouse, eventLog, log }, limits)
+    const deadLetterTopic = openDeadLetters(config.eventLog, log)
+    if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
+    const running = await openLoader({ pool, clickhouse, eventLog, deadLetterTopic, log }, limits)
     opened.push(running)
     const stuckMs = stuckAfterMs(config)
     return {

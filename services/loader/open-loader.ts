@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
-import { LOADER_GROUP, USAGE_TOPIC, type EventLog } from '../../shared/event-log/event-log.ts'
+import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
+import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
@@ -12,12 +13,14 @@ export interface LoaderParts {
   pool: Pool
   clickhouse: ClickHouse
   eventLog: EventLog
+  /** Tells of dead letters, where there is a Kafka. */
+  deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
   log: Logger
 }
 
 /** Starts the loader on its engines, for a process of its own or one with others. */
 export async function openLoader(
-  { pool, clickhouse, eventLog, log }: LoaderParts,
+  { pool, clickhouse, eventLog, deadLetterTopic, log }: LoaderParts,
   config: ReturnType<typeof readLoaderConfig>,
 ): Promise<Loader> {
   const usage = usageEventRepository(clickhouse)
@@ -26,8 +29,11 @@ export async function openLoader(
     {
       consumer: await eventLog.join(LOADER_GROUP),
       insertLines: (lines) => usage.insertLines(lines),
-      bury: ({ partition, offset, line, bytes }, reason) =>
-        deadLetters.insert({ topic: USAGE_TOPIC, partition, offset, line, reason, value: bytes }),
+      async bury({ partition, offset, line, bytes: value }, reason) {
+        const letter = { partition, offset, line, reason, value }
+        await deadLetters.insert({ topic: eventLog.source, ...letter })
+        await deadLetterTopic?.publish(letter)
+      },
       log: log.child({ part: 'loader' }),
     },
     config,

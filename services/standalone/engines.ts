@@ -2,6 +2,7 @@ import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/c
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { reach } from '../../shared/errors/reach.ts'
+import { prepareEventLog } from '../../shared/event-log/open-event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts'
@@ -10,7 +11,7 @@ import { requireHarmlessRole } from '../../shared/postgres/require-harmless-role
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 
-/** Both databases, open and migrated. */
+/** Both databases, open and migrated, and the topics of the event log made where it is on Kafka. */
 export interface Engines {
   /** For the role the services run as. */
   databaseUrl: string
@@ -49,6 +50,7 @@ export async function openEngines(
     ),
   )
   await requireHarmlessRole(urls.url)
+  await prepareEventLog(config.eventLog)
   const loaderClickhouse = await openClickHouse({
     database,
     queryTimeoutS,

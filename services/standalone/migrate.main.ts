@@ -7,12 +7,12 @@ import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
 import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 
-/** `npm run migrate`: brings both databases up to date, as every start does, and ends. */
+/** `npm run migrate`: brings the databases and the topics up to date, as every start does, and ends. */
 async function main(): Promise<void> {
   const help = takeNoOptions(
     process.argv.slice(2),
     'npm run migrate',
-    'Brings both databases up to date, as every start does, and ends. Tally must not be running in the same folder.',
+    'Brings the databases up to date, and makes the topics in Kafka where it is set, as every start of npm start does; then ends. Tally must not be running in the same folder.',
   )
   if (help !== undefined) {
     process.stdout.write(`${help}\n`)
@@ -29,7 +29,9 @@ async function main(): Promise<void> {
     await openEngines(config, folder, opened, log, (reason) => {
       log.fatal(reason)
     })
-    process.stdout.write('PostgreSQL and ClickHouse are up to date\n')
+    const where =
+      config.eventLog.kafka === undefined ? 'PostgreSQL and ClickHouse' : 'PostgreSQL, ClickHouse and Kafka'
+    process.stdout.write(`${where} are up to date\n`)
   } finally {
     await closeAll(opened, log)
   }

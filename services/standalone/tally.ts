@@ -3,7 +3,7 @@ import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
-import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
@@ -85,7 +85,9 @@ async function serve(
   const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
   const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, log })
   opened.push(eventLog)
-  const loaderParts = { pool, clickhouse: engines.loaderClickhouse.client, eventLog, log }
+  const deadLetterTopic = openDeadLetters(config.eventLog, log)
+  if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
+  const loaderParts = { pool, clickhouse: engines.loaderClickhouse.client, eventLog, deadLetterTopic, log }
   const loader = await openLoader(loaderParts, config.loader)
   opened.push(loader)
 

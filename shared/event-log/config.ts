@@ -1,7 +1,8 @@
 import type { EnvReader } from '../config/env-reader.ts'
 import { CONNECT_MS } from '../postgres/pool.ts'
+import { readKafkaConfig } from './kafka/config.ts'
 
-/** Settings of the event log on PostgreSQL. */
+/** Settings of the event log. */
 export function readEventLogConfig(read: EnvReader) {
   const hours = read.integer('EVENT_LOG_RETENTION_HOURS', {
     about: 'hours the event log is kept after it was loaded, for the audit',
@@ -55,6 +56,8 @@ export function readEventLogConfig(read: EnvReader) {
     segmentAgeMaxMs: segmentAgeS * 1_000,
     retentionMs: hours * 3_600_000,
     housekeepingMs: 10_000,
+    /** Where the log is on Kafka; undefined where it is a table in PostgreSQL. */
+    kafka: readKafkaConfig(read),
   }
 }
 

@@ -50,6 +50,14 @@ const GIVE_BACK = `
   WHERE consumer_group = $1 AND topic = $2 AND owner = $3 AND partition = ANY ($4)`
 const LEAVE = 'DELETE FROM event_log_members WHERE consumer_group = $1 AND topic = $2 AND member_id = $3'
 
+/** Ends the memberships of processes that are no more: only for who knows that no other process uses the topic. */
+export async function endMemberships(pool: Pool, topic: string): Promise<void> {
+  await pool.query('DELETE FROM event_log_members WHERE topic = $1', [topic])
+  await pool.query('UPDATE event_log_offsets SET owner = NULL WHERE topic = $1 AND owner IS NOT NULL', [
+    topic,
+  ])
+}
+
 /**
  * Shares the partitions of a topic out among the members of a consumer group: by the members' order, held by leases on the
  * clock of PostgreSQL. A lease is an optimisation: two members that both read a partition for a while cost duplicates,

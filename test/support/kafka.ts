@@ -10,15 +10,8 @@ import { makeTempFolder } from './temp-folder.ts'
 
 /** A real broker of Apache Kafka. */
 export interface KafkaBroker {
-  /** As KAFKA_BROKERS has it. */
+  /** Its address, as KAFKA_BROKERS has it. */
   brokers: string
-  /** Of a broker of our own; undefined where KAFKA_BROKERS names another's. */
-  own: OwnBroker | undefined
-}
-
-/** What faults are made of. */
-export interface OwnBroker {
-  pid: () => number
   kill9(): Promise<void>
   /** SIGSTOP, until `resume`. */
   pause(): void
@@ -46,21 +39,36 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-const started = new Set<OwnBroker>()
+const started = new Set<KafkaBroker>()
+let shared: Promise<KafkaBroker> | undefined
 
 /**
- * A broker for this test file: the one of KAFKA_BROKERS, else one of our own from Maven Central's jars. Where neither can
- * be had the suite is pending, with the reason; with REQUIRE_KAFKA=1 it fails.
+ * The broker of this test run: that of KAFKA_BROKERS, else one of our own. Where neither can be had the suite is pending,
+ * with the reason; with REQUIRE_KAFKA=1 it fails.
+ *
+ * @returns its address, as KAFKA_BROKERS has it
  */
-export async function findKafka(suite: Context, options: { own?: boolean } = {}): Promise<KafkaBroker> {
+export function findKafka(suite: Context): Promise<string> {
   const given = process.env['KAFKA_BROKERS']
-  if (given !== undefined && given !== '' && options.own !== true) return { brokers: given, own: undefined }
+  if (given !== undefined && given !== '') return Promise.resolve(given)
+  shared ??= fetchJars().then(startBroker)
+  return orPending(
+    suite,
+    shared.then(({ brokers }) => brokers),
+  )
+}
+
+/** A broker for one test file alone, which it may kill, from Maven Central's jars; pending as above. The file stops it. */
+export const startKafka = (suite: Context): Promise<KafkaBroker> =>
+  orPending(suite, fetchJars().then(startBroker))
+
+async function orPending<T>(suite: Context, work: Promise<T>): Promise<T> {
   try {
-    return await startBroker(await fetchJars())
+    return await work
   } catch (err) {
     if (process.env['REQUIRE_KAFKA'] === '1') throw err
-    const reason = `no Kafka: ${err instanceof Error ? err.message : String(err)}`
-    process.stdout.write(`    (${reason}; set KAFKA_BROKERS, or have Java 17 and Maven)\n`)
+    const reason = err instanceof Error ? err.message : String(err)
+    process.stdout.write(`    (no Kafka: ${reason}; set KAFKA_BROKERS, or have Java 17 and Maven)\n`)
     return suite.skip()
   }
 }
@@ -105,8 +113,8 @@ async function startBroker(jars: string): Promise<KafkaBroker> {
     folder,
   )
   let child = await launch(folder, classPath)
-  const own: OwnBroker = {
-    pid: () => child.pid ?? 0,
+  const broker: KafkaBroker = {
+    brokers: `127.0.0.1:${port}`,
     kill9: () => end(child, 'SIGKILL'),
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
@@ -114,14 +122,14 @@ async function startBroker(jars: string): Promise<KafkaBroker> {
       child = await launch(folder, classPath)
     },
     async stop() {
-      started.delete(own)
+      started.delete(broker)
       child.kill('SIGCONT')
       await end(child, 'SIGTERM')
       await rm(folder, { recursive: true, force: true })
     },
   }
-  started.add(own)
-  return { brokers: `127.0.0.1:${port}`, own }
+  started.add(broker)
+  return broker
 }
 
 async function launch(folder: string, classPath: string): Promise<ChildProcess> {

@@ -1,4 +1,5 @@
 import { stopClickHouse } from './clickhouse.ts'
+import { stopLeftBrokers } from './kafka.ts'
 import { stopPostgres } from './postgres.ts'
 import { stopLeftTallies } from './start-tally.ts'
 
@@ -11,6 +12,7 @@ export const mochaHooks = {
   },
   async afterAll(): Promise<void> {
     await stopLeftTallies()
+    await stopLeftBrokers()
     await stopPostgres(failed)
     await stopClickHouse(failed)
   },

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { makeFirstCompanies } from '../../services/standalone/first-companies.ts'
@@ -30,8 +31,11 @@ export interface RunningServices extends Record<ServiceName, RunningService> {
   stop(): Promise<Record<ServiceName, number | null>>
 }
 
-/** @param purpose names the database: letters, digits and underscores */
-export async function startSharedEngines(purpose: string): Promise<SharedEngines> {
+/**
+ * @param purpose names the database: letters, digits and underscores
+ * @param brokers of the Kafka that holds the event log, in topics of its own; else it is a table in PostgreSQL
+ */
+export async function startSharedEngines(purpose: string, brokers?: string): Promise<SharedEngines> {
   const [db, clickhouse] = await Promise.all([createDatabase(purpose), startAnalystHost({ bare: true })])
   const url = new URL(clickhouse.url)
   url.username = 'trial'
@@ -39,13 +43,25 @@ export async function startSharedEngines(purpose: string): Promise<SharedEngines
   return {
     db,
     clickhouse,
-    env: { DATABASE_URL: db.serviceUrl, DATABASE_OWNER_URL: db.ownerUrl, CLICKHOUSE_URL: url.href },
+    env: {
+      DATABASE_URL: db.serviceUrl,
+      DATABASE_OWNER_URL: db.ownerUrl,
+      CLICKHOUSE_URL: url.href,
+      ...(brokers === undefined ? {} : kafkaSettings(purpose, brokers)),
+    },
     async close() {
       await clickhouse.stop()
       await db.close()
     },
   }
 }
+
+const kafkaSettings = (purpose: string, brokers: string): Record<string, string> => ({
+  KAFKA_BROKERS: brokers,
+  KAFKA_TOPIC_PREFIX: `${purpose}-${randomBytes(4).toString('hex')}-`,
+  KAFKA_REPLICATION: '1',
+  KAFKA_MIN_INSYNC_REPLICAS: '1',
+})
 
 /** Migrates the servers as an operator does, with `npm run migrate`. */
 export async function migrateEngines({ env }: Pick<SharedEngines, 'env'>): Promise<void> {
@@ -71,10 +87,8 @@ export async function startServices(
 ): Promise<RunningServices> {
   await migrateEngines(engines)
   const { key, testKey } = await makeCompanies(engines.db)
-  // Not the owner's: services do without it.
-  const { DATABASE_URL = '', CLICKHOUSE_URL = '' } = engines.env
-  const start = (name: ServiceName) =>
-    startService(name, { DATABASE_URL, CLICKHOUSE_URL, ...env, ...envOf[name] })
+  const { DATABASE_OWNER_URL: _ownersOwn, ...forServices } = engines.env
+  const start = (name: ServiceName) => startService(name, { ...forServices, ...env, ...envOf[name] })
   const [gateway, loader, api] = await Promise.all([start('gateway'), start('loader'), start('api')])
   const proxy = await dispatchingProxy(
     () => gateway.url,

@@ -48,8 +48,6 @@ export function readKafkaConfig(read: EnvReader) {
   return list === undefined ? undefined : settings
 }
 
-export type KafkaSettings = NonNullable<ReturnType<typeof readKafkaConfig>>
-
 function readTls(read: EnvReader): KafkaAccess['ssl'] {
   const tls = read.oneOf('KAFKA_TLS', ['off', 'on'], {
     about: 'whether brokers are reached over TLS',

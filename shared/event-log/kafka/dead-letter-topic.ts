@@ -3,7 +3,7 @@ import type { Logger } from '../../logging/logger.ts'
 import { KafkaConnection, partitionsByLeader, type KafkaAccess } from './kafka-connection.ts'
 
 /** A line of the log that could not be counted. */
-export interface DeadLetterNotice {
+interface DeadLetterNotice {
   partition: number
   offset: number
   line: number

@@ -5,6 +5,7 @@ import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/pool.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
+import { endMemberships } from '../group-membership.ts'
 import { isBrokerError } from './broker-error.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { GroupOffsets } from './group-offsets.ts'
@@ -16,9 +17,13 @@ import { PartitionReader } from './partition-reader.ts'
 export interface KafkaEventLogOptions {
   access: Pick<KafkaConnectionOptions, 'brokers' | 'ssl' | 'sasl' | 'connect'>
   topic: string
+  /** Put before the names of consumer groups, where several share a Kafka. */
+  groupPrefix: string
   log: Logger
   /** For the leases of consumer groups. */
   pool: Pool
+  /** No other process uses this log: memberships found at the start are of a crashed one, and are ended. */
+  alone: boolean
   /** An append that is not durable by then fails. */
   appendDeadlineMs: number
   /** How many appends may wait for Kafka. */
@@ -56,6 +61,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     await reading.close()
     throw err
   })
+  if (options.alone) await endMemberships(options.pool, source)
   const sender = new GroupSender({
     connection: producing,
     topic,
@@ -65,9 +71,10 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     waitingMax: options.appendsWaitingMax,
     waitingBytesMax: options.appendsWaitingBytesMax,
   })
+  const offsetsOf = (group: string) => new GroupOffsets(reading, topic, options.groupPrefix + group)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
   const housekeeping =
-    options.housekeepingMs > 0 ? keepHouse(options, source, reader, reading, all) : undefined
+    options.housekeepingMs > 0 ? keepHouse(options, source, reader, offsetsOf, all) : undefined
   return {
     name: 'event log',
     partitions,
@@ -82,14 +89,13 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
         source,
         reader: new PartitionReader(connection, topic),
         // Not on the connection of fetches, where a commit would wait for the fetch before it.
-        offsets: new GroupOffsets(reading, topic, group),
+        offsets: offsetsOf(group),
       })
       await consumer.start()
       return consumer
     },
-    lag: (group: string) => readLag(reader, new GroupOffsets(reading, topic, group), all),
-    lowestUnread: (group: string) =>
-      findLowestUnread(reader, new GroupOffsets(reading, topic, group), all, options.settleMs),
+    lag: (group: string) => readLag(reader, offsetsOf(group), all),
+    lowestUnread: (group: string) => findLowestUnread(reader, offsetsOf(group), all, options.settleMs),
     positionsAt: (at: Micros) => findPositionsAt(reader, all, at),
     keptSince: () => readKeptSince(reader, all),
     read: (from: Position, bytesMax: number): Promise<LogRecord[]> => read(reader, from, bytesMax),
@@ -123,7 +129,7 @@ function keepHouse(
   options: KafkaEventLogOptions,
   source: string,
   reader: PartitionReader,
-  connection: KafkaConnection,
+  offsetsOf: (group: string) => GroupOffsets,
   partitions: readonly number[],
 ): Closeable {
   const { pool, log, groups, retentionMs, topic } = options
@@ -133,9 +139,7 @@ function keepHouse(
       source,
       retentionMs,
       async loaded() {
-        const lags = await Promise.all(
-          groups.map((group) => readLag(reader, new GroupOffsets(connection, topic, group), partitions)),
-        )
+        const lags = await Promise.all(groups.map((group) => readLag(reader, offsetsOf(group), partitions)))
         return partitions.map((partition) => ({
           partition,
           offset: Math.min(

@@ -2,6 +2,7 @@ import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/pool.ts'
 import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
 import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
+import { endMemberships } from '../group-membership.ts'
 import { AppendSignal } from './append-signal.ts'
 import { PostgresConsumer } from './consumer.ts'
 import { GroupAppender } from './group-appender.ts'
@@ -57,12 +58,7 @@ const SEGMENTS_SINCE = `
 export async function openPostgresEventLog(options: PostgresEventLogOptions): Promise<EventLog> {
   const { pool, topic, log } = options
   await pool.query('SELECT event_log_ensure_topic($1, $2)', [topic, options.partitions])
-  if (options.alone) {
-    await pool.query('DELETE FROM event_log_members WHERE topic = $1', [topic])
-    await pool.query('UPDATE event_log_offsets SET owner = NULL WHERE topic = $1 AND owner IS NOT NULL', [
-      topic,
-    ])
-  }
+  if (options.alone) await endMemberships(pool, topic)
   const reader = new SegmentReader(pool, topic)
   const partitions = (await reader.listPartitions()).length
   const appended = new AppendSignal()

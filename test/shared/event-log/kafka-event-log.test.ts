@@ -13,7 +13,7 @@ import {
   type KafkaEventLogOptions,
 } from '../../../shared/event-log/kafka/kafka-event-log.ts'
 import { ensureTopics } from '../../../shared/event-log/kafka/topics.ts'
-import { findKafka, type KafkaBroker } from '../../support/kafka.ts'
+import { startKafka, type KafkaBroker } from '../../support/kafka.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
@@ -26,11 +26,11 @@ describe('event log on Kafka', function () {
   const broken = new Set<string>()
 
   before(async function () {
-    kafka = await findKafka(this)
+    kafka = await startKafka(this)
     db = await createDatabase('kafka_event_log')
   })
   after(async () => {
-    await kafka.own?.stop()
+    await kafka.stop()
     await db.close()
   })
 
@@ -46,6 +46,8 @@ describe('event log on Kafka', function () {
     requestTimeoutMs: 3_000,
     leaseMs: 1_000,
     settleMs: 20_000,
+    groupPrefix: '',
+    alone: false,
     groups: ['loader'],
     retentionMs: 86_400_000,
     housekeepingMs: 0,
@@ -188,12 +190,11 @@ describe('event log on Kafka', function () {
   })
 
   it('says of each append that failed whether it can still come', async function () {
-    if (kafka.own === undefined) this.skip()
     const topic = await newTopic(1)
     const options = { ...optionsFor(topic), appendDeadlineMs: 700, requestTimeoutMs: 500 }
     await withLog(options, async (log) => {
       await log.append([record(0, 'before')])
-      kafka.own?.pause()
+      kafka.pause()
       const startedAt = performance.now()
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, (_, n) =>
@@ -201,7 +202,7 @@ describe('event log on Kafka', function () {
         ),
       )
       expect(performance.now() - startedAt).to.be.within(600, 2_000)
-      kafka.own?.resume()
+      kafka.resume()
       // the first two groups were on their way, the others waited behind them and were never sent
       expect(new Set(outcomes)).to.deep.equal(new Set(['unavailable', 'overloaded']))
       await until(() => codeOf(log.append([record(0, 'after')])).then((code) => code === 'appended'))
@@ -212,8 +213,6 @@ describe('event log on Kafka', function () {
   })
 
   it('keeps everything it confirmed when the broker is killed and started again while records go in and out', async function () {
-    if (kafka.own === undefined) this.skip()
-    const broker = kafka.own
     const topic = await newTopic(3)
     const options = { ...optionsFor(topic), appendDeadlineMs: 30_000 }
     await withLog(options, async (log, join) => {
@@ -239,8 +238,8 @@ describe('event log on Kafka', function () {
       const writers = [0, 1, 2, 3].map(append)
       for (let round = 0; round < 2; round++) {
         await sleep(500)
-        await broker.kill9()
-        await broker.restart()
+        await kafka.kill9()
+        await kafka.restart()
         const before = confirmed.size
         await until(() => Promise.resolve(confirmed.size > before + 50))
       }
