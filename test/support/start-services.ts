@@ -87,7 +87,9 @@ export async function startServices(
 ): Promise<RunningServices> {
   await migrateEngines(engines)
   const { key, testKey } = await makeCompanies(engines.db)
-  const { DATABASE_OWNER_URL: _ownersOwn, ...forServices } = engines.env
+  const forServices = Object.fromEntries(
+    Object.entries(engines.env).filter(([name]) => name !== 'DATABASE_OWNER_URL'),
+  )
   const start = (name: ServiceName) => startService(name, { ...forServices, ...env, ...envOf[name] })
   const [gateway, loader, api] = await Promise.all([start('gateway'), start('loader'), start('api')])
   const proxy = await dispatchingProxy(
