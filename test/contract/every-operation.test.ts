@@ -3,8 +3,7 @@ import { expect } from 'chai'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
 import { ApiClient, type Answered, type RequestOptions } from '../support/api-client.ts'
-import { runCommand } from '../support/by-hand.ts'
-import { startTally, type RunningTally } from '../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
 import { PatientClient } from './patient-client.ts'
 import { makeRequestWorld, TRIES, type Request, type Tries, type World } from './requests.ts'
@@ -20,8 +19,8 @@ describe('every operation of openapi.yaml', function () {
   this.timeout(120_000)
   const document = readOpenApiDocument()
   const seen = new Map<string, Set<string>>()
-  let tally: RunningTally
-  let limited: RunningTally
+  let tally: TallyUnderTest
+  let limited: TallyUnderTest
   let api: ApiClient
   let world: World
   let limitedWorld: World
@@ -29,25 +28,24 @@ describe('every operation of openapi.yaml', function () {
 
   before(async () => {
     const env = { RATE_LIMIT_REQUESTS_PER_S: '1', RATE_LIMIT_EVENTS_PER_S: '1000' }
-    ;[tally, limited] = await Promise.all([startTally(), startTally({ env })])
+    ;[tally, limited] = await Promise.all([startTallyUnderTest(), startTallyUnderTest(env)])
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
     limitedWorld = await makeRequestWorld(new PatientClient(limited.url, limited.testKey))
     const issue = async (...args: string[]) => {
-      const { output } = await runCommand(tally.dataFolder, 'keys', 'issue', ...args)
+      const { output } = await tally.command('keys', 'issue', ...args)
       return { key: /tally_live_\w+/.exec(output)?.[0] ?? '', id: /[0-9a-f-]{36}/.exec(output)?.[0] ?? '' }
     }
     keys['read:all'] = (await issue('--permissions', 'read:all')).key
     keys['write:all'] = (await issue('--permissions', 'write:all')).key
     const spent = await issue()
     keys['revoked'] = spent.key
-    await runCommand(tally.dataFolder, 'keys', 'revoke', spent.id)
+    await tally.command('keys', 'revoke', spent.id)
     const revoked = new ApiClient(tally.url, keys['revoked'])
     await until(async () => (await revoked.get('/v2/metrics')).status === 401)
   })
   after(async () => {
-    await Promise.all([tally.stop(), limited.stop()])
-    await Promise.all([tally.discard(), limited.discard()])
+    await Promise.all([tally.end(), limited.end()])
   })
 
   const send = async (

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { ApiClient } from '../support/api-client.ts'
-import { startTally, type RunningTally } from '../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { makeRequestWorld, type World } from './requests.ts'
 
 const MB = 1_024 * 1_024
@@ -13,25 +13,22 @@ const PATHS = ['/v2/events', '/v2/events/batch', '/v2/accounts']
 
 describe('hostile requests', function () {
   this.timeout(120_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   let world: World
-  let port: number
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
-    port = Number(new URL(tally.url).port)
   })
   after(async () => {
-    await tally.stop()
-    await tally.discard()
+    await tally.end()
   })
 
   const memoryMb = async (): Promise<number> => {
-    const status = await readFile(`/proc/${tally.process.pid ?? 0}/status`, 'utf8')
-    return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024
+    const statuses = await Promise.all(tally.pids.map((pid) => readFile(`/proc/${pid}/status`, 'utf8')))
+    return statuses.reduce((sum, status) => sum + Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024, 0)
   }
 
   /** Everybody else is served meanwhile, and memory stays where it was. */
@@ -64,7 +61,11 @@ describe('hostile requests', function () {
   it('of a gigabyte are refused while they are still on their way', async () => {
     await expectOthersServed(150, async () => {
       for (const path of PATHS) {
-        const { text, sentMb } = await pour(port, head(path, 'content-length: 1073741824'), 1_024)
+        const { text, sentMb } = await pour(
+          tally.portOf(path),
+          head(path, 'content-length: 1073741824'),
+          1_024,
+        )
         expect(text).to.match(/^HTTP\/1\.1 413 .*the body is larger than \d+ bytes/s)
         expect(sentMb).to.be.lessThan(64)
       }
@@ -85,7 +86,7 @@ describe('hostile requests', function () {
   })
 
   it('on 500 slow connections keep nobody waiting', async () => {
-    const sockets = await Promise.all(Array.from({ length: 500 }, () => open(port)))
+    const sockets = await Promise.all(Array.from({ length: 500 }, () => open(tally.portOf('/v2/events'))))
     const halves = [
       head('/v2/events', 'content-length: 100').slice(0, 60),
       head('/v2/events', 'content-length: 100'),

@@ -46,10 +46,17 @@ export async function changeClickHouse(dataFolder: string, ...statements: string
 export const superuserUrl = (dataFolder: string): Promise<string> =>
   postgresUrl(dataFolder, 'postgres', 'superuser')
 
+/** … and for the role its services run as. */
+export const serviceUrl = (dataFolder: string): Promise<string> =>
+  postgresUrl(dataFolder, 'tally_service', 'service')
+
 /** Connects to the PostgreSQL of a running Tally, as its services do. */
-export async function connectToPostgres(dataFolder: string): Promise<Pool> {
+export const connectToPostgres = async (dataFolder: string): Promise<Pool> =>
+  openPoolByHand(await serviceUrl(dataFolder))
+
+export function openPoolByHand(url: string): Pool {
   return openPool({
-    url: await postgresUrl(dataFolder, 'tally_service', 'service'),
+    url,
     name: 'by hand',
     connectionsMax: 2,
     statementTimeoutMs: 10_000,

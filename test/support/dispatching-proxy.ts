@@ -46,14 +46,20 @@ function pass(req: IncomingMessage, res: ServerResponse, target: string, agent: 
     headers: withoutConnection(req),
     agent,
   })
+  let answered = false
   onward.on('response', (answer) => {
+    answered = true
+    // Given before the whole request was there: no other request follows on that connection.
+    if (!req.complete) res.setHeader('Connection', 'close')
     res.writeHead(answer.statusCode ?? 502, withoutConnection(answer))
     answer.pipe(res)
     answer.on('error', () => res.destroy())
   })
   onward.on('error', () => {
-    if (res.headersSent) res.destroy()
-    else res.writeHead(502, { 'Content-Type': 'text/plain' }).end('the service behind the proxy is away')
+    req.unpipe(onward)
+    req.resume()
+    if (answered) return // by a service that wanted no more of the request
+    res.writeHead(502, { 'Content-Type': 'text/plain' }).end('the service behind the proxy is away')
   })
   res.on('close', () => {
     if (!res.writableFinished) onward.destroy() // whoever asked has gone

@@ -48,14 +48,14 @@ let shared: Promise<KafkaBroker> | undefined
  *
  * @returns its address, as KAFKA_BROKERS has it
  */
-export function findKafka(suite: Context): Promise<string> {
+export const findKafka = (suite: Context): Promise<string> => orPending(suite, requireKafka())
+
+/** The same, where there is no doing without. */
+export async function requireKafka(): Promise<string> {
   const given = process.env['KAFKA_BROKERS']
-  if (given !== undefined && given !== '') return Promise.resolve(given)
+  if (given !== undefined && given !== '') return given
   shared ??= fetchJars().then(startBroker)
-  return orPending(
-    suite,
-    shared.then(({ brokers }) => brokers),
-  )
+  return (await shared).brokers
 }
 
 /** A broker for one test file alone, which it may kill, from Maven Central's jars; pending as above. The file stops it. */

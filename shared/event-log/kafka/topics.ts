@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel, type Admin } from 'kafkajs'
 import { StartupError } from '../../errors/startup-error.ts'
+import { isBrokerError } from './broker-error.ts'
 import type { KafkaAccess } from './kafka-connection.ts'
 
 export interface TopicPlan {
@@ -11,6 +13,8 @@ export interface TopicPlan {
 
 const CONNECT_MS = 3_000
 const REQUEST_MS = 15_000
+const LEADERS_WITHIN_MS = 30_000
+const LOOK_AGAIN_MS = 100
 
 /**
  * Makes topics that are missing, and adds partitions to those that have too few; nothing else of a topic that is there is
@@ -45,7 +49,8 @@ export async function ensureTopics(access: KafkaAccess, plans: readonly TopicPla
 async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
   const { topic, partitions, replication, minInSyncReplicas } = plan
   const made = await admin.createTopics({
-    waitForLeaders: true,
+    // Not waiting for leaders: kafkajs gives up when a broker has not heard of the topic yet.
+    waitForLeaders: false,
     topics: [
       {
         topic,
@@ -63,8 +68,26 @@ async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
       },
     ],
   })
-  if (made) return
-  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
-  const present = topics[0]?.partitions.length ?? 0
-  if (present < partitions) await admin.createPartitions({ topicPartitions: [{ topic, count: partitions }] })
+  const present = await countLedPartitions(admin, topic)
+  if (!made && present < partitions) {
+    await admin.createPartitions({ topicPartitions: [{ topic, count: partitions }] })
+    await countLedPartitions(admin, topic, partitions)
+  }
+}
+
+/** How many partitions a topic has, once they all have a leader. */
+async function countLedPartitions(admin: Admin, topic: string, atLeast = 1): Promise<number> {
+  const end = performance.now() + LEADERS_WITHIN_MS
+  for (;;) {
+    try {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+      const partitions = topics[0]?.partitions ?? []
+      if (partitions.length >= atLeast && partitions.every(({ leader }) => leader >= 0))
+        return partitions.length
+    } catch (err) {
+      if (!isBrokerError(err) || !err.retriable) throw err
+    }
+    if (performance.now() > end) throw new Error(`topic ${topic} has partitions without a leader`)
+    await sleep(LOOK_AGAIN_MS)
+  }
 }

@@ -4,10 +4,10 @@ import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { connectToPostgres, namespaceOf } from '../../support/by-hand.ts'
+import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
 import { explaining } from '../../support/explaining.ts'
 import { makeManyAccounts, type MadeAccount } from '../../support/many-accounts.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Listed {
   data: { id: string; name: string }[]
@@ -27,7 +27,7 @@ const PLACES = `
 
 describe(`${ACCOUNTS} accounts by customer name`, function () {
   this.timeout(180_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   let pool: Pool
   let namespaceId: string
@@ -36,15 +36,15 @@ describe(`${ACCOUNTS} accounts by customer name`, function () {
   const listed: string[] = []
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
-    pool = await connectToPostgres(tally.dataFolder)
+    pool = openPoolByHand(tally.postgres.serviceUrl)
     namespaceId = await namespaceOf(pool, 'default')
     made = await makeManyAccounts(pool, namespaceId, ACCOUNTS)
   })
   after(async () => {
     await pool.end()
-    await tally.discard()
+    await tally.end()
   })
 
   const pageAfter = async (id: string | undefined): Promise<Listed> => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 
 interface Resource {
@@ -20,14 +20,14 @@ const UUID = '3d813cbb-47fb-42ba-91df-831e1593ac29'
 
 describe('changes of resources over HTTP', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
-  after(() => tally.discard())
+  after(() => tally.end())
 
   /** Waits for the next second, so that a time that moves can be seen to. */
   const nextSecond = () => {

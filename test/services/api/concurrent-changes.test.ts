@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { connectToPostgres, namespaceOf } from '../../support/by-hand.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Resource {
   id: string
@@ -19,18 +19,18 @@ const ROUNDS = 15
 
 describe('changes at the same time', function () {
   this.timeout(120_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   let pool: Pool
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
-    pool = await connectToPostgres(tally.dataFolder)
+    pool = openPoolByHand(tally.postgres.serviceUrl)
   })
   after(async () => {
     await pool.end()
-    await tally.discard()
+    await tally.end()
   })
 
   const make = async (path: string, body: object = {}) =>

@@ -2,18 +2,17 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 describe('documentation over HTTP', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
   })
   after(async () => {
-    await tally.stop()
-    await tally.discard()
+    await tally.end()
   })
 
   it('is the contract itself, without a key', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Grant {
   id: string
@@ -16,15 +16,15 @@ interface Page {
 
 describe('grants over HTTP', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   const now = Math.floor(Date.now() / 1_000)
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
-  after(() => tally.discard())
+  after(() => tally.end())
 
   const make = async (path: string) => (await api.create<{ id: string }>(path, { name: 'x' })).id
   const grant = (fields: object) =>

@@ -3,9 +3,9 @@ import { listOperations, readOpenApiDocument } from '../../../shared/http/openap
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { connectToPostgres, namespaceOf } from '../../support/by-hand.ts'
+import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
 import { LIST_CASES, type Item, type ListCase } from '../../support/list-cases.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Page {
   data: Item[]
@@ -17,18 +17,18 @@ const ELSEWHERE = ['listEvents', 'listCurrencies', 'listBalances']
 
 describe('lists of resources', function () {
   this.timeout(120_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   let pool: Pool
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
-    pool = await connectToPostgres(tally.dataFolder)
+    pool = openPoolByHand(tally.postgres.serviceUrl)
   })
   after(async () => {
     await pool.end()
-    await tally.discard()
+    await tally.end()
   })
 
   const pageOf = async ({ target }: ListCase, query: Record<string, string>): Promise<Page> => {

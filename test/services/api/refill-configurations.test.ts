@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Configuration {
   account_id: string
@@ -17,14 +17,14 @@ const NO_METRIC = `metric_${'0'.repeat(32)}`
 
 describe('refill configurations over HTTP', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
-  after(() => tally.discard())
+  after(() => tally.end())
 
   const make = async (path: string) => (await api.create<{ id: string }>(path, { name: 'x' })).id
   const makePair = async () => ({

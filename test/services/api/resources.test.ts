@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Account {
   id: string
@@ -20,17 +20,17 @@ interface Page<T> {
 
 describe('resources over HTTP', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   /** The caller of another company. */
   let other: ApiClient
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     other = new ApiClient(tally.url, tally.testKey)
   })
-  after(() => tally.stop())
+  after(() => tally.end())
 
   describe('health', () => {
     it('is told without a key on all four paths', async () => {

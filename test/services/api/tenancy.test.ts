@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { listOperations, readOpenApiDocument, type Operation } from '../../../shared/http/openapi-document.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface World {
   account: string
@@ -24,20 +24,20 @@ const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }
 
 describe('what belongs to another company', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let mine: ApiClient
   let theirs: ApiClient
   let ours: World
   let other: World
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     mine = new ApiClient(tally.url, tally.key)
     theirs = new ApiClient(tally.url, tally.testKey)
     ours = await makeWorld(mine)
     other = await makeWorld(theirs)
   })
-  after(() => tally.discard())
+  after(() => tally.end())
 
   /** Everything that can be read of a world. */
   const read = async (api: ApiClient, { account, customer, metric, grant, externalId }: World) => {

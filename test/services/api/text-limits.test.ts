@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 /** Every free text of a body, with how many characters it may have. */
 const FIELDS: Record<string, Record<string, number>> = {
@@ -16,16 +16,16 @@ const CHARACTERS = ['x', 'ü', '山', '😀', '\u0301', '\u{1F3FD}', '\u200D']
 
 describe('texts of resources', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   let account: string
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     account = (await api.create<{ id: string }>('/v2/accounts', { name: 'x' })).id
   })
-  after(() => tally.discard())
+  after(() => tally.end())
 
   const bodyOf = (path: string) =>
     path === '/v2/grants'

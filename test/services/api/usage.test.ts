@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { askPeriods, linesOf, type BalanceBody } from '../../support/period-usage.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { UsageModel } from '../../support/usage-model.ts'
 import { makeWorld, type EventBody, type UsageLine } from '../../support/usage-world.ts'
@@ -17,17 +17,17 @@ interface Page<T> {
 
 describe('usage and balances over HTTP', function () {
   this.timeout(120_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   let other: ApiClient
   const now = Math.floor(Date.now() / 1_000)
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     other = new ApiClient(tally.url, tally.testKey)
   })
-  after(() => tally.stop())
+  after(() => tally.end())
 
   it('equals a plain loop over the events, for random histories, all aggregations and any range', async () => {
     // Around the edges of slots, days, months and leap days, where an off-by-one would show.

@@ -3,21 +3,21 @@ import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { gzipped, makeWorld, type Reported } from '../../support/usage-world.ts'
 
 describe('reporting usage over HTTP', function () {
   this.timeout(60_000)
-  let tally: RunningTally
+  let tally: TallyUnderTest
   let api: ApiClient
   let world: Awaited<ReturnType<typeof makeWorld>>
   const now = Math.floor(Date.now() / 1_000)
 
   before(async () => {
-    tally = await startTally()
+    tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
-  after(() => tally.stop())
+  after(() => tally.end())
   beforeEach(async () => {
     world = await makeWorld(api)
   })

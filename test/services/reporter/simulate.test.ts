@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { faultyProxy, type Fate, type FaultyProxy } from '../../support/faulty-proxy.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { simulateWith } from './run-reporter.ts'
 import { accountIdOf, askJson, usageOf } from './tally-answers.ts'
 
 describe('simulate', () => {
-  let tally: RunningTally
+  let tally: TallyUnderTest
 
   before(async function () {
     this.timeout(60_000)
-    tally = await startTally()
+    tally = await startTallyUnderTest()
   })
-  after(() => tally.discard())
+  after(() => tally.end())
 
   const run = (args: string[], url = tally.url) =>
     simulateWith(['--url', url, ...args], { env: { TALLY_API_KEY: tally.key } })
