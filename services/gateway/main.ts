@@ -5,8 +5,10 @@ import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
+import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { watchPools } from '../../shared/metrics/watch-pools.ts'
 import {
   LOG_CONNECTIONS,
   openServicePool,
@@ -22,7 +24,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
   name: 'gateway',
   about: 'Takes reported usage into the event log, in a process of its own; npm run migrate goes before.',
   readConfig: readGatewayServiceConfig,
-  async open(config, opened, log) {
+  async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
     const pool = openServicePool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
@@ -33,7 +35,10 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, postgres.statementTimeoutMs)
     const acceptance = new Acceptance(clock, settleMs)
     const access = openAccess(pool, config.rateLimits)
-    const handler = openGateway({ pool, eventLog, acceptance, clock, access, log }, config)
+    watchPools(metrics, { gateway: pool, event_log: logPool })
+    const requests = requestMetrics(metrics)
+    const parts = { pool, eventLog, acceptance, clock, access, requests, metrics, log }
+    const handler = openGateway(parts, config)
     const server = await openServers(opened, log).open(handler, {
       name: 'the gateway',
       host,

@@ -13,6 +13,8 @@ import {
   openServicePool,
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/open-service-pool.ts'
+import { openMetrics } from '../../shared/metrics/metrics.ts'
+import { watchPools } from '../../shared/metrics/watch-pools.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
@@ -85,7 +87,9 @@ async function serve(
   const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
   const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, log })
   opened.push(eventLog)
-  const loaderParts = { pool, clickhouse: engines.loaderClickhouse.client, eventLog, log }
+  const metrics = openMetrics()
+  watchPools(metrics, { api: pool, gateway: reportPool, event_log: logPool })
+  const loaderParts = { pool, clickhouse: engines.loaderClickhouse.client, eventLog, metrics, log }
   const loader = await openLoader(loaderParts, config.loader)
   opened.push(loader)
 
@@ -105,6 +109,7 @@ async function serve(
     listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
     isLive: () => true,
     isReady: () => isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log),
+    metrics,
     stopping: stopping.signal,
   }
   const ports = portsOf(config)
