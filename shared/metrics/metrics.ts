@@ -28,7 +28,7 @@ export interface Metrics {
   ): (...labels: string[]) => Observe
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauges
   /** Has something done before each look: gauges are set there. */
-  beforeScrape(refresh: () => unknown): void
+  beforeScrape(refresh: () => void | Promise<void>): void
   scrape(): Promise<{ contentType: string; text: string }>
 }
 
@@ -40,7 +40,7 @@ export function openMetrics(): Metrics {
   const register = new Registry()
   const registers = [register]
   collectDefaultMetrics({ register })
-  const refreshes: (() => unknown)[] = []
+  const refreshes: (() => void | Promise<void>)[] = []
   return {
     counter(name, help, labelNames = []) {
       const counter = new Counter({ name, help, labelNames, registers })
@@ -80,7 +80,7 @@ export function openMetrics(): Metrics {
     },
     async scrape() {
       const late = new AbortController()
-      const refreshed = Promise.all(refreshes.map(async (refresh) => refresh()))
+      const refreshed = Promise.all(refreshes.map((refresh) => Promise.resolve().then(refresh)))
       await Promise.race([refreshed, sleep(REFRESH_MS, undefined, { signal: late.signal })]).finally(() => {
         late.abort()
       })
