@@ -1,13 +1,15 @@
 import { allAnswer } from '../../shared/admin/probes.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
-import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
+import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { watchPools } from '../../shared/metrics/watch-pools.ts'
+import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { readApiServiceConfig } from './config.ts'
@@ -20,7 +22,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
   name: 'api',
   about: 'Answers everything but reports of usage, in a process of its own; npm run migrate goes before.',
   readConfig: readApiServiceConfig,
-  async open(config, opened, log) {
+  async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
     const pool = openServicePool('api', config.connectionsMax, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
@@ -28,11 +30,13 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
     const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
     opened.push(eventLog)
-    const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, postgres.statementTimeoutMs)
-    const lowestUnderWay = () => (Date.now() - settleMs) * 1_000
-    const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog })
+    const gateways = gatewayRepository(pool)
+    const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
     const access = openAccess(pool, config.rateLimits)
-    const handler = openApi({ pool, clickhouse, listedUpTo, access, log }, config)
+    watchPools(metrics, { api: pool, event_log: logPool })
+    const requests = requestMetrics(metrics)
+    const parts = { pool, clickhouse, listedUpTo, access, requests, metrics, log }
+    const handler = openApi(parts, config)
     const server = await openServers(opened, log).open(handler, {
       name: 'the API',
       host,

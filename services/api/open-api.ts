@@ -1,11 +1,16 @@
 import type { RequestListener } from 'node:http'
+import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
 import type { Access } from '../../shared/http/open-access.ts'
+import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { apiApp, type ApiDeps } from './app.ts'
 import type { readApiConfig } from './config.ts'
 
 export interface ApiParts extends ApiDeps {
   access: Access
+  requests: RequestMetrics
+  metrics: Metrics
   log: Logger
 }
 
@@ -16,13 +21,18 @@ export interface ApiOptions {
 
 /** The API on its engines, for a process of its own or one with others. */
 export function openApi(
-  { access, log, ...deps }: ApiParts,
+  { access, requests, metrics, log, clickhouse, ...deps }: ApiParts,
   { api, requestTimeoutMs }: ApiOptions,
 ): RequestListener {
-  return apiApp(deps, {
-    ...access,
-    requestTimeoutMs,
-    log: log.child({ part: 'api' }),
-    bodyBytesMax: api.bodyBytesMax,
-  })
+  const measured = measureQueries(metrics, clickhouse)
+  return apiApp(
+    { ...deps, clickhouse: measured },
+    {
+      ...access,
+      requests,
+      requestTimeoutMs,
+      log: log.child({ part: 'api' }),
+      bodyBytesMax: api.bodyBytesMax,
+    },
+  )
 }

@@ -2,15 +2,14 @@ import type { Express } from 'express'
 import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import { explainBatch } from './offending-events.ts'
-import { reportUsage, type ReportUsageDeps } from './report-usage.ts'
+import type { ReportUsage } from './report-usage.ts'
 import { postEvent, postEventBatch } from './routes/report-events.ts'
 
 /** The HTTP service that takes reported usage. */
 export function gatewayApp(
-  deps: ReportUsageDeps,
+  report: ReportUsage,
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>,
 ): Express {
-  const report = reportUsage(deps)
   const { events } = options.limits
   const handlers = {
     reportEvent: { handle: postEvent(report, events) },

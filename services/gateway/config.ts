@@ -22,6 +22,15 @@ export function readGatewayConfig(read: EnvReader) {
       min: 1_000,
       max: 10_000_000,
     }),
+    unrenewedMaxMs:
+      1_000 *
+      read.integer('GATEWAY_WITHOUT_POSTGRES_MAX_S', {
+        about:
+          'seconds a gateway goes on while it cannot reach PostgreSQL; after a crash of one the list of events waits so long',
+        default: 60,
+        min: 2,
+        max: 3_600,
+      }),
   }
 }
 

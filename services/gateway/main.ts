@@ -5,8 +5,11 @@ import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
+import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { watchPools } from '../../shared/metrics/watch-pools.ts'
+import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import {
   LOG_CONNECTIONS,
   openServicePool,
@@ -14,26 +17,38 @@ import {
 } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
+import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from './acceptance.ts'
 import { readGatewayServiceConfig } from './config.ts'
 import { openGateway } from './open-gateway.ts'
+import { publishFloor } from './published-floor.ts'
 
 const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
   name: 'gateway',
   about: 'Takes reported usage into the event log, in a process of its own; npm run migrate goes before.',
   readConfig: readGatewayServiceConfig,
-  async open(config, opened, log) {
+  async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
     const pool = openServicePool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
+    const clock = microsecondClock()
+    const steadyMs = steadyClock()
+    const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, postgres.statementTimeoutMs)
+    const acceptance = new Acceptance(clock, settleMs, steadyMs)
+    opened.push(
+      await publishFloor(
+        { table: gatewayRepository(pool), acceptance, clock, steadyMs, log },
+        { settleMs, ...config.gateway },
+      ),
+    )
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
     const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
     opened.push(eventLog)
-    const clock = microsecondClock()
-    const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, postgres.statementTimeoutMs)
-    const acceptance = new Acceptance(clock, settleMs)
     const access = openAccess(pool, config.rateLimits)
-    const handler = openGateway({ pool, eventLog, acceptance, clock, access, log }, config)
+    watchPools(metrics, { gateway: pool, event_log: logPool })
+    const requests = requestMetrics(metrics)
+    const parts = { pool, eventLog, acceptance, clock, access, requests, metrics, log }
+    const handler = openGateway(parts, config)
     const server = await openServers(opened, log).open(handler, {
       name: 'the gateway',
       host,
@@ -45,8 +60,12 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     return {
       address: `${hostToCall(host)}:${server.port}`,
       isLive: () => true,
-      // The log alone: what else the gateway asks PostgreSQL for it remembers for a while.
-      isReady: () => allAnswer(() => eventLog.lag(LOADER_GROUP)),
+      // The log alone: without PostgreSQL it gets on for a while, with what it remembers.
+      isReady: () =>
+        allAnswer(
+          () => Promise.resolve(acceptance.isOpen),
+          () => eventLog.lag(LOADER_GROUP),
+        ),
     }
   },
 }

@@ -1,7 +1,10 @@
 import type { RequestListener } from 'node:http'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import type { Access } from '../../shared/http/open-access.ts'
+import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { measureAppends } from '../../shared/metrics/measure-appends.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { referenceRepository } from '../../shared/postgres/references.ts'
@@ -10,8 +13,9 @@ import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import { gatewayApp } from './app.ts'
 import type { readGatewayConfig } from './config.ts'
+import { countEvents } from './count-events.ts'
 import { knownReferences } from './known-references.ts'
-import type { RequestKeys } from './report-usage.ts'
+import { reportUsage, type RequestKeys } from './report-usage.ts'
 
 export interface GatewayParts {
   /** Connections that reports have to themselves. */
@@ -20,6 +24,8 @@ export interface GatewayParts {
   acceptance: Acceptance
   clock: Clock
   access: Access
+  requests: RequestMetrics
+  metrics: Metrics
   log: Logger
 }
 
@@ -30,24 +36,28 @@ export interface GatewayOptions {
 
 /** The gateway on its engines, for a process of its own or one with others. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): RequestListener {
-  const { pool, eventLog, acceptance, clock, access, log } = parts
+  const { pool, eventLog, acceptance, clock, access, requests, metrics, log } = parts
   const { gateway, requestTimeoutMs } = options
-  return gatewayApp(
-    {
-      log: eventLog,
-      acceptance,
-      clock,
-      findUnknown: knownReferences(
-        (namespaceId, accountIds, metricIds) =>
-          inNamespace(pool, namespaceId, (db) =>
-            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
-          ),
-        gateway.knownIdsMax,
-      ),
-      requestKeys: requestKeysIn(pool),
-    },
-    { ...access, requestTimeoutMs, log: log.child({ part: 'gateway' }), bodyBytesMax: gateway.bodyBytesMax },
-  )
+  const report = reportUsage({
+    log: measureAppends(metrics, eventLog),
+    acceptance,
+    clock,
+    findUnknown: knownReferences(
+      (namespaceId, accountIds, metricIds) =>
+        inNamespace(pool, namespaceId, (db) =>
+          referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
+        ),
+      gateway.knownIdsMax,
+    ),
+    requestKeys: requestKeysIn(pool),
+  })
+  return gatewayApp(countEvents(metrics, report), {
+    ...access,
+    requests,
+    requestTimeoutMs,
+    log: log.child({ part: 'gateway' }),
+    bodyBytesMax: gateway.bodyBytesMax,
+  })
 }
 
 /** Keys of requests, each step a transaction of its own: the events between them go to the log, not to PostgreSQL. */

@@ -1,6 +1,7 @@
 import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
 import type { LogConsumer, LogRecord, PollLimits } from '../../shared/event-log/event-log.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { readRecord, type Block, type RejectedLine } from './read-record.ts'
 
 /** A batch is stored when it holds this many rows, give or take a record … */
@@ -18,6 +19,9 @@ export interface Batch {
   rejected: RejectedLine[]
   rows: number
   bytes: number
+  /** When the first and the last of its events were accepted. */
+  oldestAt: Micros
+  newestAt: Micros
   /** For each partition the next offset after this batch. */
   positions: Map<number, number>
 }
@@ -55,7 +59,15 @@ export function batchGatherer(
     }
   }
   return async (signal) => {
-    const batch: Batch = { blocks: [], rejected: [], rows: 0, bytes: 0, positions: new Map() }
+    const batch: Batch = {
+      blocks: [],
+      rejected: [],
+      rows: 0,
+      bytes: 0,
+      oldestAt: Infinity,
+      newestAt: 0,
+      positions: new Map(),
+    }
     let flushAt = Infinity
     while (!signal.aborted && !isFull(batch) && performance.now() < flushAt) {
       if (ahead.length === 0) {
@@ -95,5 +107,7 @@ function add(batch: Batch, record: LogRecord): void {
   batch.rejected.push(...rejected)
   batch.rows += rejected.length + blocks.reduce((sum, { rows }) => sum + rows, 0)
   batch.bytes += record.value.length
+  batch.oldestAt = Math.min(batch.oldestAt, record.acceptedAt)
+  batch.newestAt = Math.max(batch.newestAt, record.acceptedAt)
   batch.positions.set(record.partition, record.offset + 1)
 }

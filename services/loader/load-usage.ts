@@ -4,10 +4,12 @@ import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { Activity, type Trouble } from './activity.ts'
 import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
+import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
 
 export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
   consumer: LogConsumer
+  metrics: LoaderMetrics
   log: Logger
 }
 
@@ -21,6 +23,7 @@ export interface Loader extends Closeable {
 /** Where batches go to; each step is tried until it is done. */
 interface Target extends StoreBlocksDeps {
   commit: (positions: readonly Position[]) => Promise<void>
+  metrics: LoaderMetrics
 }
 
 const BACK_OFF_MS = 500
@@ -32,7 +35,7 @@ const BACK_OFF_MS = 500
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
 export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
-  const { consumer, log } = deps
+  const { consumer, metrics, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const reading = new Activity('reading the event log')
@@ -40,9 +43,15 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const poll = (wanted: PollLimits) => reading.attempt(() => consumer.poll(wanted))
   const gather = batchGatherer({ poll }, limits, log)
   const target: Target = {
-    insertLines: (lines) => storing.attempt(() => deps.insertLines(lines)),
-    bury: (line, reason) => untilDone(() => storing.attempt(() => deps.bury(line, reason)), log, signal),
-    commit: (positions) => untilDone(() => storing.attempt(() => consumer.commit(positions)), log, signal),
+    insertLines: (lines) => storing.attempt(() => insertTimed(lines, deps)),
+    bury: async (line, reason) => {
+      const bury = () => storing.attempt(() => deps.bury(line, reason))
+      await untilDone(bury, 'dead_letter', deps, signal)
+      metrics.buried()
+    },
+    commit: (positions) =>
+      untilDone(() => storing.attempt(() => consumer.commit(positions)), 'commit', deps, signal),
+    metrics,
     log,
     signal,
   }
@@ -74,7 +83,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
 
 /** Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop. */
 async function store(batch: Batch, target: Target): Promise<void> {
-  const { bury, commit, log, signal } = target
+  const { bury, commit, metrics, log, signal } = target
   try {
     await storeBlocks(batch.blocks, target)
     for (const { at, reason } of batch.rejected) {
@@ -83,6 +92,7 @@ async function store(batch: Batch, target: Target): Promise<void> {
       log.error({ partition, offset, line }, 'a line was sent to the dead letters')
       await bury(at, reason)
     }
+    metrics.stored(batch)
     await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))
     log.debug({ rows: batch.rows, bytes: batch.bytes }, 'loaded a batch')
   } catch (err) {
@@ -91,12 +101,32 @@ async function store(batch: Batch, target: Target): Promise<void> {
   }
 }
 
-async function untilDone(work: () => Promise<void>, log: Logger, signal: AbortSignal): Promise<void> {
+async function insertTimed(
+  lines: Buffer,
+  { insertLines, metrics }: Pick<LoadUsageDeps, 'insertLines' | 'metrics'>,
+): Promise<void> {
+  const startedAt = performance.now()
+  try {
+    await insertLines(lines)
+  } catch (err) {
+    metrics.failed('insert')
+    throw err
+  }
+  metrics.inserted((performance.now() - startedAt) / 1_000)
+}
+
+async function untilDone(
+  work: () => Promise<void>,
+  step: LoaderStep,
+  { metrics, log }: Pick<LoadUsageDeps, 'metrics' | 'log'>,
+  signal: AbortSignal,
+): Promise<void> {
   for (;;) {
     try {
       await work()
       return
     } catch (err) {
+      metrics.failed(step)
       log.warn({ err }, 'PostgreSQL did not answer the loader, trying again')
       await sleep(BACK_OFF_MS, undefined, { signal })
     }

@@ -4,6 +4,7 @@ import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { watchPools } from '../../shared/metrics/watch-pools.ts'
 import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { readLoaderServiceConfig } from './config.ts'
@@ -17,7 +18,7 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
   about:
     'Moves usage from the event log into ClickHouse, in a process of its own; npm run migrate goes before.',
   readConfig: readLoaderServiceConfig,
-  async open(config, opened, log) {
+  async open(config, { opened, metrics, log }) {
     const { postgres, loader: limits } = config
     const pool = openServicePool('loader', CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
@@ -27,8 +28,9 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     opened.push(eventLog)
     const deadLetterTopic = openDeadLetters(config.eventLog, log)
     if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
-    const running = await openLoader({ pool, clickhouse, eventLog, deadLetterTopic, log }, limits)
+    const running = await openLoader({ pool, clickhouse, eventLog, deadLetterTopic, metrics, log }, limits)
     opened.push(running)
+    watchPools(metrics, { loader: pool, event_log: logPool })
     const stuckMs = stuckAfterMs(config)
     return {
       isLive: () => !running.isStuck(stuckMs),

@@ -4,9 +4,12 @@ import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
+import { watchLag } from '../../shared/metrics/watch-lag.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { readLoaderConfig } from './config.ts'
 import { loadUsage, type Loader } from './load-usage.ts'
+import { loaderMetrics } from './loader-metrics.ts'
 
 export interface LoaderParts {
   /** Where dead letters go. */
@@ -15,14 +18,16 @@ export interface LoaderParts {
   eventLog: EventLog
   /** Tells of dead letters, where there is a Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
+  metrics: Metrics
   log: Logger
 }
 
 /** Starts the loader on its engines, for a process of its own or one with others. */
 export async function openLoader(
-  { pool, clickhouse, eventLog, deadLetterTopic, log }: LoaderParts,
+  { pool, clickhouse, eventLog, deadLetterTopic, metrics, log }: LoaderParts,
   config: ReturnType<typeof readLoaderConfig>,
 ): Promise<Loader> {
+  watchLag(metrics, eventLog, log)
   const usage = usageEventRepository(clickhouse)
   const deadLetters = deadLetterRepository(pool)
   return loadUsage(
@@ -34,6 +39,7 @@ export async function openLoader(
         await deadLetters.insert({ topic: eventLog.source, ...letter })
         await deadLetterTopic?.publish(letter)
       },
+      metrics: loaderMetrics(metrics),
       log: log.child({ part: 'loader' }),
     },
     config,

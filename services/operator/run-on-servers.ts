@@ -1,11 +1,11 @@
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openPool } from '../../shared/postgres/pool.ts'
 import type { Caller } from './command.ts'
 import type { OperatorConfig } from './config.ts'
@@ -37,10 +37,8 @@ export async function runOnServers(
     // Segments are looked after by the processes that serve.
     const eventsIn = await openEventLog({ ...eventLog, housekeepingMs: 0 }, { pool, alone: false, log })
     opened.push(eventsIn)
-    // What other processes have accepted and not yet appended is not to be seen from here.
-    const settleMs = appendSettlesMs(eventLog.appendDeadlineMs, statementTimeoutMs)
-    const lowestUnderWay = () => (Date.now() - settleMs) * 1_000
-    const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog: eventsIn })
+    const gateways = gatewayRepository(pool)
+    const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog: eventsIn })
     const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
     return await runCommand(name, args, deps, log, caller)
   } catch (err) {

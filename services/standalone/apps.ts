@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { adminApp } from '../../shared/admin/admin-app.ts'
+import { addMetrics } from '../../shared/admin/add-metrics.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { dispatch } from '../../shared/http/dispatch.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
+import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { openApi } from '../api/open-api.ts'
@@ -29,25 +32,31 @@ export interface Parts {
   listedUpTo: () => Promise<Micros>
   isLive: () => boolean
   isReady: () => Promise<boolean>
+  metrics: Metrics
   /** Aborted when Tally stops: commands of operators end with it. */
   stopping: AbortSignal
 }
 
 /** Gateway and API behind one port. */
 export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
-  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo } = parts
+  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics } = parts
+  const requests = requestMetrics(metrics)
   const access = openAccess(reportPool, config.rateLimits)
-  const gateway = openGateway({ pool: reportPool, eventLog, acceptance, clock, access, log }, config)
-  const api = openApi({ pool, clickhouse, listedUpTo, access, log }, config)
+  const gateway = openGateway(
+    { pool: reportPool, eventLog, acceptance, clock, access, requests, metrics, log },
+    config,
+  )
+  const api = openApi({ pool, clickhouse, listedUpTo, access, requests, metrics, log }, config)
   return dispatch(gateway, api)
 }
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */
 export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger): Promise<RequestListener> {
-  const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, stopping } = parts
+  const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, stopping } = parts
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp(
     { isLive, isReady },
+    addMetrics(metrics),
     addCommands({
       deps: { pool, clickhouse, log: eventLog, listedUpTo },
       token,

@@ -13,9 +13,14 @@ import {
   openServicePool,
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/open-service-pool.ts'
+import { openMetrics } from '../../shared/metrics/metrics.ts'
+import { watchPools } from '../../shared/metrics/watch-pools.ts'
+import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
+import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
+import { publishFloor } from '../gateway/published-floor.ts'
 import type { Trouble } from '../loader/activity.ts'
 import { openLoader } from '../loader/open-loader.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
@@ -82,20 +87,37 @@ async function serve(
   ]
   await makeFirstCompanies(pool, firstCompanies)
   const { alone } = engines
+  const clock = microsecondClock()
+  const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, statementTimeoutMs)
+  const steadyMs = steadyClock()
+  const acceptance = new Acceptance(clock, settleMs, steadyMs)
+  const table = gatewayRepository(reportPool)
+  if (!alone)
+    opened.push(
+      await publishFloor(
+        { table, acceptance, clock, steadyMs, log: log.child({ part: 'gateway' }) },
+        { settleMs, ...config.gateway },
+      ),
+    )
+  const lowestUnderWay = alone ? () => acceptance.lowest() : () => table.lowestUnderWay()
   const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
   const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, log })
   opened.push(eventLog)
   const deadLetterTopic = openDeadLetters(config.eventLog, log)
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
-  const loaderParts = { pool, clickhouse: engines.loaderClickhouse.client, eventLog, deadLetterTopic, log }
+  const metrics = openMetrics()
+  watchPools(metrics, { api: pool, gateway: reportPool, event_log: logPool })
+  const loaderParts = {
+    pool,
+    clickhouse: engines.loaderClickhouse.client,
+    eventLog,
+    deadLetterTopic,
+    metrics,
+    log,
+  }
   const loader = await openLoader(loaderParts, config.loader)
   opened.push(loader)
 
-  const clock = microsecondClock()
-  const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, statementTimeoutMs)
-  const acceptance = new Acceptance(clock, settleMs)
-  // What other processes have accepted and not yet appended is not to be seen from here.
-  const lowestUnderWay = () => Math.min(acceptance.lowest(), alone ? Infinity : clock() - settleMs * 1_000)
   const stopping = new AbortController()
   const parts: Parts = {
     pool,
@@ -106,7 +128,10 @@ async function serve(
     clock,
     listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
     isLive: () => true,
-    isReady: () => isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log),
+    isReady: async () =>
+      acceptance.isOpen &&
+      (await isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log)),
+    metrics,
     stopping: stopping.signal,
   }
   const ports = portsOf(config)

@@ -8,6 +8,10 @@ export function dispatch(gateway: RequestListener, api: RequestListener): Reques
   }
 }
 
-/** Whether a request is the gateway's; what stands in front of separate services must send it there. */
+/**
+ * Whether a request is the gateway's; what stands in front of separate services must send it there.
+ *
+ * @internal
+ */
 export const isReport = (method = '', url = ''): boolean =>
   method === 'POST' && /^\/v2\/events(?:\/batch)?\/?(?:\?|$)/.test(url)

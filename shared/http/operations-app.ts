@@ -18,6 +18,7 @@ import {
 import { readJsonBody } from './read-json-body.ts'
 import { refuseControlText } from './refuse-control-text.ts'
 import { requestDeadline } from './request-deadline.ts'
+import type { RequestMetrics } from './request-metrics.ts'
 
 /** What answers an operation. */
 export interface Handler {
@@ -44,6 +45,8 @@ export interface OperationsAppOptions {
   /** Whether handlers look for text that cannot be stored in bodies themselves. */
   handlersCheckText?: boolean
   files?: StaticFiles
+  /** Counts requests by route. */
+  requests?: RequestMetrics
   /** Check our own answers against openapi.yaml too: for tests. */
   validateResponses?: boolean
 }
@@ -64,6 +67,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   const deadline = requestDeadline(options.requestTimeoutMs)
   const limitRequests = options.limitsRequests === false ? [] : [limitRequestsTo(options.limits.requests)]
   const document = readOpenApiDocument()
+  const observe = observerOf(options.requests)
   const operations = listOperations(document)
   const known = new Set(operations.map(({ operationId }) => operationId))
   for (const id of Object.keys(handlers))
@@ -75,6 +79,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     for (const operation of ours) {
       const { method, operationId, permission } = operation
       const { handle, explainInvalid } = handlers[operationId] as Handler
+      route[method](...observe(`${method.toUpperCase()} ${path}`))
       if (permission !== undefined)
         route[method](
           authenticate(options.findCaller, options.limits.wrongKeys, permission),
@@ -85,17 +90,33 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       route[method](checkText, handle)
     }
-    route.all(notAllowed(group))
+    route.all(...observe(OTHER_ROUTES), notAllowed(group))
   }
   for (const [path, { type, content }] of options.files ?? [])
     app.get(path, (_req, res) => {
       res.type(type).send(content)
     })
-  app.use(() => {
+  app.use(...observe(OTHER_ROUTES), () => {
     throw new HttpError(404, 'not found')
   })
   app.use(errorResponder(options.log))
   return app
+}
+
+/** Under this name go requests that no operation answers: their paths are anything. */
+const OTHER_ROUTES = 'other'
+
+function observerOf(requests: RequestMetrics | undefined): (route: string) => RequestHandler[] {
+  if (requests === undefined) return () => []
+  return (route) => {
+    const observe = requests(route)
+    return [
+      (_req, res, next) => {
+        observe(res)
+        next()
+      },
+    ]
+  }
 }
 
 /** Nothing we answer is a page; HSTS is for whoever puts TLS in front. */

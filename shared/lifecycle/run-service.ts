@@ -1,10 +1,12 @@
 import { adminApp } from '../admin/admin-app.ts'
+import { addMetrics } from '../admin/add-metrics.ts'
 import type { AdminConfig } from '../admin/config.ts'
 import type { Probes } from '../admin/probes.ts'
 import { EnvReader } from '../config/env-reader.ts'
 import { hostToCall } from '../http/host-to-call.ts'
 import { listen } from '../http/http-server.ts'
 import { createLogger, type Logger, type LogLevel } from '../logging/logger.ts'
+import { openMetrics, type Metrics } from '../metrics/metrics.ts'
 import { closeAll, type Closeable } from './close-all.ts'
 import { takeNoOptions } from './no-options.ts'
 import { stopSignal } from './stop-signal.ts'
@@ -22,8 +24,16 @@ export interface Service<Config extends ServiceConfig> {
   /** What it does, as a sentence. */
   about: string
   readConfig: (read: EnvReader) => Config
-  /** Opens its parts in order, each entered in `opened` at once: they are closed newest first, however far it came. */
-  open: (config: Config, opened: Closeable[], log: Logger) => Promise<Running>
+  /** Opens its parts in order. */
+  open: (config: Config, frame: Frame) => Promise<Running>
+}
+
+/** What a service finds when it opens its parts. */
+interface Frame {
+  /** Where each part is entered once it is open: they are closed newest first, however far it came. */
+  opened: Closeable[]
+  metrics: Metrics
+  log: Logger
 }
 
 /** A service that does its work. */
@@ -62,9 +72,10 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   const opened: Closeable[] = []
   try {
     const probes: Probes = { isLive: () => true, isReady: () => Promise.resolve(false) }
-    const admin = await openAdminPort(config.admin, probes)
+    const metrics = openMetrics()
+    const admin = await openAdminPort(config.admin, probes, metrics)
     opened.push(admin)
-    const { isLive, isReady, address } = await service.open(config, opened, log)
+    const { isLive, isReady, address } = await service.open(config, { opened, metrics, log })
     probes.isLive = isLive
     probes.isReady = isReady
     const serves = address === undefined ? 'runs' : `serves on http://${address}`
@@ -80,8 +91,12 @@ export async function runService<Config extends ServiceConfig>(service: Service<
 async function openAdminPort(
   { host, port }: AdminConfig,
   probes: Probes,
+  metrics: Metrics,
 ): Promise<Closeable & { address: string }> {
-  const app = adminApp({ isLive: () => probes.isLive(), isReady: () => probes.isReady() })
+  const app = adminApp(
+    { isLive: () => probes.isLive(), isReady: () => probes.isReady() },
+    addMetrics(metrics),
+  )
   const server = await listen(app, {
     name: 'the admin port',
     host,

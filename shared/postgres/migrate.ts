@@ -68,7 +68,7 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
   await db.query(`
     GRANT USAGE ON SCHEMA ${SCHEMA} TO ${service};
     GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${service};
-    GRANT DELETE ON event_log_members, event_log_marks TO ${service};
+    GRANT DELETE ON event_log_members, event_log_marks, gateways TO ${service};
     REVOKE INSERT, UPDATE ON schema_migrations FROM ${service};
     REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} FROM PUBLIC;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${service};`)

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Trouble } from '../../../services/loader/activity.ts'
 import { loadUsage } from '../../../services/loader/load-usage.ts'
+import { loaderMetrics } from '../../../services/loader/loader-metrics.ts'
 import type { Block } from '../../../services/loader/read-record.ts'
 import { LOADER_GROUP, RECORD_BYTES_MAX, type EventLog } from '../../../shared/event-log/event-log.ts'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
@@ -14,6 +15,7 @@ import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.
 import { breakReads } from '../../support/break-reads.ts'
 import { memoryInUse } from '../../support/collect-garbage.ts'
 import { createLogger } from '../../../shared/logging/logger.ts'
+import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { deadLetterRepository, type DeadLetterHead } from '../../../shared/postgres/dead-letters.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
@@ -97,6 +99,7 @@ describe('loading usage', function () {
     }
     const loader = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer,
         insertLines: async (block) => {
           await sleep(10)
@@ -141,6 +144,7 @@ describe('loading usage', function () {
     const stored: string[] = []
     const loader = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer,
         insertLines: (block) => {
           stored.push(...block.toString().split('\n').slice(0, -1))
@@ -183,6 +187,7 @@ describe('loading usage', function () {
     const stored: string[] = []
     const loader = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer,
         insertLines: (block) => {
           const lines = block.toString().split('\n').slice(0, -1)
@@ -226,6 +231,7 @@ describe('loading usage', function () {
     const startedAt = performance.now()
     const loader = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
         insertLines: (lines) => {
           rows.push(countLines(lines))
@@ -271,6 +277,7 @@ describe('loading usage', function () {
     const broken = { insert: 1, bury: 1 }
     const loader = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
         insertLines: (lines) => {
           if (broken.insert-- > 0)
@@ -311,6 +318,7 @@ describe('loading usage', function () {
     let insert: () => Promise<void> = () => Promise.resolve()
     const loader = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
         insertLines: () => insert(),
         bury: () => Promise.resolve(),
@@ -364,6 +372,7 @@ describe('loading usage', function () {
     const log = await openLog()
     const gone = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
         insertLines: () => Promise.reject(new Error('gone')),
         bury: () => Promise.resolve(),
@@ -379,6 +388,7 @@ describe('loading usage', function () {
     const stored: string[] = []
     const next = loadUsage(
       {
+        metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
         insertLines: (block) => {
           stored.push(...block.toString().split('\n').slice(0, -1))

@@ -24,11 +24,6 @@ const TOTAL = '43209876154320984500.0000000000000035'
 const URL_BYTES_MAX = 1_024 * 1_024
 const PARAMETER_BYTES_MAX = 128 * 1_024
 
-/** A minute later: commands with connections of their own leave out what may still be on its way from another process. */
-const MINUTE_LATER = {
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent('const now = Date.now; Date.now = () => now() + 60_000')}`,
-}
-
 describe('Tally on servers', function () {
   this.timeout(120_000)
   let db: TestDatabase
@@ -69,9 +64,6 @@ describe('Tally on servers', function () {
       DATABASE_OWNER_URL: db.ownerUrl,
       CLICKHOUSE_URL: url.href,
       CLICKHOUSE_HTTP_PORT: String(port),
-      // The list of events ends so long before now, because other processes may report too.
-      EVENT_LOG_APPEND_TIMEOUT_MS: '500',
-      DATABASE_STATEMENT_TIMEOUT_MS: '2000',
     }
   })
   after(async () => {
@@ -182,17 +174,13 @@ describe('Tally on servers', function () {
   it('is audited by the process that runs, and by one with connections of its own', async () => {
     for (const result of [
       await runCommand(tally.dataFolder, 'audit'),
-      await runProgram('operator/main', { ...env, ...MINUTE_LATER }, 'audit'),
+      await runProgram('operator/main', env, 'audit'),
     ]) {
       expect(result.output).to.match(new RegExp(`lines in the log +${EVENTS + 10}$`, 'm'))
       expect(result.output).to.match(new RegExp(`events in ClickHouse +${EVENTS}$`, 'm'))
       expect(result.output).to.contain('everything adds up')
       expect(result.code).to.equal(0)
     }
-    const patient = { ...env, EVENT_LOG_APPEND_TIMEOUT_MS: '60000' }
-    const { output } = await runProgram('operator/main', patient, 'audit')
-    const [, to = ''] = /^accepted from .* to (\S+)$/m.exec(output) ?? []
-    expect(Date.now() - Date.parse(to), 'ms that an append may still take').to.be.above(62_000)
     const keys = await runProgram('operator/main', env, 'keys', 'list')
     expect([keys.code, keys.output]).to.satisfy(
       ([code, output]: [number, string]) => code === 0 && output !== '',

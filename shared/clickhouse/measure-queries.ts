@@ -1,0 +1,31 @@
+import { DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
+import type { ClickHouse } from './clickhouse.ts'
+
+/** The same client, whose queries are measured until their first rows are there; ours answer few. */
+export function measureQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
+  const took = metrics.histogram(
+    'tally_clickhouse_query_duration_seconds',
+    'How long a query of a request took in ClickHouse.',
+    DURATION_BUCKETS,
+    ['outcome'],
+  )
+  const [ok, failed] = [took('ok'), took('failed')]
+  const query = async (...args: Parameters<ClickHouse['query']>) => {
+    const startedAt = performance.now()
+    try {
+      const result = await client.query(...args)
+      ok((performance.now() - startedAt) / 1_000)
+      return result
+    } catch (err) {
+      failed((performance.now() - startedAt) / 1_000)
+      throw err
+    }
+  }
+  return new Proxy(client, {
+    get: (target, name) => {
+      if (name === 'query') return query
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Adds to one series. */
+export type Add = (count?: number) => void
+/** Notes one value in one series. */
+type Observe = (value: number) => void
+
+/** Values that are read when somebody looks. */
+interface Gauges {
+  /** @param labels the labels’ values, in the order of their names */
+  set(labels: readonly string[], value: number): void
+  /** Forgets every series: what is not known is not shown. */
+  clear(): void
+}
+
+/**
+ * What a process shows of itself, in a registry of its own. A series is bound to its labels when the process is wired, not
+ * when something is counted: a request costs additions. Labels take values from closed sets: routes, partitions, outcomes.
+ */
+export interface Metrics {
+  counter(name: string, help: string, labelNames?: readonly string[]): (...labels: string[]) => Add
+  histogram(
+    name: string,
+    help: string,
+    buckets: readonly number[],
+    labelNames?: readonly string[],
+  ): (...labels: string[]) => Observe
+  gauge(name: string, help: string, labelNames?: readonly string[]): Gauges
+  /** Has something done before each look: gauges are set there. */
+  beforeScrape(refresh: () => void | Promise<void>): void
+  scrape(): Promise<{ contentType: string; text: string }>
+}
+
+/** A look waits so long for what is read from other systems; what comes later is seen by the next. */
+const REFRESH_MS = 2_000
+
+/** Opens the metrics of a process, with those that every Node process has. */
+export function openMetrics(): Metrics {
+  const register = new Registry()
+  const registers = [register]
+  collectDefaultMetrics({ register })
+  const refreshes: (() => void | Promise<void>)[] = []
+  return {
+    counter(name, help, labelNames = []) {
+      const counter = new Counter({ name, help, labelNames, registers })
+      return (...labels) => {
+        const child = counter.labels(...labels)
+        child.inc(0) // seen before it first happens, or its first rise is missed
+        return (count = 1) => {
+          child.inc(count)
+        }
+      }
+    },
+    histogram(name, help, buckets, labelNames = []) {
+      const histogram = new Histogram({ name, help, buckets: [...buckets], labelNames, registers })
+      return (...labels) => {
+        const child = histogram.labels(...labels)
+        histogram.zero(Object.fromEntries(labelNames.map((label, n) => [label, labels[n] ?? ''])))
+        return (value) => {
+          child.observe(value)
+        }
+      }
+    },
+    gauge(name, help, labelNames = []) {
+      const gauge = new Gauge({ name, help, labelNames, registers })
+      if (labelNames.length === 0) gauge.set(NaN)
+      return {
+        set(labels, value) {
+          gauge.labels(...labels).set(value)
+        },
+        clear() {
+          if (labelNames.length === 0) gauge.set(NaN)
+          else gauge.reset()
+        },
+      }
+    },
+    beforeScrape(refresh) {
+      refreshes.push(refresh)
+    },
+    async scrape() {
+      const late = new AbortController()
+      const refreshed = Promise.all(refreshes.map((refresh) => Promise.resolve().then(refresh)))
+      await Promise.race([refreshed, sleep(REFRESH_MS, undefined, { signal: late.signal })]).finally(() => {
+        late.abort()
+      })
+      return { contentType: register.contentType, text: await register.metrics() }
+    },
+  }
+}
+
+/** From a quarter of a millisecond to half a minute, in seconds. */
+export const DURATION_BUCKETS = [
+  0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
+]

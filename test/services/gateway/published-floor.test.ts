@@ -1,0 +1,210 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Acceptance } from '../../../services/gateway/acceptance.ts'
+import { PublishedFloor } from '../../../services/gateway/published-floor.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { Micros } from '../../../shared/time/microsecond-clock.ts'
+import { testLog } from '../../support/log.ts'
+
+const UNRENEWED_MAX_MS = 600
+const SETTLE_MS = 300
+
+interface Row {
+  lowest: Micros
+  countsUntil: number
+}
+
+/** Something on its way to the database, or its answer on the way back. */
+interface Flight {
+  sentAt: number
+  /** What the network and the server still do with it: arrive, then be answered. */
+  next: () => void
+  /** An append may be lost; a gateway that died hears no answer. */
+  gateway: Gateway
+  isAppend: boolean
+}
+
+/** The world in which gateways run: one true time in milliseconds, by which the database goes, and what is on its way. */
+class World {
+  now = 1_000_000
+  readonly rows = new Map<string, Row>()
+  readonly flights: Flight[] = []
+  /** The highest bound that any reader was told. */
+  told = -Infinity
+  /** Events that reached the log after a reader was told that none like them would. */
+  readonly missed: string[] = []
+  appended = 0
+  refused = 0
+
+  /** As shared/postgres/gateways.ts reads it. */
+  read(): void {
+    const counting = [...this.rows.values()].filter(({ countsUntil }) => countsUntil > this.now)
+    this.told = Math.max(this.told, Math.min(this.now * 1_000, ...counting.map(({ lowest }) => lowest)))
+  }
+
+  /** Sends something to the database: it is carried out when it arrives, and its answer comes later still. */
+  send<T>(gateway: Gateway, isAppend: boolean, carryOut: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const arrive = () => {
+        let answer: () => void
+        try {
+          const result = carryOut()
+          answer = () => {
+            resolve(result)
+          }
+        } catch (err) {
+          answer = () => {
+            reject(err instanceof Error ? err : new Error(String(err)))
+          }
+        }
+        if (!gateway.isDead) this.flights.push({ sentAt: this.now, next: answer, gateway, isAppend: false })
+      }
+      this.flights.push({ sentAt: this.now, next: arrive, gateway, isAppend })
+    })
+  }
+}
+
+/** A gateway whose clock may be wrong and which may be stopped; only what arrives wakes it. */
+class Gateway {
+  isDead = false
+  /** Stopped as by SIGSTOP: answers wait. */
+  isPaused = false
+  skewMicros = 0
+  private last = 0
+  readonly acceptance: Acceptance
+  readonly floor: PublishedFloor
+  renewing = false
+
+  constructor(world: World) {
+    const clock = () => {
+      const at = Math.floor(world.now * 1_000 + this.skewMicros)
+      this.last = at > this.last || this.last - at > 1_000_000 ? at : this.last + 1
+      return this.last
+    }
+    const steadyMs = () => world.now
+    this.acceptance = new Acceptance(clock, SETTLE_MS, steadyMs)
+    const { rows } = world
+    const table = {
+      // As two statements. Readers see a row when it is committed, which is after its time was taken.
+      register: async (id: string, countsForMs: number) => {
+        const write = () => ({ lowest: world.now * 1_000, countsUntil: world.now + countsForMs })
+        const inserted = await world.send(this, false, write)
+        await world.send(this, false, () => rows.set(id, inserted))
+        return world.send(this, false, () => {
+          rows.set(id, write())
+          return world.now * 1_000
+        })
+      },
+      renew: (id: string, lowest: Micros, countsForMs: number) =>
+        world.send(this, false, () => {
+          const row = rows.get(id)
+          if (row === undefined || row.countsUntil <= world.now) return undefined
+          rows.set(id, { lowest: Math.max(row.lowest, lowest), countsUntil: world.now + countsForMs })
+          return world.now * 1_000
+        }),
+      remove: (id: string) =>
+        world.send(this, false, () => {
+          rows.delete(id)
+        }),
+    }
+    this.floor = new PublishedFloor(
+      { table, acceptance: this.acceptance, clock, steadyMs, log: testLog },
+      { unrenewedMaxMs: UNRENEWED_MAX_MS, settleMs: SETTLE_MS },
+    )
+  }
+
+  renew(): void {
+    if (this.renewing) return
+    this.renewing = true
+    void this.floor
+      .renew()
+      .catch(() => undefined)
+      .finally(() => {
+        this.renewing = false
+      })
+  }
+
+  report(world: World): void {
+    const prepare = (acceptedAt: Micros) => world.send(this, false, () => acceptedAt)
+    const append = (acceptedAt: Micros) =>
+      world.send(this, true, () => {
+        world.appended++
+        if (acceptedAt < world.told)
+          world.missed.push(`accepted at ${acceptedAt}, after readers were told ${world.told}`)
+      })
+    void this.acceptance.during(prepare, append).catch((err: unknown) => {
+      if (err instanceof DomainError && err.code === 'overloaded') world.refused++
+    })
+  }
+}
+
+describe('the published floor', function () {
+  this.timeout(60_000)
+
+  /** Lives through a random history. */
+  const live = async (seed: number, steps: number): Promise<World> => {
+    let random = seed
+    const next = (max: number) => (random = (random * 48_271) % 2_147_483_647) % max
+    const world = new World()
+    let gateways = [new Gateway(world), new Gateway(world)]
+    // Some histories are calm and some are not, or rare things would never meet.
+    const renewals = 1 + next(15)
+    const stops = next(3)
+    const leap = 50 + next(950)
+    for (let step = 0; step < steps; step++) {
+      const gateway = gateways[next(gateways.length)] as Gateway
+      const isAwake = !gateway.isPaused
+      const choice = next(100)
+      if (choice < 30) {
+        const able = world.flights.filter((flight) => flight.isAppend || !flight.gateway.isPaused)
+        const flight = able[next(Math.max(1, able.length))]
+        if (flight !== undefined) {
+          world.flights.splice(world.flights.indexOf(flight), 1)
+          flight.next()
+        }
+      } else if (choice < 45) world.read()
+      else if (choice < 60) {
+        if (isAwake && next(15) < renewals) gateway.renew()
+      } else if (choice < 80) {
+        if (isAwake) gateway.report(world)
+      } else if (choice < 90) {
+        world.now += 1 + next(next(8) === 0 ? leap : 40)
+        settle(world)
+      } else if (choice < 94) gateway.isPaused = !gateway.isPaused
+      else if (choice < 96) {
+        gateway.skewMicros = (next(2) === 0 ? 1 : -1) * next(next(2) === 0 ? 9_000_000 : 1_900_000)
+      } else if (next(3) >= stops) continue
+      else if (choice < 97) {
+        gateway.isDead = true
+        gateways = [...gateways.filter((one) => one !== gateway), new Gateway(world)]
+      } else if (choice < 98 && isAwake && !gateway.renewing) {
+        void gateway.floor.end()
+        gateway.isDead = true
+        gateways = [...gateways.filter((one) => one !== gateway), new Gateway(world)]
+      } else if (gateways.length < 3) gateways.push(new Gateway(world))
+      await breathe()
+    }
+    return world
+  }
+
+  /** The log's promise: what was sent is in it by the time it settles, or never comes. */
+  const settle = (world: World) => {
+    for (const flight of world.flights.filter(
+      ({ isAppend, sentAt }) => isAppend && world.now - sentAt >= SETTLE_MS,
+    ))
+      world.flights.splice(world.flights.indexOf(flight), 1)
+  }
+
+  it('lets no event reach the log before what readers were told, whatever happens', async () => {
+    let [appended, refused] = [0, 0]
+    for (let run = 0; run < 500; run++) {
+      const seed = 1 + Math.floor(Math.random() * 1e9)
+      const world = await live(seed, 600)
+      expect(world.missed, `seed ${seed}`).to.deep.equal([])
+      appended += world.appended
+      refused += world.refused
+    }
+    expect(appended, 'events that came through').to.be.above(500)
+    expect(refused, 'events that were refused').to.be.above(50)
+  })
+})
