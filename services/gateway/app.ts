@@ -5,11 +5,10 @@ import { explainBatch } from './offending-events.ts'
 import { reportUsage, type ReportUsageDeps } from './report-usage.ts'
 import { postEvent, postEventBatch } from './routes/report-events.ts'
 
-/** The HTTP service that takes reported usage. */
-export function gatewayApp(
-  deps: ReportUsageDeps,
-  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>,
-): Express {
+export type GatewayOptions = Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>
+
+/** The HTTP service that takes reported usage, in full: report-listener.ts stands in front of it. */
+export function gatewayApp(deps: ReportUsageDeps, options: GatewayOptions): Express {
   const report = reportUsage(deps)
   const { events } = options.limits
   const handlers = {

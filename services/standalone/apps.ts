@@ -14,8 +14,8 @@ import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { apiApp } from '../api/app.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
-import { gatewayApp } from '../gateway/app.ts'
 import { knownReferences } from '../gateway/known-references.ts'
+import { reportListener } from '../gateway/report-listener.ts'
 import type { RequestKeys } from '../gateway/report-usage.ts'
 import { adminApp } from '../operator/admin-app.ts'
 import { ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
@@ -46,7 +46,7 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
     limits: openRateLimits(config.rateLimits),
     requestTimeoutMs: config.requestTimeoutMs,
   }
-  const gateway = gatewayApp(
+  const gateway = reportListener(
     {
       log: eventLog,
       acceptance,

@@ -1,11 +1,11 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { middleware as openApiValidator } from 'express-openapi-validator'
-import helmet, { type HelmetOptions } from 'helmet'
 import { findAmountFault } from '../amount/amount.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { RateLimit, RateLimits } from '../rate-limit/rate-limits.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { authenticate, callerOf, type FindCaller } from './authentication.ts'
+import { setCommonHeaders } from './common-headers.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
@@ -59,7 +59,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
-  app.use(helmet(SECURITY_HEADERS), noStore, getForHead)
+  app.use(commonHeaders, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
   const deadline = requestDeadline(options.requestTimeoutMs)
   const limitRequests = options.limitsRequests === false ? [] : [limitRequestsTo(options.limits.requests)]
@@ -98,17 +98,8 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   return app
 }
 
-/** Nothing we answer is a page; HSTS is for whoever puts TLS in front. */
-const SECURITY_HEADERS: HelmetOptions = {
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-  },
-  strictTransportSecurity: false,
-}
-
-const noStore: RequestHandler = (_req, res, next) => {
-  res.set('Cache-Control', 'no-store')
+const commonHeaders: RequestHandler = (_req, res, next) => {
+  setCommonHeaders(res)
   next()
 }
 
