@@ -36,7 +36,11 @@ export function makeBodies({ accounts, metrics }: References, batch: number): Bu
     account_id: pick(accounts),
     metric_id: pick(metrics),
     quantity: `${randomBytes(2).readUInt16BE()}.${randomBytes(1).readUInt8()}`,
-    properties: { model: pick(MODELS), region: pick(REGIONS), request: `${randomUUID().slice(0, -PLACEHOLDER.length)}${PLACEHOLDER}` },
+    properties: {
+      model: pick(MODELS),
+      region: pick(REGIONS),
+      request: `${randomUUID().slice(0, -PLACEHOLDER.length)}${PLACEHOLDER}`,
+    },
   })
   return Array.from({ length: BODIES }, () =>
     Buffer.from(JSON.stringify(batch === 1 ? event() : { events: Array.from({ length: batch }, event) })),

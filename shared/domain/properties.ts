@@ -45,7 +45,8 @@ function isWithinDepth(value: object, depth: number, seen: { hasNumber: boolean 
   for (const name in value) {
     const inner = (value as Properties)[name]
     if (typeof inner === 'number') seen.hasNumber = true
-    else if (typeof inner === 'object' && inner !== null && !isWithinDepth(inner, depth + 1, seen)) return false
+    else if (typeof inner === 'object' && inner !== null && !isWithinDepth(inner, depth + 1, seen))
+      return false
   }
   return true
 }
