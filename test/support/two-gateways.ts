@@ -41,7 +41,7 @@ export interface Sent {
   body: Buffer
 }
 
-export interface Got {
+interface Got {
   status: number
   /** As they came, without the date. */
   rawHeaders: string[]
