@@ -3,9 +3,10 @@ import path from 'node:path'
 import { startTally, type RunningTally } from '../test/support/start-tally.ts'
 import { startBareExpress } from './bare-express.ts'
 import { formatTable } from '../shared/text/format-table.ts'
-import { cpuSecondsOf } from './cpu-time.ts'
-import { load, type LoadResult } from './load.ts'
+import { cpuSecondsOf, type CpuTime } from './cpu-time.ts'
+import { startLoadGenerator, type LoadGenerator } from './load-generator.ts'
 import { describeMachine, saveResult } from './machine.ts'
+import type { LoadResult } from './send-load.ts'
 import { settledCount } from './settled-count.ts'
 import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
 
@@ -17,6 +18,14 @@ export interface BenchIngestOptions {
   print: (line: string) => void
 }
 
+/** What is measured, under the log it keeps events in. */
+interface Subject {
+  /** How the table calls it. */
+  name: string
+  /** Settings of Tally, the event log among them. */
+  env: Record<string, string>
+}
+
 interface Shape {
   name: string
   /** Events in one request. */
@@ -26,23 +35,32 @@ interface Shape {
 
 /** One row of the table. */
 interface Row extends Shape, LoadResult {
-  server: 'Tally' | 'bare Express'
+  server: string
   eventsPerSecond: number
   /** CPU time of the server's process an event, in microseconds. */
   cpuMicros: number
   /** The same of Tally's PostgreSQL. */
   postgresCpuMicros: number
+  /** The same of the load generator, which shares the machine. */
+  generatorCpuMicros: number
 }
 
-/** A row, and what the whole of its measurement sent. */
+/** Who is measured. */
+interface Server {
+  name: string
+  url: string
+  pid: number
+  key?: string
+}
+
+/** A row, and how many events were acknowledged in the whole of its measurement, those of the warm-up included. */
 interface Measured {
   row: Row
-  /** Events, those of the warm-up included. */
   acknowledged: number
-  /** The most events whose answer was not waited for: each connection has one request under way when a load ends. */
-  inFlight: number
 }
 
+const SUBJECTS: readonly Subject[] = [{ name: 'Tally', env: {} }]
+const BARE = 'bare Express'
 const SHAPES: readonly Shape[] = [
   { name: 'single events', batch: 1, connections: 64 },
   { name: 'batches of 100', batch: 100, connections: 16 },
@@ -50,50 +68,59 @@ const SHAPES: readonly Shape[] = [
 ]
 const WARM_UP_S = 2
 const ROUNDS = 2
-/** The warm-up, and what is measured. */
-const LOADS = 2
 const COUNT_EVERY_MS = 500
 const COUNT_WITHIN_MS = 120_000
 
 /**
  * Reports usage as fast as the server takes it. Each shape is measured on Tally and on a bare Express handler in turn, so
  * that their ratio holds when the machine's speed drifts. Every answer of Tally is a 202: the events are durable. At the
- * end all of them must be counted.
+ * end all of them must be counted, and no more.
  */
 export async function benchIngest({ seconds, save, print }: BenchIngestOptions): Promise<void> {
-  const tally = await startTally({ env: { LOG_LEVEL: 'error' } })
+  print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
+  const rows: Row[] = []
+  for (const subject of SUBJECTS) rows.push(...(await benchSubject(subject, seconds, print)))
+  for (const line of formatRows(rows)) print(line)
+  if (save !== undefined) await saveResult(save, { bench: 'ingest', seconds, rows })
+}
+
+async function benchSubject(
+  subject: Subject,
+  seconds: number,
+  print: BenchIngestOptions['print'],
+): Promise<Row[]> {
+  const tally = await startTally({ env: { LOG_LEVEL: 'error', ...subject.env } })
   const bare = await startBareExpress()
+  const generator = startLoadGenerator()
   try {
+    const servers: readonly Server[] = [
+      { name: BARE, url: bare.url, pid: bare.pid },
+      { name: subject.name, url: tally.url, pid: tally.process.pid ?? 0, key: tally.key },
+    ]
     const references = await makeReferences(tally)
     const rows: Row[] = []
     let acknowledged = 0
-    let inFlight = 0
-    print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
     for (const shape of SHAPES) {
       const bodies = makeBodies(references, shape.batch)
       const measured: Row[] = []
-      for (let round = 0; round < ROUNDS; round++) {
-        const bareRun = await measure('bare Express', bare.url, bare.pid, undefined, shape, bodies, seconds)
-        const { pid = 0 } = tally.process
-        const tallyRun = await measure('Tally', tally.url, pid, tally.key, shape, bodies, seconds)
-        measured.push(bareRun.row, tallyRun.row)
-        acknowledged += tallyRun.acknowledged
-        inFlight += tallyRun.inFlight
-      }
-      rows.push(bestOf(measured, 'Tally'), bestOf(measured, 'bare Express'))
+      for (let round = 0; round < ROUNDS; round++)
+        for (const server of servers) {
+          const run = await measure(generator, server, shape, bodies, seconds)
+          measured.push(run.row)
+          if (server.name === subject.name) acknowledged += run.acknowledged
+        }
+      rows.push(...servers.map(({ name }) => bestOf(measured, name)).reverse())
     }
-    for (const line of formatRows(rows)) print(line)
     const counted = await settledCount(() => countAll(tally, references), {
       atLeast: acknowledged,
-      atMost: acknowledged + inFlight,
+      atMost: acknowledged,
       pauseMs: COUNT_EVERY_MS,
       timeoutMs: COUNT_WITHIN_MS,
     })
-    print(
-      `acknowledged ${acknowledged} events, up to ${inFlight} more were in flight when a round ended; counted ${counted}`,
-    )
-    if (save !== undefined) await saveResult(save, { bench: 'ingest', seconds, rows })
+    print(`${subject.name}: acknowledged ${acknowledged} events, counted ${counted}`)
+    return rows
   } finally {
+    await generator.close()
     await bare.close()
     await tally.stop()
     await rm(path.dirname(tally.dataFolder), { recursive: true, force: true })
@@ -101,38 +128,40 @@ export async function benchIngest({ seconds, save, print }: BenchIngestOptions):
 }
 
 async function measure(
-  server: Row['server'],
-  url: string,
-  pid: number,
-  key: string | undefined,
+  generator: LoadGenerator,
+  server: Server,
   shape: Shape,
   bodies: readonly Buffer[],
   seconds: number,
 ): Promise<Measured> {
-  const target = `${url}/v2/events${shape.batch === 1 ? '' : '/batch'}`
-  const headers = { 'content-type': 'application/json', ...(key === undefined ? {} : { 'x-api-key': key }) }
-  const options = { url: target, headers, bodies, connections: shape.connections }
-  const warmUp = await load({ ...options, seconds: WARM_UP_S })
-  const before = await cpuSecondsOf(pid)
-  const result = await load({ ...options, seconds })
-  const after = await cpuSecondsOf(pid)
+  const { key } = server
+  const load = {
+    url: `${server.url}/v2/events${shape.batch === 1 ? '' : '/batch'}`,
+    headers: { 'content-type': 'application/json', ...(key === undefined ? {} : { 'x-api-key': key }) },
+    bodies,
+    connections: shape.connections,
+  }
+  const cpuTimes = () => Promise.all([server.pid, generator.pid].map(cpuSecondsOf))
+  const warmUp = await generator.load({ ...load, seconds: WARM_UP_S })
+  const before = await cpuTimes()
+  const result = await generator.load({ ...load, seconds })
+  const after = await cpuTimes()
   const events = result.acknowledged * shape.batch
+  const microsOf = (who: number, whose: keyof CpuTime) =>
+    (((after[who]?.[whose] ?? 0) - (before[who]?.[whose] ?? 0)) / events) * 1e6
   const row = {
     ...shape,
     ...result,
-    server,
+    server: server.name,
     eventsPerSecond: events / result.seconds,
-    cpuMicros: ((after.self - before.self) / events) * 1e6,
-    postgresCpuMicros: ((after.children - before.children) / events) * 1e6,
+    cpuMicros: microsOf(0, 'self'),
+    postgresCpuMicros: microsOf(0, 'children'),
+    generatorCpuMicros: microsOf(1, 'self'),
   }
-  return {
-    row,
-    acknowledged: events + warmUp.acknowledged * shape.batch,
-    inFlight: LOADS * shape.connections * shape.batch,
-  }
+  return { row, acknowledged: events + warmUp.acknowledged * shape.batch }
 }
 
-function bestOf(rows: readonly Row[], server: Row['server']): Row {
+function bestOf(rows: readonly Row[], server: string): Row {
   const [best] = rows
     .filter((row) => row.server === server)
     .sort((a, b) => b.eventsPerSecond - a.eventsPerSecond)
@@ -150,10 +179,11 @@ function formatRows(rows: readonly Row[]): string[] {
     'p99 ms',
     'CPU µs/event',
     'PostgreSQL µs/event',
+    'generator µs/event',
     'of bare',
   ]
   const cells = rows.map((row) => {
-    const bare = rows.find((other) => other.name === row.name && other.server === 'bare Express')
+    const bare = rows.find((other) => other.name === row.name && other.server === BARE)
     return [
       row.name,
       row.server,
@@ -162,8 +192,9 @@ function formatRows(rows: readonly Row[]): string[] {
       row.p50Ms.toFixed(1),
       row.p99Ms.toFixed(1),
       row.cpuMicros.toFixed(1),
-      row.server === 'Tally' ? row.postgresCpuMicros.toFixed(1) : '',
-      row.server === 'Tally' ? (row.eventsPerSecond / (bare?.eventsPerSecond ?? NaN)).toFixed(2) : '',
+      row.server === BARE ? '' : row.postgresCpuMicros.toFixed(1),
+      row.generatorCpuMicros.toFixed(1),
+      row.server === BARE ? '' : (row.eventsPerSecond / (bare?.eventsPerSecond ?? NaN)).toFixed(2),
     ]
   })
   return formatTable(headings, cells, 2)

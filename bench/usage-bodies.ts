@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { RunningTally } from '../test/support/start-tally.ts'
+import { PLACEHOLDER } from './send-load.ts'
 
 /** What reported usage refers to. */
 export interface References {
@@ -28,14 +29,18 @@ export async function makeReferences({ url, key }: RunningTally): Promise<Refere
   return { accounts: await make('accounts', ACCOUNTS), metrics: await make('metrics', METRICS) }
 }
 
-/** Bodies of one event, or of batches; events have three properties of which one is unique, and no key. */
+/** Bodies of one event, or of batches; events have three properties, of which one is unique once it is sent, and no key. */
 export function makeBodies({ accounts, metrics }: References, batch: number): Buffer[] {
   const pick = <T>(list: readonly T[]): T => list[randomBytes(1).readUInt8() % list.length] as T
   const event = () => ({
     account_id: pick(accounts),
     metric_id: pick(metrics),
     quantity: `${randomBytes(2).readUInt16BE()}.${randomBytes(1).readUInt8()}`,
-    properties: { model: pick(MODELS), region: pick(REGIONS), request: randomUUID() },
+    properties: {
+      model: pick(MODELS),
+      region: pick(REGIONS),
+      request: `${randomUUID().slice(0, -PLACEHOLDER.length)}${PLACEHOLDER}`,
+    },
   })
   return Array.from({ length: BODIES }, () =>
     Buffer.from(JSON.stringify(batch === 1 ? event() : { events: Array.from({ length: batch }, event) })),

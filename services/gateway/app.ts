@@ -5,11 +5,10 @@ import { explainBatch } from './offending-events.ts'
 import type { ReportUsage } from './report-usage.ts'
 import { postEvent, postEventBatch } from './routes/report-events.ts'
 
-/** The HTTP service that takes reported usage. */
-export function gatewayApp(
-  report: ReportUsage,
-  options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>,
-): Express {
+export type GatewayAppOptions = Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests'>
+
+/** The HTTP service that takes reported usage, in full: report-listener.ts stands in front of it. */
+export function gatewayApp(report: ReportUsage, options: GatewayAppOptions): Express {
   const { events } = options.limits
   const handlers = {
     reportEvent: { handle: postEvent(report, events) },

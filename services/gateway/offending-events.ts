@@ -1,7 +1,7 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { findAmountFault } from '../../shared/amount/amount.ts'
+import type { ErrorObject } from 'ajv/dist/2020.js'
 import { faultDescriber, type SchemaFault } from '../../shared/http/describe-fault.ts'
 import { listOperations, type OpenApiDocument } from '../../shared/http/openapi-document.ts'
+import { compileReportSchemas } from './report-schemas.ts'
 import { faultList } from './report-usage.ts'
 
 /** As openapi.yaml has it. */
@@ -14,7 +14,7 @@ const EVENTS_MAX = 1_000
  * memory than the body. Only then is each event looked at by itself, until enough are named.
  */
 export function explainBatch(document: OpenApiDocument): (body: unknown) => string | undefined {
-  const isEvent = compileEventSchema(document)
+  const { isEvent } = compileReportSchemas(document)
   const operation = listOperations(document).find(({ operationId }) => operationId === 'reportEvents')
   if (operation === undefined) throw new Error('openapi.yaml has no operation reportEvents')
   const describe = faultDescriber(document, operation)
@@ -26,13 +26,6 @@ export function explainBatch(document: OpenApiDocument): (body: unknown) => stri
       if (!isEvent(event)) faults.push(describe(firstFault(index, isEvent.errors ?? []), { body }))
     return faults.length === 0 ? undefined : faultList(faults)
   }
-}
-
-function compileEventSchema(document: OpenApiDocument): ValidateFunction {
-  const ajv = new Ajv2020({ strict: false })
-  ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
-  ajv.addSchema({ $id: 'openapi', components: document.components })
-  return ajv.compile({ $ref: 'openapi#/components/schemas/NewUsageEvent' })
 }
 
 function eventsOf(body: unknown): unknown[] | undefined {

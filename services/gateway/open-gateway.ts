@@ -11,10 +11,10 @@ import { referenceRepository } from '../../shared/postgres/references.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
 import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
-import { gatewayApp } from './app.ts'
 import type { readGatewayConfig } from './config.ts'
 import { countEvents } from './count-events.ts'
 import { knownReferences } from './known-references.ts'
+import { reportListener } from './report-listener.ts'
 import { reportUsage, type RequestKeys } from './report-usage.ts'
 
 export interface GatewayParts {
@@ -51,7 +51,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Reque
     ),
     requestKeys: requestKeysIn(pool),
   })
-  return gatewayApp(countEvents(metrics, report), {
+  return reportListener(countEvents(metrics, report), {
     ...access,
     requests,
     requestTimeoutMs,

@@ -117,20 +117,25 @@ function usageEventOf(event: CheckedEvent, { namespaceId, acceptedAt, occurredAt
 async function checkAll(report: Report, now: number, findUnknown: FindUnknown): Promise<CheckedEvent[]> {
   const faults = new Map<number, Fault>()
   const checked: CheckedEvent[] = []
+  const accountIds = new Set<string>()
+  const metricIds = new Set<string>()
+  let hasNumber = false
   for (const [index, event] of report.events.entries()) {
     const result = checkEvent(event, now)
-    if ('code' in result) faults.set(index, result)
-    else checked.push(result)
+    if ('code' in result) {
+      faults.set(index, result)
+      continue
+    }
+    checked.push(result)
+    accountIds.add(result.accountId)
+    if (isMetric(result.source)) metricIds.add(result.source)
+    hasNumber ||= result.hasNumber
   }
   // Why only then: most properties hold no number, and the whole body must be read again for this.
-  if (faults.size === 0 && checked.some(({ hasNumber }) => hasNumber))
+  if (faults.size === 0 && hasNumber)
     for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)
-  const unknown = await findUnknown(
-    report.caller.namespaceId,
-    new Set(checked.map(({ accountId }) => accountId)),
-    new Set(checked.map(({ source }) => source).filter(isMetric)),
-  )
+  const unknown = await findUnknown(report.caller.namespaceId, accountIds, metricIds)
   addUnknown(faults, checked, unknown)
   addConflicts(faults, checked, report.label)
   throwFaults(faults, report.label)
@@ -155,6 +160,7 @@ function addConflicts(
   events: readonly CheckedEvent[],
   label: (index: number) => string,
 ): void {
+  if (events.length === 1) return
   const firsts = new Map<string, number>()
   for (const [index, event] of events.entries()) {
     if (event.key === undefined) continue

@@ -21,22 +21,42 @@ export type PropertiesCheck = { json: string; hasNumber: boolean } | { fault: st
  */
 export function checkProperties(properties: Properties): PropertiesCheck {
   const seen = { hasNumber: false }
-  const fault = findFault(properties, 1, seen)
-  if (fault !== undefined) return { fault }
-  const json = JSON.stringify(properties)
-  const bytes = Buffer.byteLength(json)
-  if (bytes > PROPERTIES_BYTES_MAX)
-    return { fault: `take ${bytes} bytes as JSON, at most ${PROPERTIES_BYTES_MAX} are kept` }
+  const isShallow = isWithinDepth(properties, 1, seen)
+  const json = isShallow ? JSON.stringify(properties) : ''
+  // JSON has no other way to write what findFault looks for, so most properties need not be looked at by character.
+  if (!isShallow || json.includes('\\u')) {
+    const fault = findFault(properties, 1)
+    if (fault !== undefined) return { fault }
+  }
+  if (json.length * UTF8_BYTES_MAX > PROPERTIES_BYTES_MAX) {
+    const bytes = Buffer.byteLength(json)
+    if (bytes > PROPERTIES_BYTES_MAX)
+      return { fault: `take ${bytes} bytes as JSON, at most ${PROPERTIES_BYTES_MAX} are kept` }
+  }
   return { json, hasNumber: seen.hasNumber }
 }
 
-function findFault(value: unknown, depth: number, seen: { hasNumber: boolean }): string | undefined {
+/** Of one UTF-16 code unit. */
+const UTF8_BYTES_MAX = 3
+
+function isWithinDepth(value: object, depth: number, seen: { hasNumber: boolean }): boolean {
+  if (depth > PROPERTIES_DEPTH_MAX) return false
+  // Why not Object.entries: this runs for every event, and what JSON.parse makes has no enumerable names but its own.
+  for (const name in value) {
+    const inner = (value as Properties)[name]
+    if (typeof inner === 'number') seen.hasNumber = true
+    else if (typeof inner === 'object' && inner !== null && !isWithinDepth(inner, depth + 1, seen))
+      return false
+  }
+  return true
+}
+
+function findFault(value: unknown, depth: number): string | undefined {
   if (typeof value === 'string') return findTextFault(value)
-  if (typeof value === 'number') seen.hasNumber = true
   if (typeof value !== 'object' || value === null) return undefined
   if (depth > PROPERTIES_DEPTH_MAX) return `are nested deeper than ${PROPERTIES_DEPTH_MAX} levels`
   for (const [name, inner] of Object.entries(value)) {
-    const fault = findTextFault(name) ?? findFault(inner, depth + 1, seen)
+    const fault = findTextFault(name) ?? findFault(inner, depth + 1)
     if (fault !== undefined) return fault
   }
   return undefined
@@ -54,8 +74,8 @@ function findTextFault(text: string): string | undefined {
  */
 export function propertyPairs(properties: Properties): string[] {
   const pairs: string[] = []
-  for (const [name, value] of Object.entries(properties)) {
-    const text = searchableText(value)
+  for (const name in properties) {
+    const text = searchableText(properties[name])
     if (text !== undefined && PROPERTY_NAME.test(name)) pairs.push(`${name}=${text}`)
   }
   return pairs

@@ -5,8 +5,8 @@ import type { RateLimit } from '../rate-limit/rate-limits.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
 
-/** Finds whose key it is, if it may be used now. */
-export type FindCaller = (digest: Buffer) => Promise<Caller | undefined>
+/** Finds whose key it is, if it may be used now; at once when that is known already. */
+export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
 
 /** How long an answer about a key is believed: a revoked key works no longer than this. */
 const BELIEVED_MS = 4_000
@@ -19,7 +19,13 @@ export function cachedFindCaller(find: FindCaller): FindCaller {
     ttl: BELIEVED_MS,
     fetchMethod: async (_digest, _stale, { context }) => ({ caller: await find(context) }),
   })
-  return async (digest) => (await cache.fetch(digest.toString('base64'), { context: digest }))?.caller
+  return (digest) => {
+    const id = digest.toString('latin1')
+    const known = cache.get(id)
+    return known === undefined
+      ? cache.fetch(id, { context: digest }).then((found) => found?.caller)
+      : known.caller
+  }
 }
 
 /**

@@ -1,7 +1,9 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorRequestHandler } from 'express'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { isOutOfReach } from '../errors/out-of-reach.ts'
 import type { Logger } from '../logging/logger.ts'
+import { answerText } from './answer-text.ts'
 import { closeAfterRest } from './close-after-rest.ts'
 import { HttpError } from './http-error.ts'
 import { isAnsweredLate } from './request-deadline.ts'
@@ -24,20 +26,36 @@ interface Reply {
 /** Seconds after which a client may try again when something is out of reach. */
 const RETRY_AFTER = { 'Retry-After': '1' }
 
-/** Turns what was thrown into an answer, once, as plain text. */
+/** The last step of an Express app: see answerError. */
 export function errorResponder(log: Logger): ErrorRequestHandler {
+  const answer = answerError(log)
   return (err: unknown, req, res, next) => {
-    if (isAnsweredLate(res)) return
-    const { status, message, headers = {} } = describeError(err)
-    if (status >= 500) log.error({ err, method: req.method, path: req.path }, 'request failed')
-    if (res.headersSent) {
-      next(err) // Express then cuts the connection: an answer that has begun cannot be taken back
-      return
-    }
-    res.status(status).set(headers).type('text/plain').send(message)
-    if (!req.complete) closeAfterRest(req)
+    if (!answer(err, req, res)) next(err) // Express then cuts the connection
   }
 }
+
+/**
+ * Turns what was thrown into an answer, once, as plain text, beside the headers that are set.
+ *
+ * @returns false when an answer has begun: it cannot be taken back, and the connection must be cut
+ */
+export function answerError(
+  log: Logger,
+): (err: unknown, req: IncomingMessage, res: ServerResponse) => boolean {
+  return (err, req, res) => {
+    if (isAnsweredLate(res)) return true
+    const { status, message, headers = {} } = describeError(err)
+    if (status >= 500) log.error({ err, method: req.method, path: pathOf(req) }, 'request failed')
+    if (res.headersSent) return false
+    for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+    answerText(res, status, message)
+    if (!req.complete) closeAfterRest(req)
+    return true
+  }
+}
+
+/** Without the query, which may hold what is no one's business. */
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? ''
 
 function describeError(err: unknown): Reply {
   if (err instanceof HttpError) return err

@@ -1,4 +1,4 @@
-import { formatAmount, amountFromDatabase } from '../amount/amount.ts'
+import { canonicalAmount } from '../amount/amount.ts'
 import { isMetric } from '../domain/resources.ts'
 import type { UsageEvent, UsageSource } from '../domain/usage-event.ts'
 import { unixSeconds } from '../time/microsecond-clock.ts'
@@ -12,7 +12,7 @@ export function eventToBody(event: Omit<UsageEvent, 'namespaceId' | 'propertyPai
   return {
     id: event.id,
     ...sourceToBody(event.source),
-    quantity: formatAmount(amountFromDatabase(event.quantity)),
+    quantity: canonicalAmount(event.quantity),
     account_id: event.accountId,
     occurred_at: event.occurredAt,
     properties: JSON.parse(event.properties) as unknown,

@@ -1,4 +1,4 @@
-import type { Response } from 'express'
+import type { ServerResponse } from 'node:http'
 import type { RateLimit } from '../rate-limit/rate-limits.ts'
 import { HttpError } from './http-error.ts'
 
@@ -9,7 +9,7 @@ import { HttpError } from './http-error.ts'
  * @throws HttpError 429 with Retry-After when fewer are left
  */
 export async function limitRate(
-  res: Response,
+  res: ServerResponse,
   limit: RateLimit,
   caller: string,
   points: number,
@@ -22,5 +22,5 @@ export async function limitRate(
   }
   if (!isWithin)
     throw new HttpError(429, 'rate limit exceeded', { ...headers, 'Retry-After': String(resetS) })
-  res.set(headers)
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
 }

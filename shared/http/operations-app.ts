@@ -1,11 +1,11 @@
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { middleware as openApiValidator } from 'express-openapi-validator'
-import helmet, { type HelmetOptions } from 'helmet'
 import { findAmountFault } from '../amount/amount.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { RateLimit, RateLimits } from '../rate-limit/rate-limits.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { authenticate, callerOf, type FindCaller } from './authentication.ts'
+import { setCommonHeaders } from './common-headers.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
@@ -62,7 +62,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
-  app.use(helmet(SECURITY_HEADERS), noStore, getForHead)
+  app.use(commonHeaders, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
   const deadline = requestDeadline(options.requestTimeoutMs)
   const limitRequests = options.limitsRequests === false ? [] : [limitRequestsTo(options.limits.requests)]
@@ -79,7 +79,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     for (const operation of ours) {
       const { method, operationId, permission } = operation
       const { handle, explainInvalid } = handlers[operationId] as Handler
-      route[method](...observe(`${method.toUpperCase()} ${path}`))
+      route[method](observe(`${method.toUpperCase()} ${path}`))
       if (permission !== undefined)
         route[method](
           authenticate(options.findCaller, options.limits.wrongKeys, permission),
@@ -90,13 +90,13 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       route[method](checkText, handle)
     }
-    route.all(...observe(OTHER_ROUTES), notAllowed(group))
+    route.all(observe(OTHER_ROUTES), notAllowed(group))
   }
   for (const [path, { type, content }] of options.files ?? [])
     app.get(path, (_req, res) => {
       res.type(type).send(content)
     })
-  app.use(...observe(OTHER_ROUTES), () => {
+  app.use(observe(OTHER_ROUTES), () => {
     throw new HttpError(404, 'not found')
   })
   app.use(errorResponder(options.log))
@@ -106,30 +106,18 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
 /** Under this name go requests that no operation answers: their paths are anything. */
 const OTHER_ROUTES = 'other'
 
-function observerOf(requests: RequestMetrics | undefined): (route: string) => RequestHandler[] {
-  if (requests === undefined) return () => []
+function observerOf(requests: RequestMetrics = () => () => undefined): (route: string) => RequestHandler {
   return (route) => {
     const observe = requests(route)
-    return [
-      (_req, res, next) => {
-        observe(res)
-        next()
-      },
-    ]
+    return (_req, res, next) => {
+      observe(res)
+      next()
+    }
   }
 }
 
-/** Nothing we answer is a page; HSTS is for whoever puts TLS in front. */
-const SECURITY_HEADERS: HelmetOptions = {
-  contentSecurityPolicy: {
-    useDefaults: false,
-    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
-  },
-  strictTransportSecurity: false,
-}
-
-const noStore: RequestHandler = (_req, res, next) => {
-  res.set('Cache-Control', 'no-store')
+const commonHeaders: RequestHandler = (_req, res, next) => {
+  setCommonHeaders(res)
   next()
 }
 

@@ -4,14 +4,20 @@ import type { RequestHandler } from 'express'
 import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 
-/** What a request with a body carries beside the parsed one. */
+/** What a request with a body carries once it is read. */
 export interface RawBody {
   /** The bytes that were parsed: inflated, valid UTF-8. */
   rawBody?: Buffer
 }
 
+/** A body of JSON, and the bytes that were parsed. */
+export interface JsonBody {
+  rawBody: Buffer
+  body: unknown
+}
+
 /**
- * Reads a body of JSON into `req.body`. Inflated bytes are counted as they come, so neither a long body nor a small one
+ * Reads a body of JSON into `req.body`, unless it is there already. Inflated bytes are counted as they come, so neither a long body nor a small one
  * that inflates to a long one takes more memory than the limit.
  *
  * Why not express.json: it reads a body to its end before it says that it is too long, turns broken UTF-8 into question
@@ -21,21 +27,35 @@ export interface RawBody {
  */
 export function readJsonBody(bytesMax: number): RequestHandler {
   return (req, _res, next) => {
-    if (!hasBody(req)) {
+    if (!hasBody(req) || 'rawBody' in req) {
       next()
       return
     }
-    read(req, bytesMax)
-      .then((rawBody) => {
-        req.body = parse(rawBody)
-        Object.assign(req, { rawBody } satisfies RawBody)
+    readJson(req, bytesMax)
+      .then((read) => {
+        keepJson(req, read)
         next()
       })
       .catch(next)
   }
 }
 
-const hasBody = (req: IncomingMessage): boolean =>
+/**
+ * Reads a body of JSON.
+ *
+ * @throws HttpError when it is none, or too large, or cut short
+ */
+export async function readJson(req: IncomingMessage, bytesMax: number): Promise<JsonBody> {
+  const rawBody = await read(req, bytesMax)
+  return { rawBody, body: parse(rawBody) }
+}
+
+/** Leaves with a request what was read of it, for the steps that come after. */
+export function keepJson(req: IncomingMessage, { rawBody, body }: JsonBody): void {
+  Object.assign(req, { rawBody, body } satisfies RawBody & { body: unknown })
+}
+
+export const hasBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
 
 async function read(req: IncomingMessage, bytesMax: number): Promise<Buffer> {

@@ -1,4 +1,6 @@
-import type { RequestHandler, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { RequestHandler } from 'express'
+import { answerText } from './answer-text.ts'
 
 /**
  * Answers a request that takes too long. What it began goes on by itself until the databases' own limits end it, and its
@@ -8,25 +10,28 @@ import type { RequestHandler, Response } from 'express'
  */
 export function requestDeadline(ms: number): RequestHandler {
   return (req, res, next) => {
-    const late = setTimeout(() => {
-      if (res.headersSent) return // it is being answered
-      res.locals[ANSWERED_LATE] = true
-      res.type('text/plain')
-      if (req.method === 'GET') res.status(408).send('request timed out')
-      else
-        res
-          .status(503)
-          .set('Retry-After', '1')
-          .send('the request took too long, and whether it was done is not known: send it again')
-    }, ms)
-    res.once('close', () => {
-      clearTimeout(late)
-    })
+    startDeadline(req, res, ms)
     next()
   }
 }
 
-const ANSWERED_LATE = 'answeredLate'
+/** The same, from now on. */
+export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: number): void {
+  const late = setTimeout(() => {
+    if (res.headersSent) return // it is being answered
+    answeredLate.add(res)
+    if (req.method === 'GET') answerText(res, 408, 'request timed out')
+    else {
+      res.setHeader('Retry-After', '1')
+      answerText(res, 503, 'the request took too long, and whether it was done is not known: send it again')
+    }
+  }, ms)
+  res.once('close', () => {
+    clearTimeout(late)
+  })
+}
+
+const answeredLate = new WeakSet<ServerResponse>()
 
 /** Whether the deadline answered already, so that whatever the handler still wants to say comes too late. */
-export const isAnsweredLate = (res: Response): boolean => res.locals[ANSWERED_LATE] === true
+export const isAnsweredLate = (res: ServerResponse): boolean => answeredLate.has(res)

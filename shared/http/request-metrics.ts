@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http'
 import { DURATION_BUCKETS, type Add, type Metrics } from '../metrics/metrics.ts'
 
-/** Counts and times a request from now until its answer is sent. */
-type ObserveRequest = (res: ServerResponse) => void
+/** Counts and times a request from now, or an earlier time of `performance`, until its answer is sent. */
+type ObserveRequest = (res: ServerResponse, startedAt?: number) => void
 
 /** What is counted of requests: bound to a route when that is wired. */
 export type RequestMetrics = (route: string) => ObserveRequest
@@ -25,8 +25,7 @@ export function requestMetrics(metrics: Metrics): RequestMetrics {
   return (route) => {
     const took = durations(route)
     const byStatus = new Map<number, Add>()
-    return (res) => {
-      const startedAt = performance.now()
+    return (res, startedAt = performance.now()) => {
       res.once('close', () => {
         took((performance.now() - startedAt) / 1_000)
         const status = res.headersSent ? res.statusCode : GONE

@@ -2,14 +2,22 @@ import { MICROS_PER_SECOND, type Micros } from './microsecond-clock.ts'
 
 /** Why the last one is kept: all events of a request share their accepted_at. */
 let formatted: { at: Micros; text: string } = { at: -1, text: '' }
+/** … and many requests share its second, whose calendar takes most of the time. */
+let formattedSecond: { second: number; text: string } = { second: -1, text: '' }
 
 /** An instant as ClickHouse writes DateTime64(6, 'UTC'): `2023-11-16 18:17:03.979960`. */
 export function formatMicros(at: Micros): string {
   if (formatted.at === at) return formatted.text
-  const text = new Date(Math.floor(at / 1_000)).toISOString()
   const micros = String(at % MICROS_PER_SECOND).padStart(6, '0')
-  formatted = { at, text: `${text.slice(0, 10)} ${text.slice(11, 19)}.${micros}` }
+  formatted = { at, text: `${formatSecond(Math.floor(at / MICROS_PER_SECOND))}.${micros}` }
   return formatted.text
+}
+
+function formatSecond(second: number): string {
+  if (formattedSecond.second === second) return formattedSecond.text
+  const text = new Date(second * 1_000).toISOString()
+  formattedSecond = { second, text: `${text.slice(0, 10)} ${text.slice(11, 19)}` }
+  return formattedSecond.text
 }
 
 const MICROS_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})$/

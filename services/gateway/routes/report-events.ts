@@ -1,4 +1,5 @@
 import type { Request, RequestHandler, Response } from 'express'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { eventToBody } from '../../../shared/http/event-body.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import { limitRate } from '../../../shared/http/limit-rate.ts'
@@ -12,9 +13,8 @@ export function postEvent(report: ReportUsage, limit: RateLimit): RequestHandler
   return async (req, res) => {
     await limitRate(res, limit, callerOf(res).keyId, 1)
     const events = [req.body as ReportedEvent]
-    const [event] = await report({ ...reportOf(req, res, 'POST /v2/events'), events, label: () => '' })
-    if (event === undefined) throw new Error('a report of one event came back empty')
-    res.status(202).json(eventToBody(event))
+    const taken = await report({ ...reportOf(req, res, 'POST /v2/events'), events, label: labelOfOne })
+    res.status(202).json(eventAnswer(taken))
   }
 }
 
@@ -26,11 +26,24 @@ export function postEventBatch(report: ReportUsage, limit: RateLimit): RequestHa
     const taken = await report({
       ...reportOf(req, res, 'POST /v2/events/batch'),
       events,
-      label: (index) => `events[${index}].`,
+      label: labelInBatch,
     })
-    res.status(202).json({ accepted: taken.length, event_ids: taken.map(({ id }) => id) })
+    res.status(202).json(batchAnswer(taken))
   }
 }
+
+export const labelOfOne = (): string => ''
+export const labelInBatch = (index: number): string => `events[${index}].`
+
+export function eventAnswer([event]: readonly UsageEvent[]): object {
+  if (event === undefined) throw new Error('a report of one event came back empty')
+  return eventToBody(event)
+}
+
+export const batchAnswer = (taken: readonly UsageEvent[]): object => ({
+  accepted: taken.length,
+  event_ids: taken.map(({ id }) => id),
+})
 
 function reportOf(req: Request, res: Response, route: string): Omit<Report, 'events' | 'label'> {
   const { rawBody } = req as Request & RawBody

@@ -1,0 +1,22 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { findAmountFault } from '../../shared/amount/amount.ts'
+import type { OpenApiDocument } from '../../shared/http/openapi-document.ts'
+import type { ReportedEvent } from './reported-event.ts'
+
+/** What a body of reported usage must be, as openapi.yaml has it. */
+export interface ReportSchemas {
+  isEvent: ValidateFunction<ReportedEvent>
+  isBatch: ValidateFunction<{ events: ReportedEvent[] }>
+}
+
+/** Compiles the schemas of reports. They stop at the first fault: gathering all of them in 4 MiB of nonsense takes more memory. */
+export function compileReportSchemas(document: OpenApiDocument): ReportSchemas {
+  const ajv = new Ajv2020({ strict: false })
+  ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
+  ajv.addSchema({ ...document, $id: 'openapi' })
+  const compile = <T>(pointer: string) => ajv.compile<T>({ $ref: `openapi#${pointer}` })
+  return {
+    isEvent: compile('/components/schemas/NewUsageEvent'),
+    isBatch: compile('/paths/~1v2~1events~1batch/post/requestBody/content/application~1json/schema'),
+  }
+}

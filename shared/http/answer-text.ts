@@ -1,0 +1,17 @@
+import type { ServerResponse } from 'node:http'
+
+/** Answers in plain text, beside the headers that are set. */
+export function answerText(res: ServerResponse, status: number, text: string): void {
+  res.statusCode = status
+  res.setHeader('Content-Type', 'text/plain; charset=utf-8')
+  res.setHeader('Content-Length', Buffer.byteLength(text))
+  res.end(text)
+}
+
+/** Answers in JSON. */
+export function answerJson(res: ServerResponse, status: number, json: string): void {
+  res.statusCode = status
+  res.setHeader('Content-Type', 'application/json; charset=utf-8')
+  res.setHeader('Content-Length', Buffer.byteLength(json))
+  res.end(json)
+}

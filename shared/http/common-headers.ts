@@ -1,0 +1,35 @@
+import { IncomingMessage, ServerResponse, type OutgoingHttpHeader } from 'node:http'
+import { Socket } from 'node:net'
+import helmet, { type HelmetOptions } from 'helmet'
+
+/** Nothing we answer is a page; HSTS is for whoever puts TLS in front. */
+const SECURITY_HEADERS: HelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+  },
+  strictTransportSecurity: false,
+}
+
+/** What every answer carries. Why once and not for each answer: helmet says the same each time. */
+const COMMON_HEADERS: readonly (readonly [name: string, value: OutgoingHttpHeader])[] = [
+  ...headersOfHelmet(),
+  ['Cache-Control', 'no-store'],
+]
+
+export function setCommonHeaders(res: ServerResponse): void {
+  for (const [name, value] of COMMON_HEADERS) res.setHeader(name, value)
+}
+
+function headersOfHelmet(): [string, OutgoingHttpHeader][] {
+  const headers = new Map<string, OutgoingHttpHeader>()
+  class NotedResponse extends ServerResponse {
+    override setHeader(name: string, value: OutgoingHttpHeader): this {
+      headers.set(name, value)
+      return this
+    }
+  }
+  const req = new IncomingMessage(new Socket())
+  helmet(SECURITY_HEADERS)(req, new NotedResponse(req), () => undefined)
+  return [...headers]
+}

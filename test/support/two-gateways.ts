@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import { request, type IncomingHttpHeaders, type IncomingMessage, type RequestListener } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { Acceptance } from '../../services/gateway/acceptance.ts'
+import { gatewayApp } from '../../services/gateway/app.ts'
+import { knownReferences } from '../../services/gateway/known-references.ts'
+import { reportListener } from '../../services/gateway/report-listener.ts'
+import { reportUsage, type RequestKeys } from '../../services/gateway/report-usage.ts'
+import { digestOfApiKey, newApiKey, type Permission } from '../../shared/domain/api-key.ts'
+import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
+import { cachedFindCaller } from '../../shared/http/authentication.ts'
+import { listen } from '../../shared/http/http-server.ts'
+import { accountRepository } from '../../shared/postgres/accounts.ts'
+import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
+import { companyRepository } from '../../shared/postgres/companies.ts'
+import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
+import { metricRepository } from '../../shared/postgres/metrics.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { referenceRepository } from '../../shared/postgres/references.ts'
+import { inNamespace, withTransaction } from '../../shared/postgres/transaction.ts'
+import type { RateLimit } from '../../shared/rate-limit/rate-limits.ts'
+import { testLog } from './log.ts'
+import { createDatabase } from './postgres.ts'
+
+/** The same names in both databases, so that answers and stored events can be the same. */
+export const NAMES = {
+  company: randomUUID(),
+  namespace: randomUUID(),
+  account: `account_${'a'.repeat(32)}`,
+  metric: `metric_${'b'.repeat(32)}`,
+  keys: { full: newApiKey('test'), reader: newApiKey('test'), limited: newApiKey('test') },
+  keyIds: { full: randomUUID(), reader: randomUUID(), limited: randomUUID() },
+}
+
+export const BODY_BYTES_MAX = 64 * 1_024
+
+export interface Sent {
+  method?: string
+  path: string
+  headers: Record<string, string>
+  body: Buffer
+}
+
+interface Got {
+  status: number
+  /** As they came, without the date. */
+  rawHeaders: string[]
+  headers: IncomingHttpHeaders
+  text: string
+}
+
+/** A gateway in this process, on a database of its own. */
+export interface TestGateway {
+  port: number
+  /** The lines it appended since the last look. */
+  takeLines(): string[]
+  /** What was taken of its limits since the last look. */
+  takeUses(): string[]
+  send(sent: Sent): Promise<Got>
+  stop(): Promise<void>
+}
+
+/** One clock for both, which tests set: the time of acceptance is in answers and in what is stored. */
+export const clock = { at: Date.now() * 1_000 }
+
+export const startGateways = async (): Promise<{ listener: TestGateway; express: TestGateway }> => ({
+  listener: await startGateway('gateway_listener', reportListener),
+  express: await startGateway('gateway_express', gatewayApp),
+})
+
+async function startGateway(
+  purpose: string,
+  make: (...wiring: Parameters<typeof reportListener>) => RequestListener,
+): Promise<TestGateway> {
+  const database = await createDatabase(purpose)
+  const { pool } = database
+  await fill(pool)
+  const eventLog = await openPostgresEventLog({
+    pool,
+    topic: 'usage-events',
+    partitions: 4,
+    log: testLog,
+    appendDeadlineMs: 10_000,
+    appendsWaitingMax: 10_000,
+    appendsWaitingBytesMax: 100_000_000,
+    leaseMs: 1_000,
+    segmentBytesMax: 1_000_000_000,
+    segmentAgeMaxMs: 3_600_000,
+    retentionMs: 0,
+    housekeepingMs: 0,
+    alone: true,
+  })
+  const lines: string[] = []
+  const uses: string[] = []
+  const app = make(
+    reportUsage({
+      log: {
+        partitions: eventLog.partitions,
+        append: async (records) => {
+          await eventLog.append(records)
+          for (const { partition, value } of records) lines.push(`${partition} ${value.toString()}`)
+        },
+      },
+      acceptance: new Acceptance(() => clock.at, 1_000),
+      clock: () => clock.at,
+      findUnknown: knownReferences(
+        (namespaceId, accountIds, metricIds) =>
+          inNamespace(pool, namespaceId, (db) =>
+            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
+          ),
+        1_000,
+      ),
+      requestKeys: requestKeysIn(pool),
+    }),
+    {
+      findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
+      log: testLog,
+      bodyBytesMax: BODY_BYTES_MAX,
+      limits: {
+        requests: countedLimit('requests', uses),
+        events: countedLimit('events', uses),
+        wrongKeys: countedLimit('wrong-keys', uses),
+      },
+      requestTimeoutMs: 10_000,
+    },
+  )
+  const server = await listen(app, {
+    name: purpose,
+    host: '127.0.0.1',
+    port: 0,
+    portSetting: 'none',
+    closeTimeoutMs: 1_000,
+  })
+  return {
+    port: server.port,
+    takeLines: () => lines.splice(0),
+    takeUses: () => uses.splice(0),
+    send: (sent) => send(server.port, sent),
+    async stop() {
+      await server.close()
+      await eventLog.close()
+      await database.close()
+    },
+  }
+}
+
+/** Limits that never begin anew, so that two gateways count alike; one caller has used up what it may. */
+function countedLimit(name: string, uses: string[]): RateLimit {
+  return {
+    name,
+    quota: 1_000_000,
+    windowS: 1,
+    use(caller, points) {
+      uses.push(`${name} ${caller} ${points}`)
+      const isWithin = caller !== NAMES.keyIds.limited
+      return Promise.resolve({ isWithin, remaining: isWithin ? 1_000_000 - points : 0, resetS: 1 })
+    },
+  }
+}
+
+async function fill(pool: Pool): Promise<void> {
+  const { company, namespace, account, metric, keys, keyIds } = NAMES
+  const permissions = (name: string): Permission[] =>
+    name === 'reader' ? ['read:all'] : ['read:all', 'write:all']
+  await withTransaction(pool, async (db) => {
+    await companyRepository(db).insert({ id: company, name: 'c', mode: 'test', namespaceId: namespace })
+    for (const name of ['full', 'reader', 'limited'] as const)
+      await apiKeyRepository(db).insert({
+        id: keyIds[name],
+        companyId: company,
+        name,
+        digest: digestOfApiKey(keys[name]),
+        lastCharacters: keys[name].slice(-4),
+        permissions: permissions(name),
+        expiresAt: null,
+      })
+  })
+  await inNamespace(pool, namespace, async (db) => {
+    await accountRepository(db).insert(namespace, {
+      id: account,
+      name: 'a',
+      externalId: null,
+      customerId: null,
+      description: null,
+    })
+    await metricRepository(db).insert(namespace, {
+      id: metric,
+      name: 'm',
+      description: '',
+      measurementUnits: 'units',
+    })
+  })
+}
+
+const requestKeysIn = (pool: Pool): RequestKeys => ({
+  begin: (namespaceId, route, key, body, at) =>
+    inNamespace(pool, namespaceId, (db) =>
+      idempotencyKeyRepository(db).begin(namespaceId, route, key, body, at),
+    ),
+  complete: (namespaceId, route, key) =>
+    inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).complete(namespaceId, route, key)),
+})
+
+async function send(port: number, { method = 'POST', path, headers, body }: Sent): Promise<Got> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const sending = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, resolve)
+    sending.on('error', reject)
+    sending.end(body)
+  })
+  const text = (await buffer(response)).toString()
+  const { rawHeaders } = response
+  const shown = rawHeaders.filter((_, n) => rawHeaders[n - (n % 2)] !== 'Date')
+  return { status: response.statusCode ?? 0, rawHeaders: shown, headers: response.headers, text }
+}
