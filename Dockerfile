@@ -1,4 +1,5 @@
-# Tally on its embedded databases. Our tests do not build this image.
+# Tally: `npm start` on its embedded databases, or one of its services by another command (docker-compose.yml). Our tests
+# cannot build this image.
 FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json openapi.yaml ./
@@ -14,5 +15,5 @@ COPY clickhouse clickhouse
 USER tally
 ENV HOST=0.0.0.0 DATA_DIR=/data
 VOLUME /data
-EXPOSE 8080
+EXPOSE 8080 8081 9464 9465 9466
 CMD ["npm", "start"]

@@ -35,6 +35,7 @@ const RENEWALS_MISSED_MAX = 4
  * can rely on it. The row outlives what is taken under it: by the time an append may take.
  *
  * @see docs/decisions/0007-gateways-publish-their-lowest-acceptance.md
+ * @internal
  */
 export class PublishedFloor {
   private readonly deps: PublishedFloorDeps

@@ -207,4 +207,29 @@ describe('the published floor', function () {
     expect(appended, 'events that came through').to.be.above(500)
     expect(refused, 'events that were refused').to.be.above(50)
   })
+
+  it('takes no reports while the clock is not that of PostgreSQL, and takes them again once it is', async () => {
+    const world = new World()
+    const gateway = new Gateway(world)
+    const renew = async () => {
+      const renewed = gateway.floor.renew()
+      for (let n = 0; n < 20; n++) {
+        await breathe()
+        world.flights.shift()?.next()
+      }
+      await renewed
+    }
+    for (const skewMicros of [3_000_000, -3_000_000]) {
+      await renew()
+      expect(gateway.acceptance.isOpen).to.equal(true)
+      gateway.skewMicros = skewMicros
+      await renew()
+      expect(gateway.acceptance.isOpen, `${skewMicros} µs away`).to.equal(false)
+      gateway.skewMicros = 1_500_000
+      await renew()
+      expect(gateway.acceptance.isOpen).to.equal(true)
+      expect(world.rows.size, 'rows').to.equal(1)
+      gateway.skewMicros = 0
+    }
+  })
 })
