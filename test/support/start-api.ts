@@ -1,11 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { apiApp } from '../../services/api/app.ts'
-import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { EnvReader } from '../../shared/config/env-reader.ts'
 import { digestOfApiKey, newApiKey, type Caller } from '../../shared/domain/api-key.ts'
 import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'
+import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { partitionOfAccount } from '../../shared/event-log/partition.ts'
 import { listen } from '../../shared/http/http-server.ts'
+import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { withTransaction } from '../../shared/postgres/transaction.ts'
@@ -13,8 +20,13 @@ import { ApiClient } from './api-client.ts'
 import { createClickHouse } from './clickhouse.ts'
 import { countingClickHouse, countingPool, QueryCounts } from './count-queries.ts'
 import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
+import { requireKafka } from './kafka.ts'
+import { LAYOUT } from './layout.ts'
 import { testLog } from './log.ts'
 import { createDatabase } from './postgres.ts'
+import { migrateEngines, startSharedEngines } from './start-services.ts'
+import { startService } from './start-service.ts'
+import { until } from './until.ts'
 
 /** A company of its own, and a client with its key. */
 export interface TestCaller {
@@ -22,17 +34,23 @@ export interface TestCaller {
   namespaceId: string
 }
 
-/** The API in this process, on the test run's engines. */
-export interface RunningApi {
-  /** The role that owns the tables is not needed: rows are changed in the caller's namespace. */
-  pool: Pool
-  clickhouse: ClickHouse
+/** What only an API in this process shows and lets be set. */
+interface InsideApi {
   /** What the API asked of the databases. */
   counts: QueryCounts
   /** Where the list of events ends: Unix seconds; the far future at first. */
   listedUpTo: { second: number }
+}
+
+/** An API whose events the test stores itself. */
+export interface RunningApi {
+  /** The role that owns the tables is not needed: rows are changed in the caller's namespace. */
+  pool: Pool
+  clickhouse: ClickHouse
+  /** Undefined where the API is a process of its own. */
+  inside: InsideApi | undefined
   newCaller(): Promise<TestCaller>
-  /** Loads events as the loader does, in one insert. */
+  /** Loads events: in one insert as the loader does, or through Kafka and a loader; they count when it resolves. */
   store(events: readonly UsageEvent[]): Promise<void>
   stop(): Promise<void>
 }
@@ -44,7 +62,10 @@ const FAR_FUTURE_S = 2 ** 32 - 1
  *
  * @param purpose names the databases: letters, digits and underscores
  */
-export async function startApi(purpose: string): Promise<RunningApi> {
+export const startApi = (purpose: string): Promise<RunningApi> =>
+  LAYOUT === 'processes' ? startApiAsProcess(purpose) : startApiHere(purpose)
+
+async function startApiHere(purpose: string): Promise<RunningApi> {
   const database = await createDatabase(purpose)
   const opened = await createClickHouse(purpose)
   const counts = new QueryCounts()
@@ -76,13 +97,9 @@ export async function startApi(purpose: string): Promise<RunningApi> {
   return {
     pool: database.pool,
     clickhouse: opened.client,
-    counts,
-    listedUpTo,
+    inside: { counts, listedUpTo },
     async newCaller() {
-      const [companyId, namespaceId, key] = [randomUUID(), randomUUID(), newApiKey('test')]
-      await withTransaction(database.pool, (db) =>
-        companyRepository(db).insert({ id: companyId, name: companyId, mode: 'test', namespaceId }),
-      )
+      const { companyId, namespaceId, key } = await makeCompany(database.pool)
       callers.set(digestOfApiKey(key).toString('hex'), {
         keyId: randomUUID(),
         companyId,
@@ -97,6 +114,66 @@ export async function startApi(purpose: string): Promise<RunningApi> {
       await server.close()
       await opened.close()
       await database.close()
+    },
+  }
+}
+
+async function makeCompany(pool: Pool): Promise<{ companyId: string; namespaceId: string; key: string }> {
+  const [companyId, namespaceId, key] = [randomUUID(), randomUUID(), newApiKey('test')]
+  await withTransaction(pool, (db) =>
+    companyRepository(db).insert({ id: companyId, name: companyId, mode: 'test', namespaceId }),
+  )
+  return { companyId, namespaceId, key }
+}
+
+/** Limits that no test reaches. */
+const NO_LIMITS = { RATE_LIMIT_REQUESTS_PER_S: '1000000', RATE_LIMIT_WRONG_KEYS_PER_MIN: '1000000' }
+
+async function startApiAsProcess(purpose: string): Promise<RunningApi> {
+  const engines = await startSharedEngines(purpose, await requireKafka())
+  await migrateEngines(engines)
+  const { pool } = engines.db
+  const env = { ...engines.env, ...NO_LIMITS }
+  const [loader, api] = await Promise.all([startService('loader', env), startService('api', env)])
+  const read = new EnvReader(engines.env)
+  const { database, queryTimeoutS, url } = readClickHouseServerConfig(read)
+  const clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })
+  const log = await openEventLog(
+    { ...readEventLogConfig(read), housekeepingMs: 0 },
+    { pool, alone: false, log: testLog },
+  )
+  return {
+    pool,
+    clickhouse: clickhouse.client,
+    inside: undefined,
+    async newCaller() {
+      const { companyId, namespaceId, key } = await makeCompany(pool)
+      await apiKeyRepository(pool).insert({
+        id: randomUUID(),
+        companyId,
+        name: 'test',
+        digest: digestOfApiKey(key),
+        lastCharacters: key.slice(-4),
+        permissions: ['read:all', 'write:all'],
+        expiresAt: null,
+      })
+      return { api: new ApiClient(api.url, key), namespaceId }
+    },
+    async store(stored) {
+      await log.append(
+        stored.map((event) => ({
+          partition: partitionOfAccount(event.accountId, log.partitions),
+          acceptedAt: event.acceptedAt,
+          value: Buffer.from(usageEventToLine(event)),
+        })),
+      )
+      await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
+    },
+    async stop() {
+      await Promise.all([loader.stop(), api.stop()])
+      await log.close()
+      await clickhouse.close()
+      await engines.close()
     },
   }
 }

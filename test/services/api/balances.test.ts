@@ -94,11 +94,13 @@ describe('balances of several accounts over HTTP', function () {
     expect((await ask(world, [first])).body).to.deep.equal({ data: [] }) // no metric, and nothing granted
   })
 
-  it('take as many queries for a hundred accounts, fifty metrics and two currencies as for one account', async () => {
+  it('take as many queries for a hundred accounts, fifty metrics and two currencies as for one account', async function () {
+    const { inside } = running
+    if (inside === undefined) return this.skip()
     const world = await makeStoredWorld(running, 100, 50)
-    running.counts.clear()
+    inside.counts.clear()
     expect((await ask(world, world.accounts.slice(0, 1))).body.data).to.have.length(50)
-    const forOne = { postgres: running.counts.postgres.length, clickhouse: running.counts.clickhouse.length }
+    const forOne = { postgres: inside.counts.postgres.length, clickhouse: inside.counts.clickhouse.length }
     expect(forOne).to.deep.equal({ postgres: 2, clickhouse: 1 })
 
     await world.change(
@@ -116,11 +118,11 @@ describe('balances of several accounts over HTTP', function () {
         sources.map((source, j) => ({ accountId, source, quantity: `${i}.${j + 10}`, occurredAt: now - j })),
       ),
     )
-    running.counts.clear()
+    inside.counts.clear()
     const { body } = await ask(world, world.accounts)
     expect(body.data).to.have.length(100 * 52)
-    expect(running.counts.postgres).to.have.length(2)
-    expect(running.counts.clickhouse).to.have.length(1)
+    expect(inside.counts.postgres).to.have.length(2)
+    expect(inside.counts.clickhouse).to.have.length(1)
     for (const [place, row] of body.data.entries()) {
       const [i, j] = [Math.floor(place / 52), place % 52]
       expect(row.account_id).to.equal(world.accounts[i])

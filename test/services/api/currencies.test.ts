@@ -108,7 +108,9 @@ describe('currencies over HTTP', function () {
     expect((await list(await makeStoredWorld(running))).body.data).to.deep.equal([])
   })
 
-  it('are read in one query of a few rows, however many events there are', async () => {
+  it('are read in one query of a few rows, however many events there are', async function () {
+    const { inside } = running
+    if (inside === undefined) return this.skip()
     const world = await makeStoredWorld(running)
     await running.clickhouse.command({
       query: `INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties,
@@ -120,10 +122,10 @@ describe('currencies over HTTP', function () {
         FROM numbers(200000)`,
       query_params: { namespaceId: world.namespaceId, account: world.account },
     })
-    running.counts.clear()
+    inside.counts.clear()
     expect((await list(world)).body.data).to.have.length(3)
-    expect(running.counts.postgres).to.have.length(0)
-    const [sent, ...others] = running.counts.clickhouse
+    expect(inside.counts.postgres).to.have.length(0)
+    const [sent, ...others] = inside.counts.clickhouse
     expect(others).to.have.length(0)
     const again = await running.clickhouse.query({
       query: sent?.query ?? '',
