@@ -11,6 +11,7 @@ import type { Pool } from '../../shared/postgres/pool.ts'
 import { referenceRepository } from '../../shared/postgres/references.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
 import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
+import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { apiApp } from '../api/app.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
@@ -33,6 +34,7 @@ export interface Parts {
   acceptance: Acceptance
   clock: Clock
   listedUpTo: () => Promise<Micros>
+  sharing: Sharing
   isReady: () => Promise<boolean>
   /** Aborted when Tally stops: commands of operators end with it. */
   stopping: AbortSignal
@@ -40,10 +42,14 @@ export interface Parts {
 
 /** Gateway and API behind one port. */
 export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
-  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo } = parts
+  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, sharing } = parts
+  const { redis, purges, callers, references } = sharing
   const common = {
-    findCaller: cachedFindCaller((digest) => apiKeyRepository(reportPool).findCaller(digest)),
-    limits: openRateLimits(config.rateLimits),
+    findCaller: cachedFindCaller((digest) => apiKeyRepository(reportPool).findCaller(digest), {
+      purges,
+      shared: callers,
+    }),
+    limits: openRateLimits(config.rateLimits, redis),
     requestTimeoutMs: config.requestTimeoutMs,
   }
   const gateway = gatewayApp(
@@ -57,6 +63,7 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
             referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
           ),
         config.gateway.knownIdsMax,
+        { purges, shared: references },
       ),
       requestKeys: requestKeysIn(reportPool),
     },
@@ -71,10 +78,10 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */
 export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger): Promise<RequestListener> {
-  const { pool, clickhouse, eventLog, listedUpTo, isReady, stopping } = parts
+  const { pool, clickhouse, eventLog, listedUpTo, sharing, isReady, stopping } = parts
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp({
-    deps: { pool, clickhouse, log: eventLog, listedUpTo },
+    deps: { pool, clickhouse, log: eventLog, listedUpTo, purges: sharing.purges },
     isReady,
     token,
     log: log.child({ part: 'operator' }),

@@ -9,6 +9,7 @@ import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
 import { openPool, type Pool } from '../../shared/postgres/pool.ts'
+import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
 import type { Trouble } from '../loader/activity.ts'
@@ -97,6 +98,7 @@ async function serve(
     acceptance,
     clock,
     listedUpTo: listedUpToOf({ acceptance, eventLog, clock, alone, settleMs }),
+    sharing: await openSharing(config.redis, reportPool, opened, log),
     isReady: () => isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log),
     stopping: stopping.signal,
   }
