@@ -18,8 +18,17 @@ interface Account {
   telling: number
   /** Given out here, and not told. */
   untold: number
+  /** Requests that wait to hear whether they are within the quota. */
+  asking: Asking[]
+  isTelling: boolean
   /** When the window ends, on the monotonic clock. */
   endsAt: number
+}
+
+interface Asking {
+  points: number
+  hear: (isWithin: boolean) => void
+  fail: (err: unknown) => void
 }
 
 /**
@@ -50,7 +59,14 @@ export function sharedRateLimit(
     const account = accounts.get(caller)
     // What a caller was given in a window long past is no part of this one.
     if (account === undefined || now >= account.endsAt + windowMs) {
-      const fresh = { used: 0, telling: 0, untold: 0, endsAt: now + windowMs }
+      const fresh = {
+        used: 0,
+        telling: 0,
+        untold: 0,
+        asking: [],
+        isTelling: false,
+        endsAt: now + windowMs,
+      }
       accounts.set(caller, fresh)
       return fresh
     }
@@ -61,25 +77,36 @@ export function sharedRateLimit(
     return account
   }
 
-  /** @returns whether all points together were still within the quota */
-  const tell = async (caller: string, account: Account, points: number): Promise<boolean> => {
-    const told = points + account.untold
-    account.untold = 0
-    account.telling += told
-    try {
-      const { consumedPoints, msBeforeNext } = await limiter.consume(caller, told)
-      account.used = consumedPoints
-      account.endsAt = performance.now() + msBeforeNext
-      return true
-    } catch (err) {
-      if (!(err instanceof RateLimiterRes)) throw err
-      account.used = quota
-      account.endsAt = performance.now() + err.msBeforeNext
-      return false
-    } finally {
-      account.telling -= told
+  /** One message at a time for each caller; what comes up meanwhile goes into the next. */
+  const tellAll = async (caller: string, account: Account): Promise<void> => {
+    account.isTelling = true
+    while (account.asking.length > 0 || account.untold > untoldMax * TELL_AFTER) {
+      const asking = account.asking.splice(0)
+      const asked = asking.reduce((sum, { points }) => sum + points, 0)
+      account.telling = account.untold + asked
+      account.untold = 0
+      try {
+        const { used, endsInMs } = await consume(limiter, caller, account.telling)
+        account.used = used
+        account.endsAt = performance.now() + endsInMs
+        let usedBefore = used - asked
+        for (const { points, hear } of asking) {
+          usedBefore += points
+          hear(usedBefore <= quota)
+        }
+      } catch (err) {
+        for (const { fail } of asking) fail(err)
+      } finally {
+        account.telling = 0
+      }
     }
+    account.isTelling = false
   }
+  const ask = (caller: string, account: Account, points: number): Promise<boolean> =>
+    new Promise((hear, fail) => {
+      account.asking.push({ points, hear, fail })
+      if (!account.isTelling) void tellAll(caller, account)
+    })
 
   return {
     name,
@@ -95,12 +122,26 @@ export function sharedRateLimit(
       if (account.used + account.telling + account.untold + points > quota && account.used > 0)
         return standing(false)
       if (account.telling + account.untold + points > untoldMax)
-        return standing(await tell(caller, account, points))
+        return standing(await ask(caller, account, points))
       account.untold += points
-      if (account.untold > untoldMax * TELL_AFTER) void tell(caller, account, 0)
+      if (account.untold > untoldMax * TELL_AFTER && !account.isTelling) void tellAll(caller, account)
       return standing(true)
     },
   }
+}
+
+/** @returns how much was used in this window by all, points included; more than the quota when it is used up */
+async function consume(
+  limiter: RateLimiterRedis,
+  caller: string,
+  points: number,
+): Promise<{ used: number; endsInMs: number }> {
+  const { consumedPoints, msBeforeNext } = await limiter.consume(caller, points).catch((err: unknown) => {
+    if (err instanceof RateLimiterRes) return err
+    throw err
+  })
+  // One that was blocked in memory was not counted any more.
+  return { used: consumedPoints > 0 ? consumedPoints : limiter.points + points + 1, endsInMs: msBeforeNext }
 }
 
 /**
