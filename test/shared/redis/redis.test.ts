@@ -63,9 +63,17 @@ describe('a connection to Redis', function () {
       ])
     })
 
+  const pause = async () => {
+    server.pause()
+    await Promise.resolve()
+  }
+  const goOn = async () => {
+    server.goOn()
+    await Promise.resolve()
+  }
   for (const [state, fail, mend] of [
     ['away', () => server.kill(), () => server.start()],
-    ['standing still', () => Promise.resolve(server.pause()), () => Promise.resolve(server.goOn())],
+    ['standing still', pause, goOn],
   ] as const)
     it(`opens while Redis is ${state}, says so, and finds it later`, async () => {
       await fail()
