@@ -1,7 +1,7 @@
 import type { Queryable } from './pool.ts'
 
 /** The time of the database, as far as it can be told from here: between these two, in milliseconds. */
-export interface Bounds {
+interface Bounds {
   earliest: number
   latest: number
 }

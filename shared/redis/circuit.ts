@@ -1,5 +1,5 @@
 /** Thrown instead of asking when Redis is known to be away. */
-export class RedisAway extends Error {
+class RedisAway extends Error {
   constructor() {
     super('Redis is away')
     this.name = 'RedisAway'
@@ -62,12 +62,25 @@ export function openCircuit({ timeoutMs, pauseMs, now, isOutage, onAway, onBack 
   }
 }
 
+/** So that an answer which came while we were busy is read before we give up: a turn of the event loop. */
+const GRACE_MS = 5
+
 async function within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
+  const endsAt = performance.now() + timeoutMs
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
+    const giveUp = () => {
       reject(new Error(`no answer within ${timeoutMs} ms`))
-    }, timeoutMs)
+    }
+    const wait = (ms: number) => {
+      timer = setTimeout(() => {
+        // Timers count from the beginning of a turn, which may be long ago.
+        const leftMs = endsAt - performance.now()
+        if (leftMs > 0) wait(leftMs)
+        else timer = setTimeout(giveUp, GRACE_MS)
+      }, ms)
+    }
+    wait(timeoutMs)
   })
   try {
     return await Promise.race([work(), late])

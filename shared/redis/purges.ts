@@ -8,7 +8,7 @@ import { openRedis, type Redis } from './redis.ts'
  * What to forget: a value by its name; everything that may since have changed, because messages may have been missed; or
  * everything at all.
  */
-export type Purge = { name: string } | 'missed' | 'everything'
+type Purge = { name: string } | 'missed' | 'everything'
 
 /** Tells every process what to forget: those that share a Redis at once. Who is not reached forgets by itself in seconds. */
 export interface Purges {

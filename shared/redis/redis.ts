@@ -5,7 +5,7 @@ import { openCircuit } from './circuit.ts'
 import type { RedisConfig } from './config.ts'
 
 /** The commands we use. */
-export type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval'>
+type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval'>
 
 /** A Redis that may be away at any time. Nobody waits for it for longer than the time limit, and nothing depends on it. */
 export interface Redis extends Closeable {
@@ -106,7 +106,8 @@ export async function openRedis(
 
 function connect(url: string, isCluster: boolean, timeoutMs: number): IoRedis | Cluster {
   const options = {
-    commandTimeout: timeoutMs,
+    // The circuit gives up first; this is for what has no circuit, and so that nothing is remembered for ever.
+    commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
     keepAlive: KEEP_ALIVE_MS,

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /** A value as it was found, and when. */
-export interface Dated {
+interface Dated {
   value: string
   /** Milliseconds of the database's clock. */
   asOf: number

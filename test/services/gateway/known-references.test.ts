@@ -7,29 +7,25 @@ import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
 import { sharedReferences } from '../../../shared/redis/shared-references.ts'
 import { openSigner } from '../../../shared/redis/signed-values.ts'
 import { testLog } from '../../support/log.ts'
-import { startRedis, type OwnRedis } from '../../support/redis.ts'
+import { startRedis, useRedis, type OwnRedis, type TestRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
 describe('accounts and metrics that are known to exist', function () {
   this.timeout(30_000)
-  const namespace = randomUUID()
   const secret = randomBytes(32)
-  let server: OwnRedis
+  let server: TestRedis
+  let namespace: string
   let existing: Set<string>
   let asked: string[]
   const opened: Redis[] = []
 
-  before(async function () {
-    server = await startRedis(this)
-  })
-  after(() => server.close())
   beforeEach(() => {
+    namespace = randomUUID()
     existing = new Set(['account_1', 'metric_1'])
     asked = []
   })
   afterEach(async () => {
     for (const redis of opened.splice(0)) await redis.close()
-    await server.client.flushall()
   })
 
   const start = async (): Promise<FindUnknown> => {
@@ -58,48 +54,64 @@ describe('accounts and metrics that are known to exist', function () {
   const nameOf = (id: string) => server.config.prefix + NAMES.known(namespace, id)
   const kept = (id: string) => until(async () => (await server.client.get(nameOf(id))) ?? false)
 
-  it('are looked up once for all processes; what does not exist is asked again each time', async () => {
-    const [one, other] = [await start(), await start()]
-    expect(await unknownOf(one, 'account_1', 'account_2', 'metric_1')).to.deep.equal(['account_2'])
-    await kept('metric_1')
-    asked = []
-    expect(await unknownOf(other, 'account_1', 'account_2', 'metric_1')).to.deep.equal(['account_2'])
-    expect(asked).to.deep.equal(['account_2'])
-    existing.add('account_2')
-    expect(await unknownOf(other, 'account_2')).to.deep.equal([])
-    expect(await server.client.ttl(nameOf('account_1'))).to.be.within(3_000, 3_600)
-  })
+  describe('on any Redis', () => {
+    before(async function () {
+      server = await useRedis(this)
+    })
+    after(() => server.close())
 
-  it('do not come from what somebody else put into Redis', async () => {
-    const one = await start()
-    await unknownOf(one, 'account_1')
-    const signed = await kept('account_1')
-    const spoilers = [signed, openSigner(randomBytes(32)).sign(NAMES.known(namespace, 'account_2'), { value: '', asOf: 0 }), '', 'x'] // prettier-ignore
-    for (const text of spoilers) {
-      await server.client.set(nameOf('account_2'), text)
+    it('are looked up once for all processes; what does not exist is asked again each time', async () => {
+      const [one, other] = [await start(), await start()]
+      expect(await unknownOf(one, 'account_1', 'account_2', 'metric_1')).to.deep.equal(['account_2'])
+      await kept('metric_1')
+      asked = []
+      expect(await unknownOf(other, 'account_1', 'account_2', 'metric_1')).to.deep.equal(['account_2'])
+      expect(asked).to.deep.equal(['account_2'])
+      existing.add('account_2')
+      expect(await unknownOf(other, 'account_2')).to.deep.equal([])
+      expect(await server.client.ttl(nameOf('account_1'))).to.be.within(3_000, 3_600)
+    })
+
+    it('do not come from what somebody else put into Redis', async () => {
+      const one = await start()
+      await unknownOf(one, 'account_1')
+      const signed = await kept('account_1')
+      const spoilers = [signed, openSigner(randomBytes(32)).sign(NAMES.known(namespace, 'account_2'), { value: '', asOf: 0 }), '', 'x'] // prettier-ignore
+      for (const text of spoilers) {
+        await server.client.set(nameOf('account_2'), text)
+        expect(await unknownOf(await start(), 'account_1', 'account_2')).to.deep.equal(['account_2'])
+      }
+      await server.client.multi().del(nameOf('account_2')).lpush(nameOf('account_2'), 'x').exec()
+      asked = []
       expect(await unknownOf(await start(), 'account_1', 'account_2')).to.deep.equal(['account_2'])
-    }
-    await server.client.multi().del(nameOf('account_2')).lpush(nameOf('account_2'), 'x').exec()
-    asked = []
-    expect(await unknownOf(await start(), 'account_1', 'account_2')).to.deep.equal(['account_2'])
-    expect(asked).to.deep.equal(['account_2'])
+      expect(asked).to.deep.equal(['account_2'])
+    })
   })
 
-  it('are looked up when Redis stands still, is gone or empty, and forgotten when that is asked for', async () => {
-    const one = await start()
-    expect(await unknownOf(one, 'account_1')).to.deep.equal([])
-    server.pause()
-    expect(await unknownOf(one, 'metric_1', 'metric_2')).to.deep.equal(['metric_2'])
-    server.goOn()
-    await server.kill()
-    expect(await unknownOf(one, 'account_1', 'metric_2')).to.deep.equal(['metric_2'])
-    await server.start()
-    const other = await start()
-    expect(await unknownOf(other, 'account_1')).to.deep.equal([])
-    existing.clear()
-    expect(await unknownOf(other, 'account_1')).to.deep.equal([])
-    await server.client.flushall()
-    await server.client.publish(`${server.config.prefix}${NAMES.purges}`, 'everything')
-    await until(async () => (await unknownOf(other, 'account_1')).length === 1)
+  describe('on a Redis of its own, which may fail', () => {
+    let own: OwnRedis
+
+    before(async function () {
+      server = own = await startRedis(this)
+    })
+    after(() => server.close())
+
+    it('are looked up when Redis stands still, is gone or empty, and forgotten when that is asked for', async () => {
+      const one = await start()
+      expect(await unknownOf(one, 'account_1')).to.deep.equal([])
+      own.pause()
+      expect(await unknownOf(one, 'metric_1', 'metric_2')).to.deep.equal(['metric_2'])
+      own.goOn()
+      await own.kill()
+      expect(await unknownOf(one, 'account_1', 'metric_2')).to.deep.equal(['metric_2'])
+      await own.start()
+      const other = await start()
+      expect(await unknownOf(other, 'account_1')).to.deep.equal([])
+      existing.clear()
+      expect(await unknownOf(other, 'account_1')).to.deep.equal([])
+      await server.client.flushall()
+      await server.client.publish(`${server.config.prefix}${NAMES.purges}`, 'everything')
+      await until(async () => (await unknownOf(other, 'account_1')).length === 1)
+    })
   })
 })

@@ -114,10 +114,6 @@ describe('two Tallies with one Redis', function () {
       if (fault === 'paused') redis.pause()
       else await redis.kill()
       const during = await timesOf(report, 4_000)
-      console.log(
-        fault,
-        [before, during].map((t) => [t.length, quantile(t, 0.5), quantile(t, 0.99), Math.max(...t)]),
-      )
       const limit = Math.max(2 * quantile(before, 0.99), redis.config.timeoutMs + 20)
       expect(quantile(during, 0.99)).to.be.lessThan(limit)
       expect(Math.max(...during)).to.be.lessThan(2 * Math.max(...before) + 3 * redis.config.timeoutMs)
