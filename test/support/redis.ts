@@ -31,6 +31,13 @@ export interface OwnRedis extends TestRedis {
   start(): Promise<void>
 }
 
+const opened: TestRedis[] = []
+
+/** Closes what a suite opened; nothing when it is pending. */
+export async function closeRedis(): Promise<void> {
+  for (const redis of opened.splice(0)) await redis.close()
+}
+
 const hasServer = spawnSync('redis-server', ['--version']).status === 0
 
 /**
@@ -39,7 +46,10 @@ const hasServer = spawnSync('redis-server', ['--version']).status === 0
  */
 export async function useRedis(suite: Mocha.Context): Promise<TestRedis> {
   const url = process.env['REDIS_URL']
-  return url === undefined || url === '' ? startRedis(suite) : reachable(url)
+  if (url === undefined || url === '') return startRedis(suite)
+  const redis = reachable(url)
+  opened.push(redis)
+  return redis
 }
 
 /** A Redis server of our own, on a free port; the suite is pending where there is none. */
@@ -67,7 +77,7 @@ export async function startRedis(suite: Mocha.Context, ...options: string[]): Pr
     await once(server, 'exit')
   }
   await start()
-  return {
+  const own = {
     ...redis,
     pause: () => server?.kill('SIGSTOP'),
     goOn: () => server?.kill('SIGCONT'),
@@ -79,6 +89,8 @@ export async function startRedis(suite: Mocha.Context, ...options: string[]): Pr
       await rm(folder, { recursive: true, force: true })
     },
   }
+  opened.push(own)
+  return own
 }
 
 function reachable(url: string): TestRedis {

@@ -51,6 +51,7 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
       UV_THREADPOOL_SIZE: '12',
       LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
       ...FREE_PORTS,
+      REDIS_URL: '', // that of the test run is for the suites that ask for it: its limits would be shared by all
       DATA_DIR: dataFolder,
       ...options.env,
     },

@@ -7,7 +7,7 @@ import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
 import { sharedReferences } from '../../../shared/redis/shared-references.ts'
 import { openSigner } from '../../../shared/redis/signed-values.ts'
 import { testLog } from '../../support/log.ts'
-import { startRedis, useRedis, type OwnRedis, type TestRedis } from '../../support/redis.ts'
+import { closeRedis, startRedis, useRedis, type OwnRedis, type TestRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
 describe('accounts and metrics that are known to exist', function () {
@@ -58,7 +58,7 @@ describe('accounts and metrics that are known to exist', function () {
     before(async function () {
       server = await useRedis(this)
     })
-    after(() => server.close())
+    after(closeRedis)
 
     it('are looked up once for all processes; what does not exist is asked again each time', async () => {
       const [one, other] = [await start(), await start()]
@@ -94,7 +94,7 @@ describe('accounts and metrics that are known to exist', function () {
     before(async function () {
       server = own = await startRedis(this)
     })
-    after(() => server.close())
+    after(closeRedis)
 
     it('are looked up when Redis stands still, is gone or empty, and forgotten when that is asked for', async () => {
       const one = await start()

@@ -6,7 +6,7 @@ import { digestOfApiKey, newApiKey } from '../../../shared/domain/api-key.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { runCommand, runProgram } from '../../support/by-hand.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
-import { startRedis, type OwnRedis } from '../../support/redis.ts'
+import { closeRedis, startRedis, type OwnRedis } from '../../support/redis.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
@@ -18,7 +18,8 @@ const PROCESSES = 2
 describe('two Tallies with one Redis', function () {
   this.timeout(120_000)
   let redis: OwnRedis
-  let db: TestDatabase
+  const databases: TestDatabase[] = []
+  const started: RunningTally[] = []
   let one: RunningTally
   let other: RunningTally
   let env: Record<string, string>
@@ -26,7 +27,8 @@ describe('two Tallies with one Redis', function () {
 
   before(async function () {
     redis = await startRedis(this)
-    db = await createDatabase('redis')
+    const db = await createDatabase('redis')
+    databases.push(db)
     env = {
       ...redis.env,
       DATABASE_URL: db.serviceUrl,
@@ -35,16 +37,18 @@ describe('two Tallies with one Redis', function () {
       LOG_LEVEL: 'info',
     }
     one = await startTally({ env })
+    started.push(one)
     const dataFolder = path.join(await makeTempFolder('tally'), 'data')
     await mkdir(dataFolder)
     for (const file of ['api-key', 'test-api-key'])
       await copyFile(path.join(one.dataFolder, file), path.join(dataFolder, file))
     other = await startTally({ dataFolder, env })
+    started.push(other)
   })
   after(async () => {
-    await Promise.all([one.discard(), other.discard()])
-    await db.close()
-    await redis.close()
+    await Promise.all(started.map((tally) => tally.discard()))
+    await Promise.all(databases.map((database) => database.close()))
+    await closeRedis()
   })
 
   const issue = async () => {

@@ -12,7 +12,7 @@ import { sharedCallers } from '../../../shared/redis/shared-callers.ts'
 import { openSigner } from '../../../shared/redis/signed-values.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
-import { startRedis, type OwnRedis } from '../../support/redis.ts'
+import { closeRedis, startRedis, type OwnRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
 /** What a revocation may take at the most. */
@@ -31,6 +31,7 @@ describe('the cache of callers', function () {
   this.timeout(60_000)
   let server: OwnRedis
   let db: TestDatabase
+  const databases: TestDatabase[] = []
   const secret = randomBytes(32)
   /** What the database says. */
   const valid = new Map<string, Caller>()
@@ -40,11 +41,10 @@ describe('the cache of callers', function () {
   before(async function () {
     server = await startRedis(this)
     db = await createDatabase('caller_cache')
+    databases.push(db)
   })
-  after(async () => {
-    await server.close()
-    await db.close()
-  })
+  after(closeRedis)
+  after(() => Promise.all(databases.map((database) => database.close())))
   beforeEach(() => {
     answer = (caller) => Promise.resolve(caller)
   })

@@ -6,7 +6,7 @@ import { sharedRateLimit } from '../../../shared/rate-limit/shared-rate-limit.ts
 import { NAMES } from '../../../shared/redis/names.ts'
 import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
 import { testLog } from '../../support/log.ts'
-import { startRedis, useRedis, type OwnRedis, type TestRedis } from '../../support/redis.ts'
+import { closeRedis, startRedis, useRedis, type OwnRedis, type TestRedis } from '../../support/redis.ts'
 
 /** The part of the quota that a process may give out before it asks. */
 const SHARE = 0.05
@@ -42,7 +42,7 @@ describe('a limit of rate that processes share', function () {
     before(async function () {
       server = await useRedis(this)
     })
-    after(() => server.close())
+    after(closeRedis)
 
     it('gives out the quota, and no more than the share of each process above it, however it is asked', async () => {
       const uses = fc.array(fc.tuple(fc.nat(2), fc.integer({ min: 1, max: 40 })), {
@@ -97,7 +97,7 @@ describe('a limit of rate that processes share', function () {
     before(async function () {
       server = own = await startRedis(this)
     })
-    after(() => server.close())
+    after(closeRedis)
 
     it('sends no message for a caller that is far from its limit', async () => {
       const [limit] = limitsOf(10_000) as [RateLimit]

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { createLogger, type Logger } from '../../../shared/logging/logger.ts'
 import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
-import { startRedis, type OwnRedis } from '../../support/redis.ts'
+import { closeRedis, startRedis, type OwnRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
 const TIMEOUT_MS = 100
@@ -17,7 +17,7 @@ describe('a connection to Redis', function () {
   before(async function () {
     server = await startRedis(this)
   })
-  after(() => server.close())
+  after(closeRedis)
   beforeEach(async () => {
     lines = []
     log = createLogger('info', { write: (line) => lines.push(line) })
@@ -124,29 +124,40 @@ describe('a connection to Redis', function () {
     expect(lines).to.deep.equal([])
   })
 
+  it('logs in, and goes without Redis when it is not let in, without telling the password', async function () {
+    const password = 'p@ss/w:rd'
+    const guarded = await startRedis(this, '--requirepass', password)
+    const urlWith = (given: string) => guarded.url.replace('//', `//:${encodeURIComponent(given)}@`)
+    const open = (given: string) => openRedis({ ...guarded.config, url: urlWith(given) }, log)
+    const [friend, stranger] = [await open(password), await open('n0t-it')]
+    expect(await friend.run((client) => client.get('x'))).to.equal(null)
+    expect(await stranger.run((client) => client.get('x')).catch(() => 'refused')).to.equal('refused')
+    expect(lines).to.have.length(1)
+    expect(lines[0])
+      .to.match(/WRONGPASS|NOAUTH|auth/i)
+      .and.not.to.contain('n0t-it')
+    await Promise.all([friend.close(), stranger.close()])
+  })
+
   it('speaks to a cluster', async function () {
     const node = await startRedis(this, '--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1')
-    try {
-      await node.client.cluster('ADDSLOTSRANGE', 0, 16_383)
-      await until(async () => (await node.client.cluster('INFO')).includes('cluster_state:ok'))
-      const cluster = await openRedis({ ...node.config, isCluster: true }, log)
-      const names = Array.from({ length: 50 }, (_, n) => `${cluster.prefix}${n}`)
-      const heard: string[] = []
-      cluster.listen(
-        'channel',
-        (message) => heard.push(message),
-        () => heard.push('gap'),
-      )
-      await until(() => Promise.resolve(heard.includes('gap')))
-      await cluster.run((client) => Promise.all(names.map((name) => client.set(name, name))))
-      expect(await cluster.run((client) => Promise.all(names.map((name) => client.get(name))))).to.deep.equal(
-        names,
-      )
-      await cluster.run((client) => client.publish(`${cluster.prefix}channel`, 'one'))
-      await until(() => Promise.resolve(heard.includes('one')))
-      await cluster.close()
-    } finally {
-      await node.close()
-    }
+    await node.client.cluster('ADDSLOTSRANGE', 0, 16_383)
+    await until(async () => (await node.client.cluster('INFO')).includes('cluster_state:ok'))
+    const cluster = await openRedis({ ...node.config, isCluster: true }, log)
+    const names = Array.from({ length: 50 }, (_, n) => `${cluster.prefix}${n}`)
+    const heard: string[] = []
+    cluster.listen(
+      'channel',
+      (message) => heard.push(message),
+      () => heard.push('gap'),
+    )
+    await until(() => Promise.resolve(heard.includes('gap')))
+    await cluster.run((client) => Promise.all(names.map((name) => client.set(name, name))))
+    expect(await cluster.run((client) => Promise.all(names.map((name) => client.get(name))))).to.deep.equal(
+      names,
+    )
+    await cluster.run((client) => client.publish(`${cluster.prefix}channel`, 'one'))
+    await until(() => Promise.resolve(heard.includes('one')))
+    await cluster.close()
   })
 })
