@@ -7,6 +7,7 @@ import { readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
+import { readRedisConfig } from '../../shared/redis/config.ts'
 
 /** Settings of the API. */
 export function readApiConfig(read: EnvReader) {
@@ -33,6 +34,7 @@ export const readApiServiceConfig = (read: EnvReader) => ({
   clickhouse: readClickHouseServerConfig(read),
   clickhouseConnections: readConnections(read, CONNECTIONS),
   eventLog: readEventLogConfig(read),
+  redis: readRedisConfig(read),
   rateLimits: readRateLimitConfig(read),
   requestTimeoutMs: readRequestTimeoutMs(read),
   api: readApiConfig(read),

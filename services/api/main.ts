@@ -12,6 +12,7 @@ import { watchPools } from '../../shared/metrics/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { readApiServiceConfig } from './config.ts'
 import { openApi } from './open-api.ts'
 
@@ -32,7 +33,8 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     opened.push(eventLog)
     const gateways = gatewayRepository(pool)
     const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
-    const access = openAccess(pool, config.rateLimits)
+    const sharing = await openSharing(config.redis, pool, opened, log)
+    const access = openAccess(pool, config.rateLimits, sharing)
     watchPools(metrics, { api: pool, event_log: logPool })
     const requests = requestMetrics(metrics)
     const parts = { pool, clickhouse, listedUpTo, access, requests, metrics, log }

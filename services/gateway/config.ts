@@ -6,6 +6,7 @@ import { readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
+import { readRedisConfig } from '../../shared/redis/config.ts'
 
 /** Settings of the gateway. */
 export function readGatewayConfig(read: EnvReader) {
@@ -42,6 +43,7 @@ export const readGatewayServiceConfig = (read: EnvReader) => ({
   logLevel: readLogLevel(read),
   postgres: readPostgresServerConfig(read),
   eventLog: readEventLogConfig(read),
+  redis: readRedisConfig(read),
   rateLimits: readRateLimitConfig(read),
   requestTimeoutMs: readRequestTimeoutMs(read),
   gateway: readGatewayConfig(read),

@@ -16,6 +16,7 @@ import {
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from './acceptance.ts'
@@ -44,10 +45,11 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
     const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
     opened.push(eventLog)
-    const access = openAccess(pool, config.rateLimits)
+    const sharing = await openSharing(config.redis, pool, opened, log)
+    const access = openAccess(pool, config.rateLimits, sharing)
     watchPools(metrics, { gateway: pool, event_log: logPool })
     const requests = requestMetrics(metrics)
-    const parts = { pool, eventLog, acceptance, clock, access, requests, metrics, log }
+    const parts = { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log }
     const handler = openGateway(parts, config)
     const server = await openServers(opened, log).open(handler, {
       name: 'the gateway',

@@ -14,6 +14,7 @@ import type { Acceptance } from './acceptance.ts'
 import type { readGatewayConfig } from './config.ts'
 import { countEvents } from './count-events.ts'
 import { knownReferences } from './known-references.ts'
+import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import { reportListener } from './report-listener.ts'
 import { reportUsage, type RequestKeys } from './report-usage.ts'
 
@@ -24,6 +25,8 @@ export interface GatewayParts {
   acceptance: Acceptance
   clock: Clock
   access: Access
+  /** What is known of accounts and metrics. */
+  sharing: Pick<Sharing, 'purges' | 'references'>
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
@@ -36,7 +39,7 @@ export interface GatewayOptions {
 
 /** The gateway on its engines, for a process of its own or one with others. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): RequestListener {
-  const { pool, eventLog, acceptance, clock, access, requests, metrics, log } = parts
+  const { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log } = parts
   const { gateway, requestTimeoutMs } = options
   const report = reportUsage({
     log: measureAppends(metrics, eventLog),
@@ -48,6 +51,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Reque
           referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
         ),
       gateway.knownIdsMax,
+      { purges: sharing.purges, shared: sharing.references },
     ),
     requestKeys: requestKeysIn(pool),
   })

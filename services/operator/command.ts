@@ -1,6 +1,7 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
 /** What commands work with. */
@@ -10,6 +11,8 @@ export interface CommandDeps {
   log: EventLog
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
+  /** Tells the processes that serve what to forget. */
+  purges: Pick<Purges, 'purge'>
 }
 
 /** Whoever typed a command. */

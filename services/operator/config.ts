@@ -4,12 +4,14 @@ import { readDataDir } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOG_LEVELS } from '../../shared/logging/logger.ts'
 import { readPostgresConfig } from '../../shared/postgres/config.ts'
+import { readRedisConfig } from '../../shared/redis/config.ts'
 
 /** Settings of maintenance commands: where the databases are, or else where the running Tally is. */
 export function readOperatorConfig(read: EnvReader) {
   const { server, statementTimeoutMs } = readPostgresConfig(read)
   const clickhouse = readClickHouseConfig(read)
   const eventLog = readEventLogConfig(read)
+  const redis = readRedisConfig(read)
   const { url } = clickhouse
   return {
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, { about: 'how much is logged', default: 'warn' }),
@@ -17,7 +19,13 @@ export function readOperatorConfig(read: EnvReader) {
     servers:
       server === undefined || url === undefined
         ? undefined
-        : { databaseUrl: server.url, statementTimeoutMs, eventLog, clickhouse: { ...clickhouse, url } },
+        : {
+            databaseUrl: server.url,
+            statementTimeoutMs,
+            eventLog,
+            clickhouse: { ...clickhouse, url },
+            redis,
+          },
   }
 }
 

@@ -7,6 +7,7 @@ import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openPool } from '../../shared/postgres/pool.ts'
+import { openPurger } from '../../shared/redis/purges.ts'
 import type { Caller } from './command.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
@@ -23,7 +24,7 @@ export async function runOnServers(
 ): Promise<number> {
   const opened: Closeable[] = []
   try {
-    const { databaseUrl, statementTimeoutMs, eventLog, clickhouse: ch } = servers
+    const { databaseUrl, statementTimeoutMs, eventLog, clickhouse: ch, redis } = servers
     const pool = openPool({
       url: databaseUrl,
       name: `tally ${name}`,
@@ -39,7 +40,8 @@ export async function runOnServers(
     opened.push(eventsIn)
     const gateways = gatewayRepository(pool)
     const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog: eventsIn })
-    const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo }
+    const purges = await openPurger(redis, opened, log)
+    const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo, purges }
     return await runCommand(name, args, deps, log, caller)
   } catch (err) {
     if (isOutOfReach(err))

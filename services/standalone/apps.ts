@@ -11,6 +11,7 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { openApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
@@ -31,6 +32,7 @@ export interface Parts {
   clock: Clock
   listedUpTo: () => Promise<Micros>
   isLive: () => boolean
+  sharing: Sharing
   isReady: () => Promise<boolean>
   metrics: Metrics
   /** Aborted when Tally stops: commands of operators end with it. */
@@ -39,11 +41,11 @@ export interface Parts {
 
 /** Gateway and API behind one port. */
 export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
-  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics } = parts
+  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics, sharing } = parts
   const requests = requestMetrics(metrics)
-  const access = openAccess(reportPool, config.rateLimits)
+  const access = openAccess(reportPool, config.rateLimits, sharing)
   const gateway = openGateway(
-    { pool: reportPool, eventLog, acceptance, clock, access, requests, metrics, log },
+    { pool: reportPool, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
     config,
   )
   const api = openApi({ pool, clickhouse, listedUpTo, access, requests, metrics, log }, config)
@@ -52,13 +54,13 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */
 export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger): Promise<RequestListener> {
-  const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, stopping } = parts
+  const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, sharing, stopping } = parts
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp(
     { isLive, isReady },
     addMetrics(metrics),
     addCommands({
-      deps: { pool, clickhouse, log: eventLog, listedUpTo },
+      deps: { pool, clickhouse, log: eventLog, listedUpTo, purges: sharing.purges },
       token,
       log: log.child({ part: 'operator' }),
       stopping,

@@ -8,6 +8,7 @@ import { readLogLevel } from '../../shared/logging/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readPostgresConfig } from '../../shared/postgres/config.ts'
+import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readApiConfig } from '../api/config.ts'
 import { readGatewayConfig } from '../gateway/config.ts'
 import { readLoaderConfig } from '../loader/config.ts'
@@ -30,6 +31,7 @@ export function readStandaloneConfig(read: EnvReader) {
     postgres: readPostgresConfig(read),
     clickhouse: readClickHouseConfig(read),
     eventLog: readEventLogConfig(read),
+    redis: readRedisConfig(read),
     rateLimits: readRateLimitConfig(read),
     requestTimeoutMs: readRequestTimeoutMs(read),
     gateway: readGatewayConfig(read),

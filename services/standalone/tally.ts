@@ -17,6 +17,7 @@ import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { watchPools } from '../../shared/metrics/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
+import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
@@ -132,6 +133,7 @@ async function serve(
       acceptance.isOpen &&
       (await isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log)),
     metrics,
+    sharing: await openSharing(config.redis, reportPool, opened, log),
     stopping: stopping.signal,
   }
   const ports = portsOf(config)

@@ -1,30 +1,78 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import { digestOfApiKey, isApiKey, type Caller, type Permission } from '../domain/api-key.ts'
+import { NAMES } from '../redis/names.ts'
+import type { Purges } from '../redis/purges.ts'
+import type { SharedCallers } from '../redis/shared-callers.ts'
 import type { RateLimit } from '../rate-limit/rate-limits.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
 
-/** Finds whose key it is, if it may be used now; at once when that is known already. */
+/** Looks up whose key it is, if it may be used now. */
+type LookUpCaller = (digest: Buffer) => Promise<Caller | undefined>
+
+/** The same, at once when it is known already. */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
 
-/** How long an answer about a key is believed: a revoked key works no longer than this. */
+/** How long an answer about a key is believed after it was asked for: a revoked key works no longer than this. */
 const BELIEVED_MS = 4_000
 const KEYS_MAX = 10_000
 
+/** What a cache of callers may share with other processes. */
+export interface CallerSharing {
+  /** Tells which callers to forget. */
+  purges: Purges
+  /** Where other processes leave the callers they found, if there is such a place. */
+  shared: SharedCallers | undefined
+}
+
 /** Remembers whose keys were found for a few seconds; several requests at once look a key up once. */
-export function cachedFindCaller(find: FindCaller): FindCaller {
-  const cache = new LRUCache<string, { caller: Caller | undefined }, Buffer>({
-    max: KEYS_MAX,
-    ttl: BELIEVED_MS,
-    fetchMethod: async (_digest, _stale, { context }) => ({ caller: await find(context) }),
+export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): FindCaller {
+  const cache = new LRUCache<string, { caller: Caller | undefined }>({ max: KEYS_MAX })
+  const underWay = new Map<string, Promise<Caller | undefined>>()
+  // For as long as another process may have left an older answer in the shared place.
+  const purged = new LRUCache<string, true>({ max: KEYS_MAX, ttl: BELIEVED_MS })
+  sharing?.purges.onPurge((purge) => {
+    if (typeof purge === 'string') {
+      cache.clear()
+      underWay.clear()
+    } else {
+      purged.set(purge.name, true)
+      cache.delete(purge.name)
+      underWay.delete(purge.name)
+    }
   })
+
+  const lookUp = async (name: string, digest: Buffer) => {
+    const shared = purged.has(name) ? undefined : sharing?.shared
+    if (shared !== undefined) return shared.find(digest, () => find(digest), BELIEVED_MS)
+    const startedAt = performance.now()
+    const caller = await find(digest)
+    return { caller, ageMs: performance.now() - startedAt }
+  }
+  const begin = (name: string, digest: Buffer): Promise<Caller | undefined> => {
+    const work = lookUp(name, digest).then(
+      ({ caller, ageMs }) => {
+        // Whoever waited asked before a purge, and may have the answer; it is not kept.
+        if (underWay.get(name) !== work) return caller
+        underWay.delete(name)
+        const ttl = Math.floor(BELIEVED_MS - ageMs)
+        if (ttl > 0) cache.set(name, { caller }, { ttl })
+        return caller
+      },
+      (err: unknown) => {
+        if (underWay.get(name) === work) underWay.delete(name)
+        throw err
+      },
+    )
+    underWay.set(name, work)
+    return work
+  }
   return (digest) => {
-    const id = digest.toString('latin1')
-    const known = cache.get(id)
-    return known === undefined
-      ? cache.fetch(id, { context: digest }).then((found) => found?.caller)
-      : known.caller
+    const name = NAMES.caller(digest)
+    const known = cache.get(name)
+    if (known !== undefined) return known.caller
+    return underWay.get(name) ?? begin(name, digest)
   }
 }
 

@@ -2,6 +2,7 @@ import { apiKeyRepository } from '../postgres/api-keys.ts'
 import type { Pool } from '../postgres/pool.ts'
 import type { RateLimitConfig } from '../rate-limit/config.ts'
 import { openRateLimits, type RateLimits } from '../rate-limit/rate-limits.ts'
+import type { Sharing } from '../redis/open-sharing.ts'
 import { cachedFindCaller, type FindCaller } from './authentication.ts'
 
 /** Who may come in, and how often: what every HTTP service asks of a caller. */
@@ -10,7 +11,11 @@ export interface Access {
   limits: RateLimits
 }
 
-export const openAccess = (pool: Pool, rateLimits: RateLimitConfig): Access => ({
-  findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
-  limits: openRateLimits(rateLimits),
+export const openAccess = (
+  pool: Pool,
+  rateLimits: RateLimitConfig,
+  { redis, purges, callers: shared }: Sharing,
+): Access => ({
+  findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest), { purges, shared }),
+  limits: openRateLimits(rateLimits, redis),
 })

@@ -51,7 +51,7 @@ const LIST = `
 const REVOKE = `
   WITH old AS (SELECT key_id, revoked_at FROM api_keys WHERE key_id = $1 FOR UPDATE)
   UPDATE api_keys k SET revoked_at = coalesce(old.revoked_at, clock_timestamp()) FROM old
-  WHERE k.key_id = old.key_id RETURNING old.revoked_at AS before`
+  WHERE k.key_id = old.key_id RETURNING old.revoked_at AS before, k.digest`
 
 export const apiKeyRepository = (db: Queryable) => ({
   async insert(key: NewApiKey): Promise<void> {
@@ -70,9 +70,13 @@ export const apiKeyRepository = (db: Queryable) => ({
     return rows.map(apiKeyFromRow)
   },
 
-  /** Revoking again changes nothing. @returns when it was revoked before, if it was; undefined when there is no such key */
-  async revoke(keyId: string): Promise<{ before: Date | null } | undefined> {
-    const { rows } = await db.query<{ before: Date | null }>(REVOKE, [keyId])
+  /**
+   * Revoking again changes nothing.
+   *
+   * @returns when it was revoked before, if it was, and by what it is known to caches; undefined when there is no such key
+   */
+  async revoke(keyId: string): Promise<{ before: Date | null; digest: Buffer } | undefined> {
+    const { rows } = await db.query<{ before: Date | null; digest: Buffer }>(REVOKE, [keyId])
     return rows[0]
   },
 })

@@ -1,5 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import type { Redis } from '../redis/redis.ts'
 import type { RateLimitConfig } from './config.ts'
+import { sharedRateLimit } from './shared-rate-limit.ts'
 
 /** How a caller stands after it has used some of what it may. */
 interface Standing {
@@ -30,12 +32,14 @@ export interface RateLimits {
   wrongKeys: RateLimit
 }
 
-/** Limits that are counted in this process. */
-export function openRateLimits(config: RateLimitConfig): RateLimits {
+/** @param redis where processes count together; undefined: each counts alone */
+export function openRateLimits(config: RateLimitConfig, redis?: Redis): RateLimits {
+  const limit = (name: string, quota: number, windowS: number) =>
+    redis === undefined ? inMemory(name, quota, windowS) : sharedRateLimit({ name, quota, windowS }, redis)
   return {
-    requests: inMemory('requests', config.requestsPerS, 1),
-    events: inMemory('events', config.eventsPerS, 1),
-    wrongKeys: inMemory('wrong-keys', config.wrongKeysPerMin, 60),
+    requests: limit('requests', config.requestsPerS, 1),
+    events: limit('events', config.eventsPerS, 1),
+    wrongKeys: limit('wrong-keys', config.wrongKeysPerMin, 60),
   }
 }
 

@@ -5,6 +5,7 @@ import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
+import { openPurges } from '../../shared/redis/purges.ts'
 import type { CommandResult } from './by-hand.ts'
 import { createClickHouse } from './clickhouse.ts'
 import { testLog } from './log.ts'
@@ -38,7 +39,8 @@ export async function makeAuditStage(purpose: string) {
   const events = usageEventRepository(clickhouse.client)
   const listedUpTo = async () =>
     Math.min(Date.now() * 1_000, (await log.lowestUnread(LOADER_GROUP)) ?? Infinity)
-  const deps = { pool: db.pool, clickhouse: clickhouse.client, log, listedUpTo }
+  const purges = openPurges(undefined)
+  const deps = { pool: db.pool, clickhouse: clickhouse.client, log, listedUpTo, purges }
 
   const append = (partition: number, lines: readonly UsageEvent[], acceptedAt: Micros): Promise<void> =>
     log.append([{ partition, acceptedAt, value: Buffer.from(lines.map(usageEventToLine).join('\n')) }])

@@ -74,6 +74,9 @@ function spawnService(name: ServiceName, env: Record<string, string>): ChildProc
       ...process.env,
       LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
       ...FREE_PORTS,
+      // Those of the test run are not for every Tally in it.
+      REDIS_URL: '',
+      KAFKA_BROKERS: '',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

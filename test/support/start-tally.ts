@@ -51,6 +51,9 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
       UV_THREADPOOL_SIZE: '12',
       LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
       ...FREE_PORTS,
+      // Those of the test run are for the suites that ask for them.
+      REDIS_URL: '',
+      KAFKA_BROKERS: '',
       DATA_DIR: dataFolder,
       ...options.env,
     },

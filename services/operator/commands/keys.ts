@@ -6,8 +6,9 @@ import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { apiKeyRepository, type ApiKey } from '../../../shared/postgres/api-keys.ts'
 import { companyRepository, type Company } from '../../../shared/postgres/companies.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
+import { NAMES } from '../../../shared/redis/names.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
-import type { Command } from '../command.ts'
+import type { Command, CommandDeps } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const DEFAULT_PERMISSIONS = 'read:all,write:all'
@@ -33,7 +34,7 @@ export const keys: Command = {
     'keys -- issue [--company NAME] [--name NAME] [--permissions LIST] [--expires-at TIME] [--quiet]',
     'keys -- revoke KEY-ID',
   ],
-  async run(args, { pool }, { print }) {
+  async run(args, { pool, purges }, { print }) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list':
@@ -41,7 +42,7 @@ export const keys: Command = {
       case 'issue':
         return issue(rest, pool, print)
       case 'revoke':
-        return revoke(rest, pool, print)
+        return revoke(rest, pool, purges, print)
       default:
         throw unknownAction('keys', ['list', 'issue', 'revoke'], action)
     }
@@ -107,14 +108,20 @@ async function issue(args: readonly string[], pool: Pool, print: (line: string) 
   return 0
 }
 
-async function revoke(args: readonly string[], pool: Pool, print: (line: string) => void): Promise<number> {
+async function revoke(
+  args: readonly string[],
+  pool: Pool,
+  purges: CommandDeps['purges'],
+  print: (line: string) => void,
+): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true })
   const [id] = positionals
   if (id === undefined || positionals.length > 1)
     throw new UsageError('revoke takes one key id, as list shows it')
   const revoked = /^[0-9a-f-]{36}$/.test(id) ? await apiKeyRepository(pool).revoke(id) : undefined
   if (revoked === undefined) throw new DomainError('not_found', `there is no key ${id}`)
-  const { before } = revoked
+  const { before, digest } = revoked
+  await purges.purge(NAMES.caller(digest))
   if (before === null) print(`revoked ${id}; it stops working everywhere within five seconds`)
   else print(`${id} was revoked already, ${before.toISOString()}`)
   return 0

@@ -1,0 +1,165 @@
+import { LRUCache } from 'lru-cache'
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { NAMES } from '../redis/names.ts'
+import type { Redis } from '../redis/redis.ts'
+import type { RateLimit } from './rate-limits.ts'
+
+/** The part of a quota that a process may give out before it has told Redis. */
+const UNTOLD_SHARE = 0.05
+/** The part of it after which Redis is told in the background, so that hardly a request has to wait. */
+const TELL_AFTER = 0.5
+const CALLERS_MAX = 20_000
+
+/** What this process knows about a caller. */
+interface Account {
+  /** Used by all processes in this window, as far as Redis has told us. */
+  used: number
+  /** Given out here, and on its way to Redis. */
+  telling: number
+  /** Given out here, and not told. */
+  untold: number
+  /** Requests that wait to hear whether they are within the quota. */
+  asking: Asking[]
+  isTelling: boolean
+  /** When the window ends, on the monotonic clock. */
+  endsAt: number
+}
+
+interface Asking {
+  points: number
+  hear: (isWithin: boolean) => void
+  fail: (err: unknown) => void
+}
+
+/**
+ * A limit that several processes keep together. Redis counts; a process gives out a small share of the quota before it asks,
+ * so that nearly no request waits for Redis, and a caller far below its limit costs no message at all. Altogether a caller
+ * may get as many of those shares more than its quota as there are processes. When Redis is away each process counts alone.
+ *
+ * @param name what is counted
+ */
+export function sharedRateLimit(
+  { name, quota, windowS }: Pick<RateLimit, 'name' | 'quota' | 'windowS'>,
+  redis: Redis,
+): RateLimit {
+  const limiter = new RateLimiterRedis({
+    storeClient: countingIn(redis),
+    keyPrefix: redis.prefix + NAMES.limit(name),
+    points: quota,
+    duration: windowS,
+    // Who has used everything up is not asked about again in this window.
+    inMemoryBlockOnConsumed: quota,
+    insuranceLimiter: new RateLimiterMemory({ points: quota, duration: windowS }),
+  })
+  const untoldMax = Math.floor(quota * UNTOLD_SHARE)
+  const windowMs = windowS * 1_000
+  const accounts = new LRUCache<string, Account>({ max: CALLERS_MAX })
+
+  const accountOf = (caller: string, now: number): Account => {
+    const account = accounts.get(caller)
+    // What a caller was given in a window long past is no part of this one.
+    if (account === undefined || now >= account.endsAt + windowMs) {
+      const fresh = {
+        used: 0,
+        telling: 0,
+        untold: 0,
+        asking: [],
+        isTelling: false,
+        endsAt: now + windowMs,
+      }
+      accounts.set(caller, fresh)
+      return fresh
+    }
+    if (now >= account.endsAt) {
+      account.used = 0
+      account.endsAt = now + windowMs
+    }
+    return account
+  }
+
+  /** One message at a time for each caller; what comes up meanwhile goes into the next. */
+  const tellAll = async (caller: string, account: Account): Promise<void> => {
+    account.isTelling = true
+    while (account.asking.length > 0 || account.untold > untoldMax * TELL_AFTER) {
+      const asking = account.asking.splice(0)
+      const asked = asking.reduce((sum, { points }) => sum + points, 0)
+      account.telling = account.untold + asked
+      account.untold = 0
+      try {
+        const { used, endsInMs } = await consume(limiter, caller, account.telling)
+        account.used = used
+        account.endsAt = performance.now() + endsInMs
+        let usedBefore = used - asked
+        for (const { points, hear } of asking) {
+          usedBefore += points
+          hear(usedBefore <= quota)
+        }
+      } catch (err) {
+        for (const { fail } of asking) fail(err)
+      } finally {
+        account.telling = 0
+      }
+    }
+    account.isTelling = false
+  }
+  const ask = (caller: string, account: Account, points: number): Promise<boolean> =>
+    new Promise((hear, fail) => {
+      account.asking.push({ points, hear, fail })
+      if (!account.isTelling) void tellAll(caller, account)
+    })
+
+  return {
+    name,
+    quota,
+    windowS,
+    async use(caller, points) {
+      const account = accountOf(caller, performance.now())
+      const standing = (isWithin: boolean) => ({
+        isWithin,
+        remaining: Math.max(0, quota - account.used - account.telling - account.untold),
+        resetS: Math.max(1, Math.ceil((account.endsAt - performance.now()) / 1_000)),
+      })
+      if (account.used + account.telling + account.untold + points > quota && account.used > 0)
+        return standing(false)
+      if (account.telling + account.untold + points > untoldMax)
+        return standing(await ask(caller, account, points))
+      account.untold += points
+      if (account.untold > untoldMax * TELL_AFTER && !account.isTelling) void tellAll(caller, account)
+      return standing(true)
+    },
+  }
+}
+
+/** @returns how much was used in this window by all, points included; more than the quota when it is used up */
+async function consume(
+  limiter: RateLimiterRedis,
+  caller: string,
+  points: number,
+): Promise<{ used: number; endsInMs: number }> {
+  const { consumedPoints, msBeforeNext } = await limiter.consume(caller, points).catch((err: unknown) => {
+    if (err instanceof RateLimiterRes) return err
+    throw err
+  })
+  // One that was blocked in memory was not counted any more.
+  return { used: consumedPoints > 0 ? consumedPoints : limiter.points + points + 1, endsInMs: msBeforeNext }
+}
+
+/**
+ * Adds ARGV[1] to the counter, which ends ARGV[2] seconds after it began. Unlike the script that rate-limiter-flexible
+ * brings, it begins anew when what it finds is no counter of ours: no number, less than nothing, or without an end.
+ */
+const COUNT = `
+  local points, seconds = tonumber(ARGV[1]), tonumber(ARGV[2])
+  local used = redis.pcall('INCRBY', KEYS[1], points)
+  local ttl = redis.call('PTTL', KEYS[1])
+  if type(used) ~= 'number' or used < points or ttl < 0 or ttl > seconds * 1000 then
+    redis.call('SET', KEYS[1], points, 'EX', seconds)
+    return { points, seconds * 1000 }
+  end
+  return { used, ttl }`
+
+/** What rate-limiter-flexible asks of a client. */
+const countingIn = (redis: Redis) => ({
+  rlflxIncr: ([key = '', points = '', seconds = '']: readonly string[]) =>
+    redis.run((client) => client.eval(COUNT, 1, key, points, seconds)),
+})

@@ -1,0 +1,69 @@
+import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Logger } from '../logging/logger.ts'
+import type { RedisConfig } from './config.ts'
+import { NAMES } from './names.ts'
+import { openRedis, type Redis } from './redis.ts'
+
+/**
+ * What to forget: a value by its name; everything that may since have changed, because messages may have been missed; or
+ * everything at all.
+ */
+type Purge = { name: string } | 'missed' | 'everything'
+
+/** Tells every process what to forget: those that share a Redis at once. Who is not reached forgets by itself in seconds. */
+export interface Purges {
+  onPurge(forget: (purge: Purge) => void): void
+  /** Never fails: Redis may be away. */
+  purge(name: string): Promise<void>
+}
+
+/** Told by hand, after PostgreSQL was restored from a backup: `redis-cli PUBLISH tally:purges everything`. */
+const EVERYTHING = 'everything'
+
+/** @param redis undefined: this process is told alone */
+export function openPurges(redis: Redis | undefined): Purges {
+  const listeners: ((purge: Purge) => void)[] = []
+  const tell = (purge: Purge) => {
+    for (const forget of listeners) forget(purge)
+  }
+  redis?.listen(
+    NAMES.purges,
+    (message) => {
+      tell(message === EVERYTHING ? EVERYTHING : { name: message })
+    },
+    () => {
+      tell('missed')
+    },
+  )
+  return {
+    onPurge(forget) {
+      listeners.push(forget)
+    },
+    async purge(name) {
+      tell({ name })
+      if (redis !== undefined) await publish(redis, name)
+    },
+  }
+}
+
+/** For a process that only tells others. */
+export async function openPurger(
+  { url, ...config }: RedisConfig,
+  opened: Closeable[],
+  log: Logger,
+): Promise<Pick<Purges, 'purge'>> {
+  if (url === undefined) return openPurges(undefined)
+  const redis = await openRedis({ ...config, url }, log)
+  opened.push(redis)
+  return { purge: (name) => publish(redis, name) }
+}
+
+async function publish(redis: Redis, name: string): Promise<void> {
+  try {
+    // In this order: whoever hears of it and asks again does not find the value any more.
+    await redis.run((client) => client.del(redis.prefix + name))
+    await redis.run((client) => client.publish(redis.prefix + NAMES.purges, name))
+  } catch {
+    // Redis is away, which it has logged: values end by themselves in seconds.
+  }
+}

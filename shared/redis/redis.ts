@@ -1,0 +1,165 @@
+import { Cluster, Redis as IoRedis, type RedisOptions } from 'ioredis'
+import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Logger } from '../logging/logger.ts'
+import { openCircuit } from './circuit.ts'
+import type { RedisConfig } from './config.ts'
+
+/** The commands we use. */
+type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval'>
+
+/** A Redis that may be away at any time. Nobody waits for it for longer than the time limit, and nothing depends on it. */
+export interface Redis extends Closeable {
+  /** What keys and channels begin with. */
+  prefix: string
+  /**
+   * @returns what the work returns
+   * @throws Error when it fails or takes too long, and at once while Redis is known to be away
+   */
+  run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
+  /**
+   * Listens to a channel from now on, on a connection of its own.
+   *
+   * @param onGap called whenever messages may have been missed
+   */
+  listen(channel: string, onMessage: (message: string) => void, onGap: () => void): void
+}
+
+/** How long Redis is left alone after it failed. */
+const PAUSE_MS = 1_000
+/** How long a start waits for Redis before it goes on without. */
+const START_MS = 1_000
+const CONNECT_MS = 1_000
+const RECONNECT_MS_MAX = 2_000
+/** A connection on which nothing came for this long, though something was asked, is given up. */
+const SILENT_MS = 5_000
+const KEEP_ALIVE_MS = 10_000
+/** How often a listener makes sure that its connection is alive. */
+const PING_MS = 5_000
+
+/**
+ * Opens connections to Redis. When it is away this still succeeds: that is logged, once for each outage, and the connection
+ * is tried again and again.
+ */
+export async function openRedis(
+  { url, isCluster, timeoutMs, prefix }: RedisConfig & { url: string },
+  log: Logger,
+): Promise<Redis> {
+  const circuit = openCircuit({
+    timeoutMs,
+    pauseMs: PAUSE_MS,
+    now: () => performance.now(),
+    // A value that somebody put there of another kind is as good as none.
+    isOutage: (err) => !messageOf(err).startsWith('WRONGTYPE'),
+    onAway: (err) => {
+      const reason = client.status === 'ready' ? messageOf(err) : lastFault
+      log.warn({ reason }, 'Redis is away: limits and caches are kept by each process alone')
+    },
+    onBack: () => {
+      log.info('Redis is back')
+    },
+  })
+  let lastFault = 'no connection'
+  const client = connect(url, isCluster, timeoutMs)
+  // Each failed attempt to connect; the circuit says it once.
+  client.on('error', (err) => (lastFault = messageOf(err)))
+  const listeners: (IoRedis | Cluster)[] = []
+  const timers: NodeJS.Timeout[] = []
+  const run: Redis['run'] = (work) => circuit(() => work(client))
+  await settled(client)
+  // A first command, so that an outage is known, and said, when the process starts.
+  await run((redis) => redis.get(`${prefix}start`)).catch(() => undefined)
+  return {
+    name: 'Redis',
+    prefix,
+    run,
+    listen(channel, onMessage, onGap) {
+      const listener = connect(url, isCluster, timeoutMs)
+      listener.on('error', () => undefined) // the same outage again
+      listeners.push(listener)
+      const begin = () => {
+        listener.subscribe(prefix + channel).then(onGap, () => {
+          listener.disconnect(true)
+        })
+      }
+      // Why not autoResubscribe: what was missed is only known once the channel is heard again.
+      listener.on('ready', begin)
+      if (listener.status === 'ready') begin()
+      listener.on('message', (_channel: string, message: string) => {
+        onMessage(message)
+      })
+      timers.push(
+        setInterval(() => {
+          if (listener.status === 'ready')
+            listener.ping().catch(() => {
+              listener.disconnect(true)
+            })
+        }, PING_MS).unref(),
+      )
+    },
+    close() {
+      for (const timer of timers) clearInterval(timer)
+      for (const open of [client, ...listeners]) open.disconnect()
+      return Promise.resolve()
+    },
+  }
+}
+
+function connect(url: string, isCluster: boolean, timeoutMs: number): IoRedis | Cluster {
+  const options = {
+    // The circuit gives up first; this is for what has no circuit, and so that nothing is remembered for ever.
+    commandTimeout: 2 * timeoutMs,
+    connectTimeout: CONNECT_MS,
+    socketTimeout: SILENT_MS,
+    keepAlive: KEEP_ALIVE_MS,
+    noDelay: true,
+    maxRetriesPerRequest: 0,
+    // What was asked is answered now or not at all: an increment or a purge that is sent later does harm.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    autoResubscribe: false,
+    enableReadyCheck: true,
+    maxLoadingRetryTime: RECONNECT_MS_MAX,
+    retryStrategy: backOff,
+    // After a failover the old primary still answers: with an error.
+    reconnectOnError: (err: Error) => err.message.startsWith('READONLY'),
+    disableClientInfo: true,
+    connectionName: 'tally',
+  } satisfies RedisOptions
+  return isCluster
+    ? new Cluster([url], {
+        redisOptions: { ...options, ...credentialsOf(url) },
+        clusterRetryStrategy: backOff,
+        enableOfflineQueue: false,
+        enableAutoPipelining: true,
+        slotsRefreshTimeout: CONNECT_MS,
+        retryDelayOnFailover: 0,
+      })
+    : new IoRedis(url, { ...options, enableAutoPipelining: true })
+}
+
+/** A cluster takes them for all of its nodes, not from the URL of the first. */
+function credentialsOf(url: string) {
+  const { protocol, username, password } = new URL(url)
+  return {
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+  }
+}
+
+const backOff = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX)
+
+/** Waits until the client is connected, or has failed for the first time, or takes too long. */
+function settled(client: IoRedis | Cluster): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, START_MS)
+    for (const event of ['ready', 'error', 'close'])
+      client.once(event, () => {
+        clearTimeout(timer)
+        resolve()
+      })
+  })
+}
+
+/** What went wrong, without the command: that may hold anything. */
+const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

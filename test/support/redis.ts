@@ -1,0 +1,125 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { Redis } from 'ioredis'
+import type { RedisConfig } from '../../shared/redis/config.ts'
+import { makeTempFolder } from './temp-folder.ts'
+import { until } from './until.ts'
+
+/** A Redis for one test file. */
+export interface TestRedis {
+  url: string
+  /** As a process reads them, with a prefix of this file's own. */
+  config: RedisConfig & { url: string }
+  /** The same as settings. */
+  env: Record<string, string>
+  /** To look at what is there, and to put something else there. */
+  client: Redis
+  close(): Promise<void>
+}
+
+/** One of our own, which can fail. */
+export interface OwnRedis extends TestRedis {
+  /** Stands still until it goes on (SIGSTOP). */
+  pause(): void
+  goOn(): void
+  /** kill -9, and waits for the end. */
+  kill(): Promise<void>
+  /** On the same port, empty. */
+  start(): Promise<void>
+}
+
+const opened: TestRedis[] = []
+
+/** Closes what a suite opened; nothing when it is pending. */
+export async function closeRedis(): Promise<void> {
+  for (const redis of opened.splice(0)) await redis.close()
+}
+
+const hasServer = spawnSync('redis-server', ['--version']).status === 0
+
+/**
+ * A Redis for the suite: the one at REDIS_URL, else one of our own. The suite is pending where there is neither, unless
+ * REQUIRE_REDIS is 1.
+ */
+export async function useRedis(suite: Mocha.Context): Promise<TestRedis> {
+  const url = process.env['REDIS_URL']
+  if (url === undefined || url === '') return startRedis(suite)
+  const redis = reachable(url)
+  opened.push(redis)
+  return redis
+}
+
+/** A Redis server of our own, on a free port; the suite is pending where there is none. */
+export async function startRedis(suite: Mocha.Context, ...options: string[]): Promise<OwnRedis> {
+  if (!hasServer) return pending(suite, 'redis-server is not on the PATH')
+  const [folder, port] = await Promise.all([makeTempFolder('redis'), freePort()])
+  const redis = reachable(`redis://127.0.0.1:${port}`)
+  let server: ChildProcess | undefined
+  const start = async () => {
+    const args = ['--bind', '127.0.0.1', '--port', String(port), '--dir', folder, '--save', '', ...options]
+    const child = spawn('redis-server', [...args, '--appendonly', 'no'], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    server = child
+    let said = ''
+    child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`redis-server did not start: ${said}`)
+      return Promise.resolve(said.includes('Ready to accept connections'))
+    })
+  }
+  const kill = async () => {
+    if (server === undefined || server.exitCode !== null || server.signalCode !== null) return
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+  }
+  await start()
+  const own = {
+    ...redis,
+    pause: () => server?.kill('SIGSTOP'),
+    goOn: () => server?.kill('SIGCONT'),
+    kill,
+    start,
+    async close() {
+      await redis.close()
+      await kill()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+  opened.push(own)
+  return own
+}
+
+function reachable(url: string): TestRedis {
+  const prefix = `test-${randomBytes(4).toString('hex')}:`
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => 50, maxRetriesPerRequest: null })
+  client.on('error', () => undefined) // away on purpose
+  return {
+    url,
+    config: { url, isCluster: false, timeoutMs: 100, prefix },
+    env: { REDIS_URL: url, REDIS_PREFIX: prefix },
+    client,
+    close: () => {
+      client.disconnect()
+      return Promise.resolve()
+    },
+  }
+}
+
+function pending(suite: Mocha.Context, reason: string): never {
+  if (process.env['REQUIRE_REDIS'] === '1') throw new Error(`REQUIRE_REDIS=1, and ${reason}`)
+  process.stdout.write(`      pending: REDIS_URL is not set, and ${reason}\n`)
+  return suite.skip()
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
