@@ -79,13 +79,12 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     for (const operation of ours) {
       const { method, operationId, permission } = operation
       const { handle, explainInvalid } = handlers[operationId] as Handler
-      route[method](...observe(`${method.toUpperCase()} ${path}`))
-      if (permission !== undefined)
-        route[method](
-          authenticate(options.findCaller, options.limits.wrongKeys, permission),
-          ...limitRequests,
-        )
-      route[method](readJsonBody(options.bodyBytesMax), deadline, ...validate)
+      const admit =
+        permission === undefined
+          ? []
+          : [authenticate(options.findCaller, options.limits.wrongKeys, permission), ...limitRequests]
+      const observed = observe(`${method.toUpperCase()} ${path}`)
+      route[method](...observed, ...admit, readJsonBody(options.bodyBytesMax), deadline, ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       route[method](checkText, handle)
