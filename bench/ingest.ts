@@ -1,29 +1,21 @@
-import { rm } from 'node:fs/promises'
-import path from 'node:path'
-import { startTally, type RunningTally } from '../test/support/start-tally.ts'
 import { startBareExpress } from './bare-express.ts'
 import { formatTable } from '../shared/text/format-table.ts'
-import { cpuSecondsOf, type CpuTime } from './cpu-time.ts'
+import { cpuSecondsOf } from './cpu-time.ts'
 import { startLoadGenerator, type LoadGenerator } from './load-generator.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import type { LoadResult } from './send-load.ts'
 import { settledCount } from './settled-count.ts'
+import { embeddedSubject, kafkaSubject, type Subject } from './subjects.ts'
 import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
 
 export interface BenchIngestOptions {
   /** How long each measurement takes, after a warm-up. */
   seconds: number
+  /** Where the event log is, in turn. */
+  logs: readonly (keyof typeof SUBJECTS)[]
   /** Where to write the results as JSON. */
   save: string | undefined
   print: (line: string) => void
-}
-
-/** What is measured, under the log it keeps events in. */
-interface Subject {
-  /** How the table calls it. */
-  name: string
-  /** Settings of Tally, the event log among them. */
-  env: Record<string, string>
 }
 
 interface Shape {
@@ -39,8 +31,10 @@ interface Row extends Shape, LoadResult {
   eventsPerSecond: number
   /** CPU time of the server's process an event, in microseconds. */
   cpuMicros: number
-  /** The same of Tally's PostgreSQL. */
-  postgresCpuMicros: number
+  /** The same of what keeps the event log: PostgreSQL, or the broker. */
+  logCpuMicros: number
+  /** Events a second as a part of those of the bare handler, measured in turn with it. */
+  ofBare?: number
   /** The same of the load generator, which shares the machine. */
   generatorCpuMicros: number
 }
@@ -51,6 +45,7 @@ interface Server {
   url: string
   pid: number
   key?: string
+  logCpuSeconds: () => Promise<number>
 }
 
 /** A row, and how many events were acknowledged in the whole of its measurement, those of the warm-up included. */
@@ -59,7 +54,9 @@ interface Measured {
   acknowledged: number
 }
 
-const SUBJECTS: readonly Subject[] = [{ name: 'Tally', env: {} }]
+const SUBJECTS = { embedded: embeddedSubject, kafka: kafkaSubject }
+/** What can be measured. */
+export const LOGS = Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]
 const BARE = 'bare Express'
 const SHAPES: readonly Shape[] = [
   { name: 'single events', batch: 1, connections: 64 },
@@ -76,28 +73,28 @@ const COUNT_WITHIN_MS = 120_000
  * that their ratio holds when the machine's speed drifts. Every answer of Tally is a 202: the events are durable. At the
  * end all of them must be counted, and no more.
  */
-export async function benchIngest({ seconds, save, print }: BenchIngestOptions): Promise<void> {
+export async function benchIngest({ seconds, logs, save, print }: BenchIngestOptions): Promise<void> {
   print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
   const rows: Row[] = []
-  for (const subject of SUBJECTS) rows.push(...(await benchSubject(subject, seconds, print)))
+  for (const log of logs) rows.push(...(await benchSubject(SUBJECTS[log], seconds, print)))
   for (const line of formatRows(rows)) print(line)
   if (save !== undefined) await saveResult(save, { bench: 'ingest', seconds, rows })
 }
 
 async function benchSubject(
-  subject: Subject,
+  start: () => Promise<Subject>,
   seconds: number,
   print: BenchIngestOptions['print'],
 ): Promise<Row[]> {
-  const tally = await startTally({ env: { LOG_LEVEL: 'error', ...subject.env } })
+  const subject = await start()
   const bare = await startBareExpress()
   const generator = startLoadGenerator()
   try {
     const servers: readonly Server[] = [
-      { name: BARE, url: bare.url, pid: bare.pid },
-      { name: subject.name, url: tally.url, pid: tally.process.pid ?? 0, key: tally.key },
+      { name: BARE, url: bare.url, pid: bare.pid, logCpuSeconds: () => Promise.resolve(0) },
+      subject,
     ]
-    const references = await makeReferences(tally)
+    const references = await makeReferences(subject)
     const rows: Row[] = []
     let acknowledged = 0
     for (const shape of SHAPES) {
@@ -109,9 +106,11 @@ async function benchSubject(
           measured.push(run.row)
           if (server.name === subject.name) acknowledged += run.acknowledged
         }
-      rows.push(...servers.map(({ name }) => bestOf(measured, name)).reverse())
+      const [bareRow, row] = [bestOf(measured, BARE), bestOf(measured, subject.name)]
+      rows.push({ ...row, ofBare: row.eventsPerSecond / bareRow.eventsPerSecond }, bareRow)
     }
-    const counted = await settledCount(() => countAll(tally, references), {
+    await subject.startLoading()
+    const counted = await settledCount(() => countAll(subject, references), {
       atLeast: acknowledged,
       atMost: acknowledged,
       pauseMs: COUNT_EVERY_MS,
@@ -122,8 +121,7 @@ async function benchSubject(
   } finally {
     await generator.close()
     await bare.close()
-    await tally.stop()
-    await rm(path.dirname(tally.dataFolder), { recursive: true, force: true })
+    await subject.stop()
   }
 }
 
@@ -141,22 +139,24 @@ async function measure(
     bodies,
     connections: shape.connections,
   }
-  const cpuTimes = () => Promise.all([server.pid, generator.pid].map(cpuSecondsOf))
+  const cpuTimes = async () => {
+    const [own, generating] = await Promise.all([server.pid, generator.pid].map(cpuSecondsOf))
+    return { own: own?.self ?? 0, generating: generating?.self ?? 0, log: await server.logCpuSeconds() }
+  }
   const warmUp = await generator.load({ ...load, seconds: WARM_UP_S })
   const before = await cpuTimes()
   const result = await generator.load({ ...load, seconds })
   const after = await cpuTimes()
   const events = result.acknowledged * shape.batch
-  const microsOf = (who: number, whose: keyof CpuTime) =>
-    (((after[who]?.[whose] ?? 0) - (before[who]?.[whose] ?? 0)) / events) * 1e6
+  const microsOf = (whose: keyof typeof after) => ((after[whose] - before[whose]) / events) * 1e6
   const row = {
     ...shape,
     ...result,
     server: server.name,
     eventsPerSecond: events / result.seconds,
-    cpuMicros: microsOf(0, 'self'),
-    postgresCpuMicros: microsOf(0, 'children'),
-    generatorCpuMicros: microsOf(1, 'self'),
+    cpuMicros: microsOf('own'),
+    logCpuMicros: microsOf('log'),
+    generatorCpuMicros: microsOf('generating'),
   }
   return { row, acknowledged: events + warmUp.acknowledged * shape.batch }
 }
@@ -178,35 +178,32 @@ function formatRows(rows: readonly Row[]): string[] {
     'p50 ms',
     'p99 ms',
     'CPU µs/event',
-    'PostgreSQL µs/event',
+    'log µs/event',
     'generator µs/event',
     'of bare',
   ]
-  const cells = rows.map((row) => {
-    const bare = rows.find((other) => other.name === row.name && other.server === BARE)
-    return [
-      row.name,
-      row.server,
-      String(row.connections),
-      Math.round(row.eventsPerSecond).toLocaleString('en-US'),
-      row.p50Ms.toFixed(1),
-      row.p99Ms.toFixed(1),
-      row.cpuMicros.toFixed(1),
-      row.server === BARE ? '' : row.postgresCpuMicros.toFixed(1),
-      row.generatorCpuMicros.toFixed(1),
-      row.server === BARE ? '' : (row.eventsPerSecond / (bare?.eventsPerSecond ?? NaN)).toFixed(2),
-    ]
-  })
+  const cells = rows.map((row) => [
+    row.name,
+    row.server,
+    String(row.connections),
+    Math.round(row.eventsPerSecond).toLocaleString('en-US'),
+    row.p50Ms.toFixed(1),
+    row.p99Ms.toFixed(1),
+    row.cpuMicros.toFixed(1),
+    row.server === BARE ? '' : row.logCpuMicros.toFixed(1),
+    row.generatorCpuMicros.toFixed(1),
+    row.ofBare?.toFixed(2) ?? '',
+  ])
   return formatTable(headings, cells, 2)
 }
 
-async function countAll(tally: RunningTally, { accounts }: References): Promise<number> {
-  const counts = await Promise.all(accounts.map((account) => countOf(tally, account)))
+async function countAll(subject: Subject, { accounts }: References): Promise<number> {
+  const counts = await Promise.all(accounts.map((account) => countOf(subject, account)))
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-async function countOf({ url, key }: RunningTally, account: string): Promise<number> {
-  const target = `${url}/v2/accounts/${account}/usage?start_at=0&end_at=4294967295&aggregation=count`
+async function countOf({ apiUrl, key }: Subject, account: string): Promise<number> {
+  const target = `${apiUrl}/v2/accounts/${account}/usage?start_at=0&end_at=4294967295&aggregation=count`
   const response = await fetch(target, { headers: { 'x-api-key': key } })
   const { events_consumed: lines } = (await response.json()) as { events_consumed: { quantity: string }[] }
   return lines.reduce((sum, { quantity }) => sum + Number(quantity), 0)

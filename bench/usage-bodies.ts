@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { RunningTally } from '../test/support/start-tally.ts'
 import { PLACEHOLDER } from './send-load.ts'
+import type { Subject } from './subjects.ts'
 
 /** What reported usage refers to. */
 export interface References {
@@ -15,9 +15,9 @@ const BODIES = 64
 const MODELS = ['small', 'medium', 'large']
 const REGIONS = ['eu', 'us', 'ap']
 
-export async function makeReferences({ url, key }: RunningTally): Promise<References> {
+export async function makeReferences({ apiUrl, key }: Subject): Promise<References> {
   const create = async (resource: string, name: string): Promise<string> => {
-    const response = await fetch(`${url}/v2/${resource}`, {
+    const response = await fetch(`${apiUrl}/v2/${resource}`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
       body: JSON.stringify({ name }),

@@ -42,9 +42,6 @@ const READERS: Record<string, (read: EnvReader) => { admin: { port: number } }> 
   tally: readStandaloneConfig,
 }
 
-/** Settings of the Kafka log and of Redis, whose drivers bring them; without those they say nothing to anyone. */
-const OF_DRIVERS = ['KAFKA_BROKERS', 'KAFKA_REPLICATION', 'KAFKA_MIN_INSYNC_REPLICAS', 'REDIS_URL']
-
 /** No image is built and no container is run here: these tests hold the files against what can be known without. */
 describe('compose files', () => {
   const read = async (name: string): Promise<{ text: string; file: ComposeFile }> => {
@@ -97,7 +94,7 @@ describe('compose files', () => {
         expect(() => {
           env.done()
         }, service).to.not.throw()
-        const known = [...env.settings.map((setting) => setting.name), ...OF_DRIVERS]
+        const known = env.settings.map((setting) => setting.name)
         expect(known, service).to.include.members(Object.keys(environment))
       }
     }

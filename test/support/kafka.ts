@@ -12,6 +12,7 @@ import { makeTempFolder } from './temp-folder.ts'
 export interface KafkaBroker {
   /** Its address, as KAFKA_BROKERS has it. */
   brokers: string
+  pid: () => number
   kill9(): Promise<void>
   /** SIGSTOP, until `resume`. */
   pause(): void
@@ -59,8 +60,10 @@ export async function requireKafka(): Promise<string> {
 }
 
 /** A broker for one test file alone, which it may kill, from Maven Central's jars; pending as above. The file stops it. */
-export const startKafka = (suite: Context): Promise<KafkaBroker> =>
-  orPending(suite, fetchJars().then(startBroker))
+export const startKafka = (suite: Context): Promise<KafkaBroker> => orPending(suite, startKafkaHere())
+
+/** The same, where there is no doing without. */
+export const startKafkaHere = (): Promise<KafkaBroker> => fetchJars().then(startBroker)
 
 async function orPending<T>(suite: Context, work: Promise<T>): Promise<T> {
   try {
@@ -115,6 +118,7 @@ async function startBroker(jars: string): Promise<KafkaBroker> {
   let child = await launch(folder, classPath)
   const broker: KafkaBroker = {
     brokers: `127.0.0.1:${port}`,
+    pid: () => child.pid ?? 0,
     kill9: () => end(child, 'SIGKILL'),
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),

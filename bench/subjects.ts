@@ -1,0 +1,75 @@
+import { rm } from 'node:fs/promises'
+import path from 'node:path'
+import { startKafkaHere, stopLeftBrokers } from '../test/support/kafka.ts'
+import { stopPostgres } from '../test/support/postgres.ts'
+import { startServices, startSharedEngines } from '../test/support/start-services.ts'
+import { startTally } from '../test/support/start-tally.ts'
+import { cpuSecondsOf } from './cpu-time.ts'
+
+/** A Tally whose intake is measured. */
+export interface Subject {
+  /** How the table calls it: where the event log is. */
+  name: string
+  /** Where usage is reported. */
+  url: string
+  /** Where it is read. */
+  apiUrl: string
+  key: string
+  /** The process that takes reports. */
+  pid: number
+  /** CPU seconds so far of whatever keeps the event log. */
+  logCpuSeconds(): Promise<number>
+  /** Has what was reported counted from now on, where that was put off. */
+  startLoading(): Promise<void>
+  stop(): Promise<void>
+}
+
+const QUIET = { LOG_LEVEL: 'error' }
+
+/** `npm start`: gateway, loader and API in one process, the log in its own PostgreSQL; events are loaded all along. */
+export async function embeddedSubject(): Promise<Subject> {
+  const tally = await startTally({ env: QUIET })
+  const pid = tally.process.pid ?? 0
+  return {
+    name: 'Tally',
+    url: tally.url,
+    apiUrl: tally.url,
+    key: tally.key,
+    pid,
+    logCpuSeconds: async () => (await cpuSecondsOf(pid)).children,
+    startLoading: () => Promise.resolve(),
+    async stop() {
+      await tally.stop()
+      await rm(path.dirname(tally.dataFolder), { recursive: true, force: true })
+    },
+  }
+}
+
+/**
+ * A gateway in a process of its own, the log on a Kafka of one broker on this machine. The loader starts when all is
+ * reported: it is a process of its own too, on a machine of its own where the load is such.
+ *
+ * @throws Error where there is no Java or no Maven
+ */
+export async function kafkaSubject(): Promise<Subject> {
+  const broker = await startKafkaHere()
+  const engines = await startSharedEngines('bench', broker.brokers)
+  const services = await startServices(engines, { ...QUIET, RATE_LIMIT_EVENTS_PER_S: '1000000000' })
+  const { gateway, loader, api, key } = services
+  await loader.stop()
+  return {
+    name: 'Tally, Kafka',
+    url: gateway.url,
+    apiUrl: api.url,
+    key,
+    pid: gateway.process.pid ?? 0,
+    logCpuSeconds: async () => (await cpuSecondsOf(broker.pid())).self,
+    startLoading: () => loader.restart(),
+    async stop() {
+      await services.stop()
+      await engines.close()
+      await stopPostgres(false)
+      await stopLeftBrokers()
+    },
+  }
+}
