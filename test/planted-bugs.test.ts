@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+import { PLANTED_BUGS } from './planted-bugs/planted-bugs.ts'
+
+describe('planted bugs', () => {
+  it('can be planted: each takes the place of text that stands in its file once', async () => {
+    for (const { name, file, right, wrong } of PLANTED_BUGS) {
+      const source = await readFile(path.join(PROJECT_ROOT, file), 'utf8')
+      expect(source.split(right), name).to.have.length(2)
+      expect(wrong, name).not.to.equal(right)
+    }
+  })
+
+  it('name suites that are there', () => {
+    for (const { suites } of PLANTED_BUGS)
+      for (const suite of suites)
+        if (!suite.includes('*'))
+          expect(existsSync(path.join(PROJECT_ROOT, `test/${suite}.test.ts`)), suite).to.equal(true)
+  })
+
+  it('are listed in docs/planted-bugs.md, all of them and no others', async () => {
+    const document = await readFile(path.join(PROJECT_ROOT, 'docs/planted-bugs.md'), 'utf8')
+    const rows = document
+      .split('\n')
+      .filter((line) => line.startsWith('| '))
+      .slice(2)
+    const listed = rows.map((row) => row.split('|')[1]?.trim())
+    expect(listed).to.deep.equal(PLANTED_BUGS.map(({ name }) => name))
+  })
+})

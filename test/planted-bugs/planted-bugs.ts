@@ -1,0 +1,231 @@
+/** A mistake that somebody could make, and the suites that must not let it pass. */
+export interface PlantedBug {
+  /** What is wrong, as docs/planted-bugs.md has it. */
+  name: string
+  /** The file it is planted in. */
+  file: string
+  /** Text that stands there once … */
+  right: string
+  /** … and what takes its place. */
+  wrong: string
+  /** Test files, below test/ and without their ending. */
+  suites: readonly string[]
+}
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [
+  {
+    name: 'the offset is committed before the rows are stored',
+    file: 'services/loader/load-usage.ts',
+    right: '    await storeBlocks(batch.blocks, target)\n',
+    wrong:
+      '    await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))\n    await storeBlocks(batch.blocks, target)\n',
+    suites: ['services/loader/load-usage'],
+  },
+  {
+    name: 'a batch that ClickHouse does not take is dropped after the first attempt',
+    file: 'services/loader/store-blocks.ts',
+    right: '      await sleep(waitMs, undefined, { signal })\n',
+    wrong: '      return undefined\n',
+    suites: ['services/loader/load-usage'],
+  },
+  {
+    name: 'a line that cannot be read is left out without a dead letter',
+    file: 'services/loader/load-usage.ts',
+    right: '      await bury(at, reason)\n',
+    wrong: '',
+    suites: ['services/loader/load-usage'],
+  },
+  {
+    name: 'one bad row takes the whole batch into the dead letters',
+    file: 'services/loader/store-blocks.ts',
+    right: '  const half = Math.ceil(parts.length / 2)\n',
+    wrong:
+      '  for (const part of parts) await deps.bury(part, fault.reason)\n  if (parts.length > 0) return\n  const half = Math.ceil(parts.length / 2)\n',
+    suites: ['services/loader/store-blocks', 'services/loader/load-usage'],
+  },
+  {
+    name: 'FINAL is left out: rows of one event count as often as they are stored',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right:
+      'const query = `SELECT ${AGGREGATES} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`',
+    wrong: 'const query = `SELECT ${AGGREGATES} FROM usage_events WHERE ${where(selection)} GROUP BY source`',
+    suites: ['services/api/usage-model'],
+  },
+  {
+    name: 'the version of a report is a constant: which report wins is chance',
+    file: 'shared/domain/usage-event.ts',
+    right: '  return versionTop.bits | BigInt(crc32(content) & CONTENT_MASK)\n',
+    wrong: '  return BigInt(crc32(content) & 0)\n',
+    suites: ['shared/domain/usage-event', 'services/api/usage-model'],
+  },
+  {
+    name: 'the last report of an event wins, not the first',
+    file: 'shared/domain/usage-event.ts',
+    right: '(REPORT_TOP - BigInt(acceptedAt)) << CONTENT_BITS',
+    wrong: 'BigInt(acceptedAt) << CONTENT_BITS',
+    suites: ['shared/domain/usage-event', 'services/api/usage-model'],
+  },
+  {
+    name: 'a report has another id each time it is sent',
+    file: 'shared/domain/usage-event.ts',
+    right: "      return digest96(['tally/event', namespaceId, accountId, source, key.key])\n",
+    wrong: '      return randomHex(12)\n',
+    suites: ['services/gateway/report-usage'],
+  },
+  {
+    name: 'the account is left out of the identity of an event',
+    file: 'shared/domain/usage-event.ts',
+    right: "['tally/event', namespaceId, accountId, source, key.key]",
+    wrong: "['tally/event', namespaceId, source, key.key]",
+    suites: ['shared/domain/usage-event'],
+  },
+  {
+    name: 'sums are of doubles',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
+    wrong: "'toString(sum(toFloat64(quantity))) AS sum'",
+    suites: ['services/gateway/report-usage'],
+  },
+  {
+    name: 'sums are of 128 bits, and wrap around',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
+    wrong: "'toString(sum(quantity)) AS sum'",
+    suites: ['services/gateway/report-usage'],
+  },
+  {
+    name: 'amounts are rounded to 20 digits',
+    file: 'shared/amount/amount.ts',
+    right: 'Decimal.clone({ precision: 80,',
+    wrong: 'Decimal.clone({ precision: 20,',
+    suites: ['shared/amount/amount'],
+  },
+  {
+    name: 'the latest of several events of one second is any of them',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right: 'argMax(quantity, (occurred_at, accepted_at, id))',
+    wrong: 'argMax(quantity, occurred_at)',
+    suites: ['services/api/usage-model'],
+  },
+  {
+    name: 'a range includes its end',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right: "occurred_at < toDateTime({endAt:UInt32}, 'UTC')",
+    wrong: "occurred_at <= toDateTime({endAt:UInt32}, 'UTC')",
+    suites: ['services/api/usage-model'],
+  },
+  {
+    name: 'usage of another company is counted too',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right: '  namespace_id = {namespaceId:String} AND voided = 0\n  AND toStart',
+    wrong: '  voided = 0\n  AND toStart',
+    suites: ['services/api/tenancy', 'services/api/usage-model', 'services/api/event-aggregate'],
+  },
+  {
+    name: 'a grant that was voided still counts',
+    file: 'shared/postgres/grants.ts',
+    right: '    AND voided_at IS NULL AND archived_at IS NULL\n    AND effective_at <= $4',
+    wrong: '    AND archived_at IS NULL\n    AND effective_at <= $4',
+    suites: ['services/api/grants'],
+  },
+  {
+    name: 'reports are answered before the log has them',
+    file: 'services/gateway/acceptance.ts',
+    right: '      await append(prepared).catch(',
+    wrong: '      void append(prepared).catch(',
+    suites: ['services/gateway/acceptance', 'services/gateway/published-floor', 'faults/crash-points'],
+  },
+  {
+    name: 'Kafka is not asked to confirm',
+    file: 'shared/event-log/kafka/group-sender.ts',
+    right: 'const ALL_IN_SYNC_REPLICAS = -1\n',
+    wrong: 'const ALL_IN_SYNC_REPLICAS = 0\n',
+    suites: ['shared/event-log/kafka-event-log'],
+  },
+  {
+    name: 'records that Kafka did not take count as written',
+    file: 'shared/event-log/kafka/group-sender.ts',
+    right: '      else this.waiting = [...left, ...this.waiting]\n',
+    wrong: '      else for (const parcel of left) parcel.settle()\n',
+    suites: ['shared/event-log/kafka-event-log'],
+  },
+  {
+    name: 'records whose callers were told that nothing was sent are sent all the same',
+    file: 'shared/event-log/kafka/group-sender.ts',
+    right: 'parcels.filter(({ done }) => !done)',
+    wrong: 'parcels',
+    suites: ['shared/event-log/kafka-event-log'],
+  },
+  {
+    name: 'a batch of one partition overtakes the one before it',
+    file: 'shared/event-log/kafka/group-sender.ts',
+    right: '        await this.send(partition, records.slice(first, end), deadline)\n',
+    wrong: '        void this.send(partition, records.slice(first, end).toReversed(), deadline)\n',
+    suites: ['shared/event-log/kafka-event-log'],
+  },
+  {
+    name: 'a place that Kafka has deleted is read on from the end',
+    file: 'shared/event-log/kafka/kafka-event-log.ts',
+    right: 'committed: offset < first || offset > end ? first : offset, end }',
+    wrong: 'committed: offset < first || offset > end ? end : offset, end }',
+    suites: ['shared/event-log/kafka-event-log'],
+  },
+  {
+    name: 'Kafka’s records are deleted by their age, loaded or not',
+    file: 'shared/event-log/kafka/kafka-event-log.ts',
+    right:
+      '        return partitions.map((partition) => ({\n          partition,\n          offset: Math.min(',
+    wrong:
+      '        if (lags.length > 0) return (await reader.listBounds(partitions)).map(({ partition, end }) => ({ partition, offset: end }))\n        return partitions.map((partition) => ({\n          partition,\n          offset: Math.min(',
+    suites: ['shared/event-log/kafka-event-log'],
+  },
+  {
+    name: 'a loader keeps what it fetched of a partition that is another’s',
+    file: 'shared/event-log/kafka/consumer.ts',
+    right: '    if (held?.next !== offset || this.buffers.has(partition) || records.length === 0) return\n',
+    wrong: '    if (held === undefined || records.length === 0) return\n',
+    suites: ['shared/event-log/kafka-event-log'],
+  },
+  {
+    name: 'partitions are dealt out so that one is nobody’s',
+    file: 'shared/event-log/group-membership.ts',
+    right: 'partition % rows.length === place',
+    wrong: 'partition !== 3 && partition % rows.length === place',
+    suites: ['shared/event-log/postgres-event-log'],
+  },
+  {
+    name: 'an old commit moves the group back',
+    file: 'shared/event-log/postgres/consumer.ts',
+    right: 'next_offset = greatest(o.next_offset, c.next_offset)',
+    wrong: 'next_offset = c.next_offset',
+    suites: ['shared/event-log/postgres-event-log'],
+  },
+  {
+    name: 'the list of events does not wait for what is on its way into the log',
+    file: 'shared/event-log/listed-up-to.ts',
+    right: '    const underWay = await lowestUnderWay()\n',
+    wrong: '    const underWay = (await lowestUnderWay()) + 3_600_000_000\n',
+    suites: ['services/gateway/published-floor', 'services/api/followed-list', 'services/api/usage'],
+  },
+  {
+    name: 'a revoked key is believed for a minute',
+    file: 'shared/http/authentication.ts',
+    right: 'const BELIEVED_MS = 4_000\n',
+    wrong: 'const BELIEVED_MS = 60_000\n',
+    suites: ['services/operator/commands', 'contract/every-operation', 'services/standalone/redis'],
+  },
+  {
+    name: 'values in Redis are believed without their signature',
+    file: 'shared/redis/signed-values.ts',
+    right: 'timingSafeEqual(',
+    wrong: '((a: Buffer, b: Buffer) => a.length === b.length)(',
+    suites: ['shared/redis/*'],
+  },
+  {
+    name: 'a repeated Idempotency-Key takes a new time, and so makes new events',
+    file: 'shared/postgres/idempotency-keys.ts',
+    right: '    return Number(found.first_used_at)\n',
+    wrong: '    return at\n',
+    suites: ['services/gateway/report-usage', 'faults/crash-points'],
+  },
+]

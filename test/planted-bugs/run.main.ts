@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import ts from 'typescript'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { makeTempFolder } from '../support/temp-folder.ts'
+import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts'
+
+const SUITES_MS = 8 * 60_000
+/** What the tests need beside the packages. */
+const COPIED = ['dist', 'shared', 'services', 'clickhouse', 'openapi.yaml', 'package.json', 'tsconfig.json']
+
+/** How a bug fared: which test found it, or that none did. */
+type Outcome = { found: string } | { missed: string }
+
+/**
+ * `npm run test:planted-bugs [-- --only TEXT]`: plants each bug in a copy of the built project, and runs the suites that
+ * must find it. Exit code 1 when one of them goes unnoticed.
+ */
+async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
+  const folder = await makeTempFolder('planted-bugs')
+  let missed = 0
+  try {
+    const copy = await copyProject(folder)
+    for (const bug of PLANTED_BUGS.filter(({ name }) => name.includes(values.only))) {
+      const startedAt = performance.now()
+      const outcome = await tryOut(bug, copy)
+      const seconds = Math.round((performance.now() - startedAt) / 1_000)
+      if ('missed' in outcome) missed++
+      const line = 'found' in outcome ? `found by «${outcome.found}»` : `NOT FOUND: ${outcome.missed}`
+      process.stdout.write(`${bug.name}\n    ${line} (${seconds} s)\n`)
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+  process.stdout.write(
+    missed === 0 ? 'every planted bug was found\n' : `${missed} planted bugs were not found\n`,
+  )
+  process.exitCode = missed === 0 ? 0 : 1
+}
+
+async function copyProject(folder: string): Promise<string> {
+  const copy = path.join(folder, 'project')
+  for (const name of COPIED)
+    await cp(path.join(PROJECT_ROOT, name), path.join(copy, name), { recursive: true })
+  await symlink(path.join(PROJECT_ROOT, 'node_modules'), path.join(copy, 'node_modules'))
+  return copy
+}
+
+async function tryOut({ file, right, wrong, suites }: PlantedBug, copy: string): Promise<Outcome> {
+  const built = path.join(copy, 'dist', file.replace(/\.ts$/, '.js'))
+  const before = await readFile(built)
+  const source = await readFile(path.join(copy, file), 'utf8')
+  await writeFile(
+    built,
+    await transpile(
+      source.replace(right, () => wrong),
+      copy,
+    ),
+  )
+  try {
+    return await runSuites(suites, copy)
+  } finally {
+    await writeFile(built, before)
+  }
+}
+
+async function transpile(source: string, copy: string): Promise<string> {
+  const { config } = ts.parseConfigFileTextToJson(
+    'tsconfig.json',
+    await readFile(path.join(copy, 'tsconfig.json'), 'utf8'),
+  ) as { config: { compilerOptions: object } }
+  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, copy)
+  return ts.transpileModule(source, { compilerOptions: { ...options, noEmitOnError: false } }).outputText
+}
+
+/** Until the first test fails. */
+async function runSuites(suites: readonly string[], copy: string): Promise<Outcome> {
+  const child = spawn(
+    process.execPath,
+    [
+      path.join(PROJECT_ROOT, 'node_modules/mocha/bin/mocha.js'),
+      ...['--no-config', '--bail', '--exit', '--timeout', '60000', '--reporter', 'json-stream'],
+      ...['--require', 'dist/test/support/root-hooks.js'],
+      ...suites.map((suite) => `dist/test/${suite}.test.js`),
+    ],
+    { cwd: copy, env: { ...process.env, FORCE_COLOR: '0' }, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  const late = setTimeout(() => child.kill('SIGKILL'), SUITES_MS)
+  await once(child, 'close')
+  clearTimeout(late)
+  const [, failure] = /^\["fail",(\{.*\})\]$/m.exec(output) ?? []
+  if (failure !== undefined) return { found: (JSON.parse(failure) as { fullTitle: string }).fullTitle }
+  const passed = /^\["end",\{.*"passes":(\d+)/m.exec(output)?.[1]
+  return {
+    missed: passed === undefined ? `the suites did not end: ${output.slice(-500)}` : `${passed} tests passed`,
+  }
+}
+
+exitWith(main)
