@@ -5,6 +5,7 @@ import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
+import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import {
@@ -33,7 +34,8 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, postgres.statementTimeoutMs)
     const acceptance = new Acceptance(clock, settleMs)
     const access = openAccess(pool, config.rateLimits)
-    const handler = openGateway({ pool, eventLog, acceptance, clock, access, log }, config)
+    const reached = crashAt(config.crashAt)
+    const handler = openGateway({ pool, eventLog, acceptance, clock, access, log, reached }, config)
     const server = await openServers(opened, log).open(handler, {
       name: 'the gateway',
       host,

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import type { Access } from '../../shared/http/open-access.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
@@ -10,6 +11,7 @@ import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import { gatewayApp } from './app.ts'
 import type { readGatewayConfig } from './config.ts'
+import type { GatewayPoint } from './crash-points.ts'
 import { knownReferences } from './known-references.ts'
 import type { RequestKeys } from './report-usage.ts'
 
@@ -21,6 +23,8 @@ export interface GatewayParts {
   clock: Clock
   access: Access
   log: Logger
+  /** Told where reports get to. */
+  reached?: Reached<GatewayPoint>
 }
 
 export interface GatewayOptions {
@@ -30,7 +34,7 @@ export interface GatewayOptions {
 
 /** The gateway on its engines, for a process of its own or one with others. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): RequestListener {
-  const { pool, eventLog, acceptance, clock, access, log } = parts
+  const { pool, eventLog, acceptance, clock, access, log, reached = () => undefined } = parts
   const { gateway, requestTimeoutMs } = options
   return gatewayApp(
     {
@@ -45,6 +49,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Reque
         gateway.knownIdsMax,
       ),
       requestKeys: requestKeysIn(pool),
+      reached,
     },
     { ...access, requestTimeoutMs, log: log.child({ part: 'gateway' }), bodyBytesMax: gateway.bodyBytesMax },
   )

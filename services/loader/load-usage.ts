@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConsumer, PollLimits, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { Activity, type Trouble } from './activity.ts'
+import type { LoaderPoint } from './crash-points.ts'
 import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
 
 export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
   consumer: LogConsumer
   log: Logger
+  /** Told where batches get to. */
+  reached?: Reached<LoaderPoint>
 }
 
 export interface Loader extends Closeable {
@@ -21,6 +25,7 @@ export interface Loader extends Closeable {
 /** Where batches go to; each step is tried until it is done. */
 interface Target extends StoreBlocksDeps {
   commit: (positions: readonly Position[]) => Promise<void>
+  reached: Reached<LoaderPoint>
 }
 
 const BACK_OFF_MS = 500
@@ -32,7 +37,7 @@ const BACK_OFF_MS = 500
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
 export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
-  const { consumer, log } = deps
+  const { consumer, log, reached = () => undefined } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const reading = new Activity('reading the event log')
@@ -41,16 +46,21 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const gather = batchGatherer({ poll }, limits, log)
   const target: Target = {
     insertLines: (lines) => storing.attempt(() => deps.insertLines(lines)),
-    bury: (line, reason) => untilDone(() => storing.attempt(() => deps.bury(line, reason)), log, signal),
+    async bury(line, reason) {
+      await untilDone(() => storing.attempt(() => deps.bury(line, reason)), log, signal)
+      reached('loader-buried')
+    },
     commit: (positions) => untilDone(() => storing.attempt(() => consumer.commit(positions)), log, signal),
     log,
     signal,
+    reached,
   }
   const run = async () => {
     let stored = Promise.resolve()
     while (!signal.aborted) {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
+      reached('loader-gathered')
       await stored
       stored = store(batch, target)
     }
@@ -74,16 +84,19 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
 
 /** Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop. */
 async function store(batch: Batch, target: Target): Promise<void> {
-  const { bury, commit, log, signal } = target
+  const { bury, commit, log, signal, reached } = target
   try {
     await storeBlocks(batch.blocks, target)
+    reached('loader-inserted')
     for (const { at, reason } of batch.rejected) {
       const { partition, offset, line } = at
       // Without the reason, which may quote what the line says.
       log.error({ partition, offset, line }, 'a line was sent to the dead letters')
       await bury(at, reason)
     }
+    reached('loader-committing')
     await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))
+    reached('loader-committed')
     log.debug({ rows: batch.rows, bytes: batch.bytes }, 'loaded a batch')
   } catch (err) {
     if (!signal.aborted) throw err

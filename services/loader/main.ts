@@ -2,6 +2,7 @@ import { allAnswer } from '../../shared/admin/probes.ts'
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/open-service-pool.ts'
@@ -27,7 +28,8 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     opened.push(eventLog)
     const deadLetterTopic = openDeadLetters(config.eventLog, log)
     if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
-    const running = await openLoader({ pool, clickhouse, eventLog, deadLetterTopic, log }, limits)
+    const parts = { pool, clickhouse, eventLog, deadLetterTopic, log, reached: crashAt(config.crashAt) }
+    const running = await openLoader(parts, limits)
     opened.push(running)
     const stuckMs = stuckAfterMs(config)
     return {

@@ -2,10 +2,12 @@ import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { readLoaderConfig } from './config.ts'
+import type { LoaderPoint } from './crash-points.ts'
 import { loadUsage, type Loader } from './load-usage.ts'
 
 export interface LoaderParts {
@@ -16,11 +18,13 @@ export interface LoaderParts {
   /** Tells of dead letters, where there is a Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
   log: Logger
+  /** Told where batches get to. */
+  reached?: Reached<LoaderPoint>
 }
 
 /** Starts the loader on its engines, for a process of its own or one with others. */
 export async function openLoader(
-  { pool, clickhouse, eventLog, deadLetterTopic, log }: LoaderParts,
+  { pool, clickhouse, eventLog, deadLetterTopic, log, reached = () => undefined }: LoaderParts,
   config: ReturnType<typeof readLoaderConfig>,
 ): Promise<Loader> {
   const usage = usageEventRepository(clickhouse)
@@ -35,6 +39,7 @@ export async function openLoader(
         await deadLetterTopic?.publish(letter)
       },
       log: log.child({ part: 'loader' }),
+      reached,
     },
     config,
   )
