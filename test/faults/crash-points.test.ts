@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { GATEWAY_POINTS } from '../../services/gateway/crash-points.ts'
-import { LOADER_POINTS, type LoaderPoint } from '../../services/loader/crash-points.ts'
+import { LOADER_POINTS } from '../../services/loader/crash-points.ts'
 import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
 import { runProgram } from '../support/by-hand.ts'
 import { checkLedger, checkUsage } from '../support/check-ledger.ts'
@@ -13,15 +13,22 @@ import type { ServiceName } from '../support/start-service.ts'
 import { until } from '../support/until.ts'
 
 /** Points that a batch gets to only when ClickHouse refuses a line of it. */
-const NEED_POISON: ReadonlySet<LoaderPoint> = new Set(['loader-inserting', 'loader-buried'])
+const NEED_POISON: ReadonlySet<string> = new Set(['loader-inserting', 'loader-buried'])
 
-/** The highest number of times that a point is passed before the crash. */
-const GATEWAY_TIMES_MAX = 30
-const LOADER_TIMES_MAX = 5
+/**
+ * How often a point is passed before the crash. The next service is armed when it takes the place of the one that crashed,
+ * so the first times must suffice for what was left over to be brought through and checked.
+ */
+const GATEWAY_TIMES = { min: 10, max: 30 }
+const LOADER_TIMES = { min: 6, max: 10 }
+const POISONED_TIMES = { min: 1, max: 3 }
+
+const POISON_EVERY_MS = 400
 
 for (const where of ['PostgreSQL', 'Kafka'])
   describe(`a crash at a named point, with the event log on ${where},`, function () {
     this.timeout(120_000)
+    this.bail(true) // the next service is armed by the test before
     const random = seededRandom(`crash points ${SEED}`)
     let stage: FaultStage
     let dead = 0
@@ -32,38 +39,52 @@ for (const where of ['PostgreSQL', 'Kafka'])
     })
     after(() => stage.close())
 
-    /** Has a service crash at a point under load, and starts it again, with the reporters still at it. */
-    const crash = async (name: 'gateway' | 'loader', point: string, timesMax: number, poison: boolean) => {
+    /** The setting by which the next service crashes at a point; none after the last. */
+    const arm = (point: string | undefined): Record<string, string> => {
+      if (point === undefined) return {}
+      const isPoisoned = NEED_POISON.has(point)
+      const { min, max } = isPoisoned ? POISONED_TIMES : timesOf(point)
+      return { CRASH_AT: `${point}:${min + randomInteger(random, max - min + 1)}` }
+    }
+
+    /** Has a service crash under load, and starts the next one, with the reporters still at it. */
+    const crash = async (name: 'gateway' | 'loader', point: string, next: string | undefined) => {
       const service = stage.services[name]
-      await service.stop()
-      await stage.restart(name, { CRASH_AT: `${point}:${1 + randomInteger(random, timesMax)}` })
       const child = service.process
       const ended = once(child, 'exit')
+      const hasEnded = () => child.exitCode !== null || child.signalCode !== null
       await stage.ledger.during(async () => {
         await until(async () => {
-          if (poison) dead += await appendRefusedLines(stage.eventLog)
-          await Promise.race([ended, sleep(200)])
-          return child.exitCode !== null || child.signalCode !== null
+          if (NEED_POISON.has(point)) dead += await appendRefusedLines(stage.eventLog)
+          await Promise.race([ended, sleep(POISON_EVERY_MS)])
+          return hasEnded()
         })
-        await stage.restart(name)
-        await sleep(200)
+        await stage.restart(name, arm(next))
       })
       expect(child.signalCode, service.output()).to.equal('SIGKILL')
       await checkUsage(stage)
     }
 
-    for (const point of GATEWAY_POINTS)
-      it(`of the gateway (${point}) loses and doubles nothing`, () =>
-        crash('gateway', point, GATEWAY_TIMES_MAX, false))
-
-    for (const point of LOADER_POINTS)
-      it(`of the loader (${point}) loses and doubles nothing`, () =>
-        crash('loader', point, LOADER_TIMES_MAX, NEED_POISON.has(point)))
+    for (const [name, points] of [
+      ['gateway', GATEWAY_POINTS],
+      ['loader', LOADER_POINTS],
+    ] as const) {
+      before(async () => {
+        await stage.services[name].kill9()
+        await stage.restart(name, arm(points[0]))
+      })
+      for (const [index, point] of points.entries())
+        it(`of the ${name} (${point}) loses and doubles nothing`, () => crash(name, point, points[index + 1]))
+    }
 
     it('leaves a log, a list and dead letters that add up', () => checkLedger(stage, dead))
   })
 
-describe('CRASH_AT', () => {
+const timesOf = (point: string) => (point.startsWith('gateway-') ? GATEWAY_TIMES : LOADER_TIMES)
+
+describe('CRASH_AT', function () {
+  this.timeout(60_000)
+
   it('is refused with the other settings when it names no point', async () => {
     const points: [ServiceName, readonly string[]][] = [
       ['gateway', GATEWAY_POINTS],

@@ -133,7 +133,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
     sources,
     seed: `${purpose} ${SEED}`,
     workers: 4,
-    batchMax: 40,
+    batchMax: 20,
     pauseMs: 10,
     ...load,
   })

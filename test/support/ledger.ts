@@ -195,6 +195,7 @@ export class Ledger {
         if (!request.isBad) this.surprises.push(`a good request was refused: ${status} ${text}`)
         return
       }
+      if (status === 500) this.surprises.push(`an internal error: ${text}`)
       if (performance.now() > giveUpAt) {
         this.surprises.push(`no answer in ${GIVE_UP_MS} ms, the last was ${String(status)} ${text}`)
         return
