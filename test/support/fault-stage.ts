@@ -134,7 +134,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
     seed: `${purpose} ${SEED}`,
     workers: 4,
     batchMax: 20,
-    pauseMs: 10,
+    pauseMs: 30,
     ...load,
   })
   const more: RunningService[] = []
