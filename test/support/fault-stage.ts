@@ -189,15 +189,6 @@ export function tell(text: string): void {
   process.stdout.write(`    (${text})\n`)
 }
 
-/** Carries out work again and again with a pause in between until something else is done. */
-export async function meanwhile(work: () => Promise<void>, until: Promise<unknown>): Promise<void> {
-  let isOver = false
-  const hasEnded = () => isOver
-  const over = until.finally(() => (isOver = true))
-  while (!hasEnded()) await work()
-  await over
-}
-
 function withPort(url: string, port: number): string {
   const changed = new URL(url)
   changed.port = String(port)
