@@ -21,7 +21,7 @@ const DRAIN_RATIO_MIN = 3
 /** How much more memory a process may take while ClickHouse is away: buffers and batches, not the backlog … */
 const MORE_MEMORY_MB_MAX = 60
 /** … which is larger than that: so many records of 450 KB. */
-const BULK_RECORDS = 240
+const BULK_RECORDS = 160
 
 describe('ClickHouse', function () {
   this.timeout(IS_LONG ? 600_000 : 150_000)
@@ -35,7 +35,7 @@ describe('ClickHouse', function () {
     stage = await startFaultStage('clickhouse_away', {
       brokers,
       env,
-      load: { workers: 6, batchMax: 30, pauseMs: 150 },
+      load: { workers: 5, batchMax: 20, pauseMs: 150 },
     })
   })
   after(() => stage.close())

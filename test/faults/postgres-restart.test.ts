@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { checkLedger, checkUsage } from '../support/check-ledger.ts'
-import { startFaultStage, tell, type FaultStage } from '../support/fault-stage.ts'
+import { IS_LONG, startFaultStage, tell, type FaultStage } from '../support/fault-stage.ts'
 import { findKafka } from '../support/kafka.ts'
 import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts'
 import { until } from '../support/until.ts'
 
-const RESTARTS = 2
+const RESTARTS = IS_LONG ? 20 : 1
 const AWAY_MS = 1_000
 
 for (const where of ['PostgreSQL', 'Kafka'])
   describe(`PostgreSQL that is killed and started again, with the event log on ${where},`, function () {
-    this.timeout(120_000)
+    this.timeout(IS_LONG ? 600_000 : 120_000)
     let postgres: OwnPostgres
     let stage: FaultStage
 

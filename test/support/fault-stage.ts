@@ -79,7 +79,7 @@ const SETTINGS = {
   KAFKA_REQUEST_TIMEOUT_MS: '1500',
   DATABASE_STATEMENT_TIMEOUT_MS: '5000',
   CLICKHOUSE_QUERY_TIMEOUT_S: '5',
-  LOADER_FLUSH_MS: '50',
+  LOADER_FLUSH_MS: '100',
   LOADER_FAILING_MAX_S: '2',
 }
 
@@ -134,7 +134,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
     seed: `${purpose} ${SEED}`,
     workers: 4,
     batchMax: 20,
-    pauseMs: 30,
+    pauseMs: 60,
     ...load,
   })
   const more: RunningService[] = []
