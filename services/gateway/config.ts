@@ -4,9 +4,11 @@ import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
+import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
+import { GATEWAY_POINTS } from './crash-points.ts'
 
 /** Settings of the gateway. */
 export function readGatewayConfig(read: EnvReader) {
@@ -47,4 +49,5 @@ export const readGatewayServiceConfig = (read: EnvReader) => ({
   rateLimits: readRateLimitConfig(read),
   requestTimeoutMs: readRequestTimeoutMs(read),
   gateway: readGatewayConfig(read),
+  crashAt: readCrashAt(read, GATEWAY_POINTS),
 })

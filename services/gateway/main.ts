@@ -6,6 +6,7 @@ import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
+import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import { watchPools } from '../../shared/metrics/watch-pools.ts'
@@ -49,7 +50,8 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const access = openAccess(pool, config.rateLimits, sharing)
     watchPools(metrics, { gateway: pool, event_log: logPool })
     const requests = requestMetrics(metrics)
-    const parts = { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log }
+    const reached = crashAt(config.crashAt)
+    const parts = { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log, reached }
     const handler = openGateway(parts, config)
     const server = await openServers(opened, log).open(handler, {
       name: 'the gateway',

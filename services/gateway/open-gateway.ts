@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import type { Access } from '../../shared/http/open-access.ts'
 import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { measureAppends } from '../../shared/metrics/measure-appends.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
@@ -13,6 +14,7 @@ import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { readGatewayConfig } from './config.ts'
 import { countEvents } from './count-events.ts'
+import type { GatewayPoint } from './crash-points.ts'
 import { knownReferences } from './known-references.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import { reportListener } from './report-listener.ts'
@@ -30,6 +32,8 @@ export interface GatewayParts {
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
+  /** Told where reports get to. */
+  reached?: Reached<GatewayPoint>
 }
 
 export interface GatewayOptions {
@@ -39,7 +43,7 @@ export interface GatewayOptions {
 
 /** The gateway on its engines, for a process of its own or one with others. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): RequestListener {
-  const { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log } = parts
+  const { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log, reached } = parts
   const { gateway, requestTimeoutMs } = options
   const report = reportUsage({
     log: measureAppends(metrics, eventLog),
@@ -54,6 +58,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Reque
       { purges: sharing.purges, shared: sharing.references },
     ),
     requestKeys: requestKeysIn(pool),
+    ...(reached === undefined ? {} : { reached }),
   })
   return reportListener(countEvents(metrics, report), {
     ...access,

@@ -11,8 +11,10 @@ import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import { RECORD_BYTES_MAX, type EventLog, type NewRecord } from '../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
+import type { GatewayPoint } from './crash-points.ts'
 import type { FindUnknown } from './known-references.ts'
 import {
   checkEvent,
@@ -34,6 +36,8 @@ export interface ReportUsageDeps {
   clock: Clock
   findUnknown: FindUnknown
   requestKeys: RequestKeys
+  /** Told where reports get to. */
+  reached?: Reached<GatewayPoint>
 }
 
 export interface Report {
@@ -60,26 +64,32 @@ const FAULTS_NAMED_MAX = 20
  * @throws DomainError malformed, unprocessable or conflict when nothing was written, unavailable when that is not known
  */
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
-  const { log, acceptance, clock, findUnknown, requestKeys } = deps
+  const { log, acceptance, clock, findUnknown, requestKeys, reached = () => undefined } = deps
   return async (report) => {
     const { namespaceId } = report.caller
     const checked = await checkAll(report, unixSeconds(clock()), findUnknown)
     const { route, requestKey } = report
     const prepare = async (acceptedAt: Micros) => {
+      reached('gateway-accepted')
       const defaultAt =
         requestKey === undefined
           ? acceptedAt
           : await requestKeys.begin(namespaceId, route, requestKey, report.body, acceptedAt)
+      if (requestKey !== undefined) reached('gateway-keyed')
       return checked.map((event, index) => {
         const occurredAt = event.occurredAt ?? unixSeconds(defaultAt)
         const key = identityOf(event, requestKey, index)
         return usageEventOf(event, { namespaceId, acceptedAt, occurredAt, key })
       })
     }
-    const events = await acceptance.during(prepare, (accepted) =>
-      log.append(recordsOf(accepted, log.partitions)),
-    )
+    const events = await acceptance.during(prepare, (accepted) => {
+      const appended = log.append(recordsOf(accepted, log.partitions))
+      reached('gateway-appending')
+      return appended
+    })
+    reached('gateway-appended')
     if (requestKey !== undefined) await requestKeys.complete(namespaceId, route, requestKey)
+    reached('gateway-completed')
     return events
   }
 }

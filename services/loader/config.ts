@@ -2,8 +2,10 @@ import { readAdminConfig } from '../../shared/admin/config.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
+import { LOADER_POINTS } from './crash-points.ts'
 
 /** Settings of the loader. */
 export function readLoaderConfig(read: EnvReader) {
@@ -44,4 +46,5 @@ export const readLoaderServiceConfig = (read: EnvReader) => ({
   clickhouse: readClickHouseServerConfig(read),
   eventLog: readEventLogConfig(read),
   loader: readLoaderConfig(read),
+  crashAt: readCrashAt(read, LOADER_POINTS),
 })

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConsumer, PollLimits, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { Activity, type Trouble } from './activity.ts'
+import type { LoaderPoint } from './crash-points.ts'
 import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
@@ -11,6 +13,8 @@ export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bu
   consumer: LogConsumer
   metrics: LoaderMetrics
   log: Logger
+  /** Told where batches get to. */
+  reached?: Reached<LoaderPoint>
 }
 
 export interface Loader extends Closeable {
@@ -24,6 +28,7 @@ export interface Loader extends Closeable {
 interface Target extends StoreBlocksDeps {
   commit: (positions: readonly Position[]) => Promise<void>
   metrics: LoaderMetrics
+  reached: Reached<LoaderPoint>
 }
 
 const BACK_OFF_MS = 500
@@ -35,7 +40,7 @@ const BACK_OFF_MS = 500
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
 export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
-  const { consumer, metrics, log } = deps
+  const { consumer, metrics, log, reached = () => undefined } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const reading = new Activity('reading the event log')
@@ -48,18 +53,21 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       const bury = () => storing.attempt(() => deps.bury(line, reason))
       await untilDone(bury, 'dead_letter', deps, signal)
       metrics.buried()
+      reached('loader-buried')
     },
     commit: (positions) =>
       untilDone(() => storing.attempt(() => consumer.commit(positions)), 'commit', deps, signal),
     metrics,
     log,
     signal,
+    reached,
   }
   const run = async () => {
     let stored = Promise.resolve()
     while (!signal.aborted) {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
+      reached('loader-gathered')
       await stored
       stored = store(batch, target)
     }
@@ -83,9 +91,10 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
 
 /** Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop. */
 async function store(batch: Batch, target: Target): Promise<void> {
-  const { bury, commit, metrics, log, signal } = target
+  const { bury, commit, metrics, log, signal, reached } = target
   try {
     await storeBlocks(batch.blocks, target)
+    reached('loader-inserted')
     for (const { at, reason } of batch.rejected) {
       const { partition, offset, line } = at
       // Without the reason, which may quote what the line says.
@@ -93,7 +102,9 @@ async function store(batch: Batch, target: Target): Promise<void> {
       await bury(at, reason)
     }
     metrics.stored(batch)
+    reached('loader-committing')
     await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))
+    reached('loader-committed')
     log.debug({ rows: batch.rows, bytes: batch.bytes }, 'loaded a batch')
   } catch (err) {
     if (!signal.aborted) throw err

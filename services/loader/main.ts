@@ -2,6 +2,7 @@ import { allAnswer } from '../../shared/admin/probes.ts'
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import { watchPools } from '../../shared/metrics/watch-pools.ts'
@@ -28,7 +29,16 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     opened.push(eventLog)
     const deadLetterTopic = openDeadLetters(config.eventLog, log)
     if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
-    const running = await openLoader({ pool, clickhouse, eventLog, deadLetterTopic, metrics, log }, limits)
+    const parts = {
+      pool,
+      clickhouse,
+      eventLog,
+      deadLetterTopic,
+      metrics,
+      log,
+      reached: crashAt(config.crashAt),
+    }
+    const running = await openLoader(parts, limits)
     opened.push(running)
     watchPools(metrics, { loader: pool, event_log: logPool })
     const stuckMs = stuckAfterMs(config)

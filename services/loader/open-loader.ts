@@ -2,12 +2,14 @@ import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { watchLag } from '../../shared/metrics/watch-lag.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { readLoaderConfig } from './config.ts'
+import type { LoaderPoint } from './crash-points.ts'
 import { loadUsage, type Loader } from './load-usage.ts'
 import { loaderMetrics } from './loader-metrics.ts'
 
@@ -20,11 +22,13 @@ export interface LoaderParts {
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
   metrics: Metrics
   log: Logger
+  /** Told where batches get to. */
+  reached?: Reached<LoaderPoint>
 }
 
 /** Starts the loader on its engines, for a process of its own or one with others. */
 export async function openLoader(
-  { pool, clickhouse, eventLog, deadLetterTopic, metrics, log }: LoaderParts,
+  { pool, clickhouse, eventLog, deadLetterTopic, metrics, log, reached = () => undefined }: LoaderParts,
   config: ReturnType<typeof readLoaderConfig>,
 ): Promise<Loader> {
   watchLag(metrics, eventLog, log)
@@ -41,6 +45,7 @@ export async function openLoader(
       },
       metrics: loaderMetrics(metrics),
       log: log.child({ part: 'loader' }),
+      reached,
     },
     config,
   )

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findDataFault, type DataFault } from '../../shared/clickhouse/data-fault.ts'
 import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { LoaderPoint } from './crash-points.ts'
 import { linesOf, type Block } from './read-record.ts'
 
 export interface StoreBlocksDeps {
@@ -12,6 +14,7 @@ export interface StoreBlocksDeps {
   log: Logger
   /** Ends waiting after a failed attempt; the lines come again after the next start. */
   signal: AbortSignal
+  reached?: Reached<LoaderPoint>
 }
 
 const NEWLINE = 0x0a
@@ -41,6 +44,7 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
   }
   const half = Math.ceil(parts.length / 2)
   await storeBlocks(parts.slice(0, half), deps)
+  deps.reached?.('loader-inserting')
   await storeBlocks(parts.slice(half), deps)
 }
 

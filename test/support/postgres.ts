@@ -47,7 +47,14 @@ export interface TestDatabase {
 
 /** A database of its own for one test file, migrated; it is kept with the data when a test fails. */
 export async function createDatabase(purpose: string): Promise<TestDatabase> {
-  const { superuserUrl, ownerUrl, serviceUrl } = await startServer()
+  return createDatabaseOn(await startServer(), purpose)
+}
+
+/** The same on a server of the test's own. */
+export async function createDatabaseOn(
+  { superuserUrl, ownerUrl, serviceUrl }: EmbeddedPostgres,
+  purpose: string,
+): Promise<TestDatabase> {
   const name = `test_${purpose}_${randomBytes(4).toString('hex')}`
   const admin = new pg.Client({ connectionString: superuserUrl })
   await admin.connect()

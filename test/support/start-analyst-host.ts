@@ -11,6 +11,10 @@ export interface AnalystHost {
   port: number
   url: string
   process: ChildProcess
+  /** kill -9, and waits for the end. */
+  kill9(): Promise<void>
+  /** After kill9: on the same data, at another port. */
+  restart(): Promise<void>
   /** Ends it in an orderly way, and forgets its data. @returns how long that took, and the exit code */
   stop(): Promise<{ ms: number; code: number | null }>
 }
@@ -19,31 +23,47 @@ const HOST = path.join(PROJECT_ROOT, 'dist/test/support/host-analysts.js')
 
 export async function startAnalystHost(options: Omit<HostOptions, 'folder'> = {}): Promise<AnalystHost> {
   const folder = path.join(await makeTempFolder('analysts'), 'clickhouse')
-  const child = spawn(
-    process.execPath,
-    ['--enable-source-maps', HOST, JSON.stringify({ folder, ...options })],
-    {
-      env: { ...process.env, UV_THREADPOOL_SIZE: '16' },
-      stdio: ['ignore', 'pipe', 'inherit'],
+  const launch = () => launchHost({ folder, ...options })
+  const host: AnalystHost = {
+    ...(await launch()),
+    kill9: async () => {
+      await end(host.process, 'SIGKILL')
     },
-  )
-  process.once('exit', () => child.kill('SIGKILL'))
-  const exited = once(child, 'exit')
-  const [output] = (await Promise.race([once(child.stdout, 'data'), exited])) as [Buffer | number]
-  const port = Number(String(output))
-  if (!Buffer.isBuffer(output) || !Number.isInteger(port))
-    throw new Error('the host of analysts did not start')
-  return {
-    port,
-    url: `http://127.0.0.1:${port}`,
-    process: child,
+    restart: async () => {
+      Object.assign(host, await launch())
+    },
     async stop() {
       const startedAt = performance.now()
-      child.kill('SIGTERM')
-      const [code] = (await exited) as [number | null]
+      const code = await end(host.process, 'SIGTERM')
       const ms = performance.now() - startedAt
       await rm(path.dirname(folder), { recursive: true, force: true })
       return { ms, code }
     },
   }
+  return host
+}
+
+async function launchHost(options: HostOptions): Promise<Pick<AnalystHost, 'port' | 'url' | 'process'>> {
+  const child = spawn(process.execPath, ['--enable-source-maps', HOST, JSON.stringify(options)], {
+    env: { ...process.env, UV_THREADPOOL_SIZE: '16' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  const [output] = (await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])) as [
+    Buffer | number,
+  ]
+  const port = Number(String(output))
+  if (!Buffer.isBuffer(output) || !Number.isInteger(port))
+    throw new Error('the host of analysts did not start')
+  return { port, url: `http://127.0.0.1:${port}`, process: child }
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  const [code] = (await exited) as [number | null]
+  return code
 }

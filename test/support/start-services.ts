@@ -34,9 +34,14 @@ export interface RunningServices extends Record<ServiceName, RunningService> {
 /**
  * @param purpose names the database: letters, digits and underscores
  * @param brokers of the Kafka that holds the event log, in topics of its own; else it is a table in PostgreSQL
+ * @param makeDatabase where the database is not on the PostgreSQL server of the test run
  */
-export async function startSharedEngines(purpose: string, brokers?: string): Promise<SharedEngines> {
-  const [db, clickhouse] = await Promise.all([createDatabase(purpose), startAnalystHost({ bare: true })])
+export async function startSharedEngines(
+  purpose: string,
+  brokers?: string,
+  makeDatabase: () => Promise<TestDatabase> = () => createDatabase(purpose),
+): Promise<SharedEngines> {
+  const [db, clickhouse] = await Promise.all([makeDatabase(), startAnalystHost({ bare: true })])
   const url = new URL(clickhouse.url)
   url.username = 'trial'
   url.password = 'a secret of trials'
@@ -87,9 +92,7 @@ export async function startServices(
 ): Promise<RunningServices> {
   await migrateEngines(engines)
   const { key, testKey } = await makeCompanies(engines.db)
-  const forServices = Object.fromEntries(
-    Object.entries(engines.env).filter(([name]) => name !== 'DATABASE_OWNER_URL'),
-  )
+  const forServices = envOfServices(engines)
   const start = (name: ServiceName) => startService(name, { ...forServices, ...env, ...envOf[name] })
   const [gateway, loader, api] = await Promise.all([start('gateway'), start('loader'), start('api')])
   const proxy = await dispatchingProxy(
@@ -110,6 +113,10 @@ export async function startServices(
     },
   }
 }
+
+/** What services are told of the engines: everything but who owns the tables. */
+export const envOfServices = ({ env }: Pick<SharedEngines, 'env'>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => name !== 'DATABASE_OWNER_URL'))
 
 async function makeCompanies(db: TestDatabase): Promise<{ key: string; testKey: string }> {
   const folder = await makeTempFolder('keys')

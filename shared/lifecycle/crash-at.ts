@@ -1,0 +1,35 @@
+import type { EnvReader } from '../config/env-reader.ts'
+
+/** Told of each named point that work gets to. */
+export type Reached<Point extends string> = (point: Point) => void
+
+/** Where a process is to end itself, and the how manieth time it gets there. */
+export interface CrashAt {
+  point: string
+  time: number
+}
+
+const TIME_MAX = 1_000_000
+
+/** Reads the setting by which the fault tests have a process crash at a named point; undefined in every other run. */
+export function readCrashAt(read: EnvReader, points: readonly string[]): CrashAt | undefined {
+  const text = read.optional('CRASH_AT', {
+    about: 'for tests: POINT:N, where the process ends itself with SIGKILL the Nth time it gets there',
+  })
+  if (text === undefined) return undefined
+  const [point = '', times = '', ...more] = text.split(':')
+  const time = Number(times)
+  if (points.includes(point) && /^\d+$/.test(times) && time >= 1 && time <= TIME_MAX && more.length === 0)
+    return { point, time }
+  read.refuse(`CRASH_AT must be POINT:N with N from 1 to ${TIME_MAX} and POINT one of ${points.join(', ')}`)
+  return undefined
+}
+
+/** What ends the process with SIGKILL at the point that was set; where none was, it does nothing. */
+export function crashAt(setting: CrashAt | undefined): Reached<string> {
+  if (setting === undefined) return () => undefined
+  let left = setting.time
+  return (point) => {
+    if (point === setting.point && --left === 0) process.kill(process.pid, 'SIGKILL')
+  }
+}

@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { GATEWAY_POINTS } from '../../services/gateway/crash-points.ts'
+import { LOADER_POINTS } from '../../services/loader/crash-points.ts'
+import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
+import { runProgram } from '../support/by-hand.ts'
+import { checkLedger, checkUsage } from '../support/check-ledger.ts'
+import { SEED, startFaultStage, type FaultStage } from '../support/fault-stage.ts'
+import { findKafka } from '../support/kafka.ts'
+import { appendRefusedLines } from '../support/poison.ts'
+import type { ServiceName } from '../support/start-service.ts'
+import { until } from '../support/until.ts'
+
+/** Points that a batch gets to only when ClickHouse refuses a line of it. */
+const NEED_POISON: ReadonlySet<string> = new Set(['loader-inserting', 'loader-buried'])
+
+/**
+ * How often a point is passed before the crash. The next service is armed when it takes the place of the one that crashed,
+ * so the first times must suffice for what was left over to be brought through and checked.
+ */
+const GATEWAY_TIMES = { min: 8, max: 16 }
+const LOADER_TIMES = { min: 6, max: 10 }
+const POISONED_TIMES = { min: 1, max: 3 }
+
+const POISON_EVERY_MS = 400
+
+for (const where of ['PostgreSQL', 'Kafka'])
+  describe(`a crash at a named point, with the event log on ${where},`, function () {
+    this.timeout(120_000)
+    this.bail(true) // the next service is armed by the test before
+    const random = seededRandom(`crash points ${SEED}`)
+    let stage: FaultStage
+    let dead = 0
+
+    before(async function () {
+      const brokers = where === 'Kafka' ? await findKafka(this) : undefined
+      stage = await startFaultStage(`crash_${where.toLowerCase()}`, brokers === undefined ? {} : { brokers })
+    })
+    after(() => stage.close())
+
+    /** The setting by which the next service crashes at a point; none after the last. */
+    const arm = (point: string | undefined): Record<string, string> => {
+      if (point === undefined) return {}
+      const isPoisoned = NEED_POISON.has(point)
+      const { min, max } = isPoisoned ? POISONED_TIMES : timesOf(point)
+      return { CRASH_AT: `${point}:${min + randomInteger(random, max - min + 1)}` }
+    }
+
+    /** Has a service crash under load, and starts the next one, with the reporters still at it. */
+    const crash = async (name: 'gateway' | 'loader', point: string, next: string | undefined) => {
+      const service = stage.services[name]
+      const child = service.process
+      const ended = once(child, 'exit')
+      const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+      await stage.ledger.during(async () => {
+        await until(async () => {
+          if (NEED_POISON.has(point)) dead += await appendRefusedLines(stage.eventLog)
+          await Promise.race([ended, sleep(POISON_EVERY_MS)])
+          return hasEnded()
+        })
+        await stage.restart(name, arm(next))
+      })
+      expect(child.signalCode, service.output()).to.equal('SIGKILL')
+      await checkUsage(stage)
+    }
+
+    for (const [name, points] of [
+      ['gateway', GATEWAY_POINTS],
+      ['loader', LOADER_POINTS],
+    ] as const)
+      describe(`of the ${name}`, () => {
+        before(async () => {
+          await stage.services[name].kill9()
+          await stage.restart(name, arm(points[0]))
+        })
+        for (const [index, point] of points.entries())
+          it(`(${point}) loses and doubles nothing`, () => crash(name, point, points[index + 1]))
+      })
+
+    // In a suite of its own, for those of a suite go before the suites in it.
+    describe('of either', () => {
+      it('leaves a log, a list and dead letters that add up', () => checkLedger(stage, dead))
+    })
+  })
+
+const timesOf = (point: string) => (point.startsWith('gateway-') ? GATEWAY_TIMES : LOADER_TIMES)
+
+describe('CRASH_AT', function () {
+  this.timeout(60_000)
+
+  it('is refused with the other settings when it names no point', async () => {
+    const points: [ServiceName, readonly string[]][] = [
+      ['gateway', GATEWAY_POINTS],
+      ['loader', LOADER_POINTS],
+    ]
+    for (const [name, known] of points)
+      for (const wrong of ['nowhere:1', `${known[0] ?? ''}:0`, known[0] ?? '']) {
+        const { code, output } = await runProgram(`${name}/main`, { CRASH_AT: wrong })
+        expect(code).to.equal(1)
+        expect(output).to.contain('DATABASE_URL')
+        expect(output).to.contain(
+          `CRASH_AT must be POINT:N with N from 1 to 1000000 and POINT one of ${known.join(', ')}\n`,
+        )
+      }
+  })
+})

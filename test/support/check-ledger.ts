@@ -1,0 +1,125 @@
+import { expect } from 'chai'
+import { runProgram } from './by-hand.ts'
+import { textOf, unitsOf } from './decimal-units.ts'
+import { tell, type FaultStage } from './fault-stage.ts'
+import { until } from './until.ts'
+import type { EventBody, UsageLine } from './usage-world.ts'
+
+/** By account and source. */
+interface Usage {
+  counts: Record<string, number>
+  sums: Record<string, string>
+}
+
+const COUNTED_MS = 90_000
+const PAGE = 100
+
+/** What was acknowledged is counted, each event once and to the last digit, and nothing else is: by counts and sums. */
+export async function checkUsage(stage: FaultStage): Promise<void> {
+  const { ledger } = stage
+  expect(ledger.surprises).to.deep.equal([])
+  expect(ledger.count('unknown'), 'events whose fate no answer told').to.equal(0)
+  const expected = usageOf(ledger.events.filter(({ outcome }) => outcome === 'acknowledged'))
+  const total = ledger.count('acknowledged')
+  const counted = await until(async () => {
+    const usage = await readUsage(stage)
+    return Object.values(usage.counts).reduce((sum, count) => sum + count, 0) >= total && usage
+  }, COUNTED_MS)
+  expect(counted).to.deep.equal(expected)
+}
+
+/**
+ * The same, and event by event: acknowledged ⊆ listed ⊆ attempted, none that was refused, each once and as it was sent; the
+ * sums are those of the list; the audit finds nothing; no record is left unread.
+ *
+ * @param dead lines that must be in the dead letters
+ * @param others events that are counted, for nobody that the reporters know
+ */
+export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Promise<void> {
+  const { ledger } = stage
+  await checkUsage(stage)
+  await stage.drained()
+  const listed = await listEvents(stage, ledger.count('acknowledged'))
+  const seen = new Set<number>()
+  for (const { account_id: account, metric_id: metric, currency, quantity, properties } of listed) {
+    const number = ledger.numberOf(properties) ?? -1
+    const event = ledger.events[number]
+    expect(event, 'an event that nobody reported').not.to.equal(undefined)
+    expect(event?.outcome, 'an event that was refused').not.to.equal('refused')
+    expect(seen.has(number), `event ${number} is listed twice`).to.equal(false)
+    seen.add(number)
+    expect({ account, source: metric ?? currency, quantity }).to.deep.equal({
+      account: event?.account,
+      source: event?.source,
+      quantity: event?.quantity,
+    })
+  }
+  const missing = ledger.events.filter(
+    ({ outcome }, number) => outcome === 'acknowledged' && !seen.has(number),
+  )
+  expect(missing, 'acknowledged and not counted').to.deep.equal([])
+  const ofList = listed.map((event) => ({
+    account: event.account_id,
+    source: event.metric_id ?? event.currency ?? '',
+    quantity: event.quantity,
+  }))
+  expect(await readUsage(stage)).to.deep.equal(usageOf(ofList))
+  const { code, output } = await runProgram('operator/main', stage.commandEnv, 'audit')
+  expect(output).to.contain('everything adds up')
+  expect(output).to.match(new RegExp(`in the dead letters ${dead}$`, 'm'))
+  expect(output).to.match(new RegExp(`^events in ClickHouse +${listed.length + others}$`, 'm'))
+  expect(output).to.match(/^not loaded yet +0 records$/m)
+  expect(code, output).to.equal(0)
+  const again = Number(/reported again +(\d+)$/m.exec(output)?.[1])
+  tell(
+    `${ledger.count('acknowledged')} events counted once each, ${again} lines of them again, ${ledger.count('refused')} refused; ` +
+      `${ledger.attempts.length} requests, ${ledger.attempts.filter(({ status }) => status === undefined || status >= 500).length} without an answer`,
+  )
+}
+
+function usageOf(events: readonly { account: string; source: string; quantity: string }[]): Usage {
+  const counts: Record<string, number> = {}
+  const sums = new Map<string, bigint>()
+  for (const { account, source, quantity } of events) {
+    const name = `${account} ${source}`
+    counts[name] = (counts[name] ?? 0) + 1
+    sums.set(name, (sums.get(name) ?? 0n) + unitsOf(quantity))
+  }
+  return { counts, sums: Object.fromEntries([...sums].map(([name, units]) => [name, textOf(units)])) }
+}
+
+async function readUsage({ api, accounts }: FaultStage): Promise<Usage> {
+  const usage: Usage = { counts: {}, sums: {} }
+  for (const account of accounts) {
+    const linesOf = async (aggregation: string): Promise<UsageLine[]> => {
+      const { status, text, body } = await api.get<{ events_consumed: UsageLine[] }>(
+        `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295&aggregation=${aggregation}`,
+      )
+      expect(status, text).to.equal(200)
+      return body.events_consumed
+    }
+    for (const line of await linesOf('count'))
+      usage.counts[`${account} ${line.metric_id ?? line.currency ?? ''}`] = Number(line.quantity)
+    for (const line of await linesOf('sum'))
+      usage.sums[`${account} ${line.metric_id ?? line.currency ?? ''}`] = line.quantity
+  }
+  return usage
+}
+
+/** Every event, page by page, once the list holds as many as are counted. */
+async function listEvents({ api }: FaultStage, atLeast: number): Promise<EventBody[]> {
+  const events: EventBody[] = []
+  await until(async () => {
+    for (;;) {
+      const after = events.at(-1)
+      const cursor = after === undefined ? '' : `&starting_after=${after.id}`
+      const { status, text, body } = await api.get<{ data: EventBody[]; has_more: boolean }>(
+        `/v2/events?limit=${PAGE}${cursor}`,
+      )
+      expect(status, text).to.equal(200)
+      events.push(...body.data)
+      if (!body.has_more) return events.length >= atLeast
+    }
+  }, COUNTED_MS)
+  return events
+}

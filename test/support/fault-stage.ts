@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { EnvReader } from '../../shared/config/env-reader.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
+import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { openPool, type Pool } from '../../shared/postgres/pool.ts'
+import { ApiClient } from './api-client.ts'
+import { Ledger, type LedgerOptions } from './ledger.ts'
+import { testLog } from './log.ts'
+import { createDatabase, createDatabaseOn } from './postgres.ts'
+import type { OwnPostgres } from './own-postgres.ts'
+import { startService, type RunningService } from './start-service.ts'
+import {
+  envOfServices,
+  startServices,
+  startSharedEngines,
+  type RunningServices,
+  type SharedEngines,
+} from './start-services.ts'
+import { tcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { makeTempFolder } from './temp-folder.ts'
+import { until } from './until.ts'
+
+export interface FaultStageOptions {
+  /** Of the Kafka that holds the event log; else it is a table in PostgreSQL. */
+  brokers?: string
+  /** A PostgreSQL server that the test may kill; else that of the test run. */
+  postgres?: OwnPostgres
+  /** Further settings of all services. */
+  env?: Record<string, string>
+  load?: Partial<Pick<LedgerOptions, 'workers' | 'batchMax' | 'pauseMs'>>
+}
+
+/** Gateway, loader and API in processes of their own, with reporters that keep books, and ways to get between all of them. */
+export interface FaultStage {
+  services: RunningServices
+  engines: SharedEngines
+  ledger: Ledger
+  api: ApiClient
+  pool: Pool
+  /** The event log, as one more process sees it. */
+  eventLog: EventLog
+  /** What every service is told. */
+  env: Record<string, string>
+  /** What commands are told. */
+  commandEnv: Record<string, string>
+  accounts: string[]
+  /** Between reporters and gateway. */
+  toGateway: TcpProxy
+  /** Between services and PostgreSQL. */
+  toPostgres: TcpProxy
+  /** Between services and ClickHouse. */
+  toClickHouse: TcpProxy
+  /** Starts one more loader; it ends with the stage unless the test ends it. */
+  addLoader(env?: Record<string, string>): Promise<RunningService>
+  /** Starts a service again, on the same way to it. */
+  restart(name: 'gateway' | 'loader', env?: Record<string, string>): Promise<void>
+  /** Waits until the loaders are done with the log. @returns how long that took */
+  drained(withinMs?: number): Promise<number>
+  close(): Promise<void>
+}
+
+/** What makes a run of the fault suite; FAULT_SEED runs it again, as far as chance can be told what to do. */
+export const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
+
+/** Whether long outages are wanted. */
+export const IS_LONG = process.env['FAULT_LONG'] === '1'
+
+/** The deadline of a report, in the fault suite. */
+export const APPEND_TIMEOUT_MS = 3_000
+
+/** After this long a loader that went silent has lost its partitions. */
+export const LEASE_MS = 1_000
+
+const SETTINGS = {
+  EVENT_LOG_APPEND_TIMEOUT_MS: String(APPEND_TIMEOUT_MS),
+  EVENT_LOG_LEASE_MS: String(LEASE_MS),
+  KAFKA_REQUEST_TIMEOUT_MS: '1500',
+  DATABASE_STATEMENT_TIMEOUT_MS: '5000',
+  CLICKHOUSE_QUERY_TIMEOUT_S: '5',
+  LOADER_FLUSH_MS: '100',
+  LOADER_FAILING_MAX_S: '2',
+}
+
+/**
+ * The list of events, and with it the audit, ends before what may still be on its way into the log from another process:
+ * a minute from now nothing is that was sent before.
+ */
+const MINUTE_LATER = {
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent('const now = Date.now; Date.now = () => now() + 60_000')}`,
+}
+
+const ACCOUNTS = 5
+
+/** @param purpose names database and topics: letters, digits and underscores */
+export async function startFaultStage(purpose: string, options: FaultStageOptions = {}): Promise<FaultStage> {
+  tell(`seed ${SEED}, FAULT_SEED=${SEED} runs it again`)
+  const { brokers, postgres, load } = options
+  const made = await startSharedEngines(purpose, brokers, () =>
+    postgres === undefined ? createDatabase(purpose) : createDatabaseOn(postgres.server, purpose),
+  )
+  const toPostgres = await tcpProxy(Number(new URL(made.db.serviceUrl).port))
+  const toClickHouse = await tcpProxy(made.clickhouse.port)
+  const engines: SharedEngines = {
+    ...made,
+    env: {
+      ...made.env,
+      DATABASE_URL: withPort(made.db.serviceUrl, toPostgres.port),
+      DATABASE_OWNER_URL: withPort(made.db.ownerUrl, toPostgres.port),
+      CLICKHOUSE_URL: withPort(made.env['CLICKHOUSE_URL'] ?? '', toClickHouse.port),
+    },
+  }
+  const settings = { ...SETTINGS, ...options.env }
+  const env = { ...envOfServices(engines), ...settings }
+  const services = await startServices(engines, settings, { api: MINUTE_LATER })
+  const toGateway = await tcpProxy(Number(new URL(services.gateway.url).port))
+  const pool = openPool({
+    url: engines.env['DATABASE_URL'] ?? '',
+    name: 'test',
+    connectionsMax: 4,
+    statementTimeoutMs: 10_000,
+    log: testLog,
+  })
+  const config = { ...readEventLogConfig(new EnvReader(env)), housekeepingMs: 0 }
+  const eventLog = await openEventLog(config, { pool, alone: false, log: testLog })
+  const api = new ApiClient(services.api.url, services.key)
+  const { accounts, sources } = await makeWorld(api)
+  const ledger = new Ledger({
+    url: () => `http://127.0.0.1:${toGateway.port}`,
+    key: services.key,
+    accounts,
+    sources,
+    seed: `${purpose} ${SEED}`,
+    workers: 4,
+    batchMax: 20,
+    pauseMs: 60,
+    ...load,
+  })
+  const more: RunningService[] = []
+  const folder = await makeTempFolder('fault-commands')
+  return {
+    services,
+    engines,
+    ledger,
+    api,
+    pool,
+    eventLog,
+    env,
+    commandEnv: { ...engines.env, ...settings, ...MINUTE_LATER, DATA_DIR: `${folder}/data` },
+    accounts,
+    toGateway,
+    toPostgres,
+    toClickHouse,
+    async addLoader(further = {}) {
+      const loader = await startService('loader', { ...env, ...further })
+      more.push(loader)
+      return loader
+    },
+    async restart(name, further) {
+      await services[name].restart(further)
+      if (name === 'gateway') toGateway.target = Number(new URL(services.gateway.url).port)
+    },
+    async drained(withinMs = 90_000) {
+      const startedAt = performance.now()
+      await until(async () => {
+        const lags = await eventLog.lag(LOADER_GROUP).catch(() => [])
+        return lags.length > 0 && lags.every(({ committed, end }) => committed >= end)
+      }, withinMs)
+      return performance.now() - startedAt
+    },
+    async close() {
+      for (const loader of more) {
+        loader.process.kill('SIGCONT')
+        await loader.stop()
+      }
+      await services.stop()
+      await eventLog.close()
+      await pool.end()
+      for (const proxy of [toGateway, toPostgres, toClickHouse]) await proxy.close()
+      await engines.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A figure or a seed of a run. */
+export function tell(text: string): void {
+  process.stdout.write(`    (${text})\n`)
+}
+
+function withPort(url: string, port: number): string {
+  const changed = new URL(url)
+  changed.port = String(port)
+  return changed.href
+}
+
+async function makeWorld(api: ApiClient): Promise<{ accounts: string[]; sources: string[] }> {
+  const accounts: string[] = []
+  for (let n = 0; n < ACCOUNTS; n++)
+    accounts.push((await api.create<{ id: string }>('/v2/accounts', { name: `account ${n}` })).id)
+  const metrics: string[] = []
+  for (const name of ['tokens', 'calls'])
+    metrics.push((await api.create<{ id: string }>('/v2/metrics', { name })).id)
+  return { accounts, sources: [...metrics, 'usd', 'eur'] }
+}

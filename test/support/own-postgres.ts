@@ -1,0 +1,43 @@
+import { readFile, rm } from 'node:fs/promises'
+import path from 'node:path'
+import {
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../../shared/postgres/embedded/embedded-postgres.ts'
+import { testLog } from './log.ts'
+import { makeTempFolder } from './temp-folder.ts'
+import { until } from './until.ts'
+
+/** A PostgreSQL server that one test file may kill. */
+export interface OwnPostgres {
+  server: EmbeddedPostgres
+  port(): number
+  /** kill -9 of the postmaster; its other processes end by themselves. */
+  kill9(): Promise<void>
+  /** After kill9: on the same data, at another port. */
+  restart(): Promise<void>
+  /** Ends it, and forgets its data. */
+  stop(): Promise<void>
+}
+
+export async function startOwnPostgres(): Promise<OwnPostgres> {
+  const dataFolder = await makeTempFolder('own-postgres')
+  const start = () => startEmbeddedPostgres({ dataFolder, log: testLog, onUnexpectedExit: () => undefined })
+  const own: OwnPostgres = {
+    server: await start(),
+    port: () => Number(new URL(own.server.superuserUrl).port),
+    async kill9() {
+      const pidFile = await readFile(path.join(dataFolder, 'postgres/postmaster.pid'), 'utf8')
+      process.kill(Number(pidFile.split('\n')[0]), 'SIGKILL')
+    },
+    async restart() {
+      // As long as one of its processes has not noticed, the next server is refused the shared memory.
+      own.server = await until(() => start().catch(() => false as const), 20_000)
+    },
+    async stop() {
+      await own.server.close()
+      await rm(dataFolder, { recursive: true, force: true })
+    },
+  }
+  return own
+}

@@ -1,0 +1,33 @@
+import type { EventLog } from '../../shared/event-log/event-log.ts'
+import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
+import { makeReport } from './usage-event.ts'
+
+const clock = microsecondClock()
+
+/**
+ * Good events of nobody that any account knows, in records as large as the gateway's largest.
+ *
+ * @returns how many
+ */
+export async function appendBulk(log: EventLog, records: number): Promise<number> {
+  const properties = JSON.stringify({ text: 'x'.repeat(450_000) })
+  for (let n = 0; n < records; n += AT_ONCE)
+    await log.append(
+      Array.from({ length: AT_ONCE }, (_, at) => ({
+        partition: at % log.partitions,
+        acceptedAt: clock(),
+        value: Buffer.from(`${usageEventToLine(makeReport({ acceptedAt: clock(), properties }))}\n`),
+      })),
+    )
+  return records
+}
+
+const AT_ONCE = 4
+
+/** Two lines of one record that the loader takes for good ones and ClickHouse does not: it reads no exponents. */
+export async function appendRefusedLines(log: EventLog): Promise<number> {
+  const line = () => `${usageEventToLine(makeReport()).replace('1767225600,', '1.7672256e9,')}\n`
+  await log.append([{ partition: 0, acceptedAt: clock(), value: Buffer.from(line() + line()) }])
+  return 2
+}
