@@ -75,7 +75,9 @@ async function transpile(source: string, copy: string): Promise<string> {
     await readFile(path.join(copy, 'tsconfig.json'), 'utf8'),
   ) as { config: { compilerOptions: object } }
   const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, copy)
-  return ts.transpileModule(source, { compilerOptions: { ...options, noEmitOnError: false } }).outputText
+  // By itself a file does not say what kind of module it is.
+  const asModule = { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }
+  return ts.transpileModule(source, { compilerOptions: { ...options, ...asModule } }).outputText
 }
 
 /** Until the first test fails. */
@@ -97,10 +99,13 @@ async function runSuites(suites: readonly string[], copy: string): Promise<Outco
   await once(child, 'close')
   clearTimeout(late)
   const [, failure] = /^\["fail",(\{.*\})\]$/m.exec(output) ?? []
-  if (failure !== undefined) return { found: (JSON.parse(failure) as { fullTitle: string }).fullTitle }
+  const title = failure === undefined ? undefined : (JSON.parse(failure) as { fullTitle: string }).fullTitle
+  if (title?.includes('"before all" hook') === true) return { missed: `the suites did not begin: ${title}` }
+  if (title !== undefined) return { found: title }
   const passed = /^\["end",\{.*"passes":(\d+)/m.exec(output)?.[1]
   return {
-    missed: passed === undefined ? `the suites did not end: ${output.slice(-500)}` : `${passed} tests passed`,
+    missed:
+      passed === undefined ? `the suites did not run: ${output.slice(0, 500)}` : `${passed} tests passed`,
   }
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { closeAfterRest } from '../../shared/http/close-after-rest.ts'
 import { isReport } from '../../shared/http/dispatch.ts'
 
 /** What stands in front of separate services: one base URL for both, as an operator's proxy gives it. */
@@ -49,16 +50,18 @@ function pass(req: IncomingMessage, res: ServerResponse, target: string, agent: 
   let answered = false
   onward.on('response', (answer) => {
     answered = true
-    // Given before the whole request was there: no other request follows on that connection.
-    if (!req.complete) res.setHeader('Connection', 'close')
     res.writeHead(answer.statusCode ?? 502, withoutConnection(answer))
     answer.pipe(res)
     answer.on('error', () => res.destroy())
+    // Given before the whole request was there: no other request follows on that connection.
+    res.once('finish', () => {
+      if (!req.complete) closeAfterRest(req)
+    })
   })
   onward.on('error', () => {
     req.unpipe(onward)
-    req.resume()
     if (answered) return // by a service that wanted no more of the request
+    req.resume()
     res.writeHead(502, { 'Content-Type': 'text/plain' }).end('the service behind the proxy is away')
   })
   res.on('close', () => {
