@@ -105,7 +105,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/usage-aggregates.ts',
     right: 'argMax(quantity, (occurred_at, accepted_at, id))',
     wrong: 'argMax(quantity, occurred_at)',
-    suites: ['services/api/usage-model'],
+    suites: ['services/api/usage-by-period'],
   },
   {
     name: 'a range includes its end',

@@ -147,6 +147,9 @@ async function launch(folder: string, classPath: string): Promise<ChildProcess> 
     ],
     { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
   )
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
   let output = ''
   await new Promise<void>((resolve, reject) => {
     const fail = (why: string) => {
@@ -171,7 +174,6 @@ async function launch(folder: string, classPath: string): Promise<ChildProcess> 
       fail('ended')
     })
   })
-  child.removeAllListeners('exit')
   return child
 }
 
