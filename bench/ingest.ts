@@ -111,8 +111,7 @@ async function benchSubject(
     }
     await subject.startLoading()
     const counted = await settledCount(() => countAll(subject, references), {
-      atLeast: acknowledged,
-      atMost: acknowledged,
+      expected: acknowledged,
       pauseMs: COUNT_EVERY_MS,
       timeoutMs: COUNT_WITHIN_MS,
     })

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface SettledCountOptions {
-  /** What was acknowledged: that many must be counted. */
-  atLeast: number
-  /** With what may have been under way when a load ended: more means that something counts twice. */
-  atMost: number
+  /** What was acknowledged: no less must be counted, and no more. */
+  expected: number
   pauseMs: number
   timeoutMs: number
 }
@@ -16,17 +14,17 @@ export interface SettledCountOptions {
  */
 export async function settledCount(
   count: () => Promise<number>,
-  { atLeast, atMost, pauseMs, timeoutMs }: SettledCountOptions,
+  { expected, pauseMs, timeoutMs }: SettledCountOptions,
 ): Promise<number> {
   const deadline = performance.now() + timeoutMs
   let before = -1
   for (;;) {
     const counted = await count()
-    if (counted > atMost)
-      throw new Error(`at most ${atMost} events were sent, ${counted} are counted: some count twice`)
-    if (counted >= atLeast && counted === before) return counted
+    if (counted > expected)
+      throw new Error(`${expected} events were acknowledged, ${counted} are counted: some count twice`)
+    if (counted === expected && counted === before) return counted
     if (performance.now() > deadline)
-      throw new Error(`${atLeast} events were acknowledged, ${counted} are counted`)
+      throw new Error(`${expected} events were acknowledged, ${counted} are counted`)
     before = counted
     await sleep(pauseMs)
   }

@@ -21,7 +21,7 @@ export function readApiConfig(read: EnvReader) {
   }
 }
 
-const CONNECTIONS = 10
+const CLICKHOUSE_CONNECTIONS = 10
 
 /** Settings of the API in a process of its own. */
 export const readApiServiceConfig = (read: EnvReader) => ({
@@ -32,7 +32,7 @@ export const readApiServiceConfig = (read: EnvReader) => ({
   postgres: readPostgresServerConfig(read),
   connectionsMax: readConnectionsMax(read),
   clickhouse: readClickHouseServerConfig(read),
-  clickhouseConnections: readConnections(read, CONNECTIONS),
+  clickhouseConnections: readConnections(read, CLICKHOUSE_CONNECTIONS),
   eventLog: readEventLogConfig(read),
   redis: readRedisConfig(read),
   rateLimits: readRateLimitConfig(read),

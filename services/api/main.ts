@@ -8,7 +8,7 @@ import { openServers } from '../../shared/http/open-servers.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
-import { watchPools } from '../../shared/metrics/watch-pools.ts'
+import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
@@ -17,7 +17,7 @@ import { readApiServiceConfig } from './config.ts'
 import { openApi } from './open-api.ts'
 
 /** For looking where the log stands. */
-const LOG_CONNECTIONS = 2
+const LOG_LOOK_CONNECTIONS = 2
 
 const api: Service<ReturnType<typeof readApiServiceConfig>> = {
   name: 'api',
@@ -28,8 +28,8 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const pool = openServicePool('api', config.connectionsMax, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
-    const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
-    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
+    const logPool = openServicePool('event log', LOG_LOOK_CONNECTIONS, postgres, opened, log)
+    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
     opened.push(eventLog)
     const gateways = gatewayRepository(pool)
     const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })

@@ -9,7 +9,7 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
-import { watchPools } from '../../shared/metrics/watch-pools.ts'
+import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import {
   LOG_CONNECTIONS,
@@ -35,7 +35,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     await requirePostgresServer(postgres.url, pool)
     const clock = microsecondClock()
     const steadyMs = steadyClock()
-    const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, postgres.statementTimeoutMs)
+    const settleMs = appendSettlesMs(config.eventLog, postgres.statementTimeoutMs)
     const acceptance = new Acceptance(clock, settleMs, steadyMs)
     opened.push(
       await publishFloor(
@@ -44,7 +44,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
       ),
     )
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
-    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
+    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
     opened.push(eventLog)
     const sharing = await openSharing(config.redis, pool, opened, log)
     const access = openAccess(pool, config.rateLimits, sharing)

@@ -5,14 +5,15 @@ import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
-import { watchPools } from '../../shared/metrics/watch-pools.ts'
+import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { readLoaderServiceConfig } from './config.ts'
 import { openLoader } from './open-loader.ts'
+import { stuckAfterMs } from './stuck-after-ms.ts'
 
 /** For dead letters and probes. */
-const CONNECTIONS = 2
+const DEAD_LETTER_CONNECTIONS = 2
 
 const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
   name: 'loader',
@@ -21,11 +22,11 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
   readConfig: readLoaderServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, loader: limits } = config
-    const pool = openServicePool('loader', CONNECTIONS, postgres, opened, log)
+    const pool = openServicePool('loader', DEAD_LETTER_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, LOADER_CONNECTIONS, opened)
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
-    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, log })
+    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: true, log })
     opened.push(eventLog)
     const deadLetterTopic = openDeadLetters(config.eventLog, log)
     if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
@@ -41,7 +42,7 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     const running = await openLoader(parts, limits)
     opened.push(running)
     watchPools(metrics, { loader: pool, event_log: logPool })
-    const stuckMs = stuckAfterMs(config)
+    const stuckMs = stuckAfterMs({ ...postgres, ...config.clickhouse })
     return {
       isLive: () => !running.isStuck(stuckMs),
       isReady: async () => {
@@ -56,9 +57,5 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     }
   },
 }
-
-/** Every attempt at something ends by a limit of its client; one that lasts twice as long as all of them never will. */
-const stuckAfterMs = ({ postgres, clickhouse }: ReturnType<typeof readLoaderServiceConfig>): number =>
-  60_000 + 2 * (postgres.statementTimeoutMs + clickhouse.queryTimeoutS * 1_000)
 
 exitWith(() => runService(loader))

@@ -35,8 +35,7 @@ export async function runOnServers(
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
     const clickhouse = await openClickHouse(ch)
     opened.push(clickhouse)
-    // Segments are looked after by the processes that serve.
-    const eventsIn = await openEventLog({ ...eventLog, housekeepingMs: 0 }, { pool, alone: false, log })
+    const eventsIn = await openEventLog(eventLog, { pool, alone: false, tidies: false, log })
     opened.push(eventsIn)
     const gateways = gatewayRepository(pool)
     const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog: eventsIn })

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { allAnswer } from '../../shared/admin/probes.ts'
 import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
@@ -14,7 +15,7 @@ import {
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/open-service-pool.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
-import { watchPools } from '../../shared/metrics/watch-pools.ts'
+import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
@@ -24,6 +25,7 @@ import { Acceptance } from '../gateway/acceptance.ts'
 import { publishFloor } from '../gateway/published-floor.ts'
 import type { Trouble } from '../loader/activity.ts'
 import { openLoader } from '../loader/open-loader.ts'
+import { stuckAfterMs } from '../loader/stuck-after-ms.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
 import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
@@ -89,7 +91,7 @@ async function serve(
   await makeFirstCompanies(pool, firstCompanies)
   const { alone } = engines
   const clock = microsecondClock()
-  const settleMs = appendSettlesMs(config.eventLog.appendDeadlineMs, statementTimeoutMs)
+  const settleMs = appendSettlesMs(config.eventLog, statementTimeoutMs)
   const steadyMs = steadyClock()
   const acceptance = new Acceptance(clock, settleMs, steadyMs)
   const table = gatewayRepository(reportPool)
@@ -102,7 +104,7 @@ async function serve(
     )
   const lowestUnderWay = alone ? () => acceptance.lowest() : () => table.lowestUnderWay()
   const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
-  const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, log })
+  const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, tidies: true, log })
   opened.push(eventLog)
   const deadLetterTopic = openDeadLetters(config.eventLog, log)
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
@@ -119,6 +121,7 @@ async function serve(
   const loader = await openLoader(loaderParts, config.loader)
   opened.push(loader)
 
+  const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
   const stopping = new AbortController()
   const parts: Parts = {
     pool,
@@ -128,7 +131,7 @@ async function serve(
     acceptance,
     clock,
     listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
-    isLive: () => true,
+    isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
       acceptance.isOpen &&
       (await isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log)),
@@ -178,7 +181,9 @@ async function isReady(
   log: Logger,
 ): Promise<boolean> {
   for (const trouble of troubles) log.warn(trouble, 'not ready: the loader does not get on')
-  const [postgres, ping] = await Promise.allSettled([pool.query('SELECT 1'), clickhouse.client.ping()])
-  const enginesAnswer = postgres.status === 'fulfilled' && ping.status === 'fulfilled' && ping.value.success
+  const enginesAnswer = await allAnswer(
+    () => pool.query('SELECT 1'),
+    async () => (await clickhouse.client.ping()).success,
+  )
   return enginesAnswer && troubles.length === 0
 }

@@ -3,7 +3,7 @@ import type { Closeable } from '../lifecycle/close-all.ts'
 import { openClickHouse, type ClickHouse } from './clickhouse.ts'
 import { requireClickHouseSchema } from './require-schema.ts'
 
-/** A ClickHouse server, and how many queries a service runs there at once. */
+/** Where a ClickHouse server is, and how long a query may take. */
 export interface ClickHouseServer {
   url: string
   database: string

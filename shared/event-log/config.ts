@@ -1,6 +1,7 @@
 import type { EnvReader } from '../config/env-reader.ts'
 import { CONNECT_MS } from '../postgres/pool.ts'
 import { readKafkaConfig } from './kafka/config.ts'
+import { groupLimitMs } from './kafka/group-limit.ts'
 
 /** Settings of the event log. */
 export function readEventLogConfig(read: EnvReader) {
@@ -68,7 +69,15 @@ const ANSWER_MS = 5_000
 
 /**
  * After this long an append that was not confirmed is in the log, or never will be: its caller waited for its deadline, and
- * its statement for a connection and for the time-out of statements.
+ * what was sent for a connection and for the time limit of a statement, or of a group of records on Kafka.
+ *
+ * @param statementTimeoutMs that of PostgreSQL
  */
-export const appendSettlesMs = (appendDeadlineMs: number, statementTimeoutMs: number): number =>
-  appendDeadlineMs + CONNECT_MS + statementTimeoutMs + ANSWER_MS
+export const appendSettlesMs = (
+  { appendDeadlineMs, kafka }: Pick<EventLogConfig, 'appendDeadlineMs' | 'kafka'>,
+  statementTimeoutMs: number,
+): number =>
+  appendDeadlineMs +
+  CONNECT_MS +
+  (kafka === undefined ? statementTimeoutMs : groupLimitMs(kafka.requestTimeoutMs)) +
+  ANSWER_MS

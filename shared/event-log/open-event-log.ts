@@ -13,6 +13,8 @@ export interface OpenEventLogOptions {
   pool: Pool
   /** No other process uses the log: what a crashed one left behind in it is ended. */
   alone: boolean
+  /** Whether this process drops what was loaded and kept long enough: one that loads does. */
+  tidies: boolean
   log: Logger
 }
 
@@ -23,15 +25,15 @@ export interface OpenEventLogOptions {
  */
 export function openEventLog(
   config: EventLogConfig,
-  { pool, alone, log: parent }: OpenEventLogOptions,
+  { pool, alone, tidies, log: parent }: OpenEventLogOptions,
 ): Promise<EventLog> {
-  const { kafka, ...common } = config
+  const { kafka, ...common } = { ...config, ...(tidies ? {} : { housekeepingMs: 0 }) }
   const log = parent.child({ part: 'event log' })
   if (kafka === undefined)
     return reach('the event log (DATABASE_URL)', () =>
       openPostgresEventLog({ ...common, pool, topic: USAGE_TOPIC, alone, log }),
     )
-  const { topicPrefix, requestTimeoutMs } = kafka
+  const { topicPrefix } = kafka
   return reach('the leases of the event log (DATABASE_URL)', () =>
     openKafkaEventLog({
       ...common,
@@ -42,8 +44,7 @@ export function openEventLog(
       topic: topicPrefix + USAGE_TOPIC,
       groupPrefix: topicPrefix,
       groups: [LOADER_GROUP],
-      // One request may be under way when its callers are told that it is late.
-      settleMs: appendSettlesMs(common.appendDeadlineMs, 2 * requestTimeoutMs),
+      settleMs: appendSettlesMs(config, 0), // no statement has a part in it
     }),
   )
 }

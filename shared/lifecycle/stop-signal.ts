@@ -4,7 +4,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
  * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end; when it is still there
- * is killed, so that nothing that hangs can hold it for ever.
+ * then, it is killed, so that nothing that hangs can hold it for ever.
  */
 export function stopSignal(log: Logger, timeoutMs: number): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

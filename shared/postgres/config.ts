@@ -35,7 +35,8 @@ export const readPostgresServerConfig = (read: EnvReader) => ({
 
 export const readConnectionsMax = (read: EnvReader): number =>
   read.integer('DATABASE_CONNECTIONS_MAX', {
-    about: 'connections to PostgreSQL for requests; reporting and loading have twenty more',
+    about:
+      'connections to PostgreSQL for requests but reports; those and the event log have pools of their own',
     default: 20,
     min: 2,
     max: 500,

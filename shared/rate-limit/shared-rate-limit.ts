@@ -10,8 +10,8 @@ const UNTOLD_SHARE = 0.05
 const TELL_AFTER = 0.5
 const CALLERS_MAX = 20_000
 
-/** What this process knows about a caller. */
-interface Account {
+/** What this process knows of a caller in the present window of time. */
+interface CallerWindow {
   /** Used by all processes in this window, as far as Redis has told us. */
   used: number
   /** Given out here, and on its way to Redis. */
@@ -35,8 +35,6 @@ interface Asking {
  * A limit that several processes keep together. Redis counts; a process gives out a small share of the quota before it asks,
  * so that nearly no request waits for Redis, and a caller far below its limit costs no message at all. Altogether a caller
  * may get as many of those shares more than its quota as there are processes. When Redis is away each process counts alone.
- *
- * @param name what is counted
  */
 export function sharedRateLimit(
   { name, quota, windowS }: Pick<RateLimit, 'name' | 'quota' | 'windowS'>,
@@ -53,12 +51,12 @@ export function sharedRateLimit(
   })
   const untoldMax = Math.floor(quota * UNTOLD_SHARE)
   const windowMs = windowS * 1_000
-  const accounts = new LRUCache<string, Account>({ max: CALLERS_MAX })
+  const windows = new LRUCache<string, CallerWindow>({ max: CALLERS_MAX })
 
-  const accountOf = (caller: string, now: number): Account => {
-    const account = accounts.get(caller)
+  const windowOf = (caller: string, now: number): CallerWindow => {
+    const window = windows.get(caller)
     // What a caller was given in a window long past is no part of this one.
-    if (account === undefined || now >= account.endsAt + windowMs) {
+    if (window === undefined || now >= window.endsAt + windowMs) {
       const fresh = {
         used: 0,
         telling: 0,
@@ -67,28 +65,28 @@ export function sharedRateLimit(
         isTelling: false,
         endsAt: now + windowMs,
       }
-      accounts.set(caller, fresh)
+      windows.set(caller, fresh)
       return fresh
     }
-    if (now >= account.endsAt) {
-      account.used = 0
-      account.endsAt = now + windowMs
+    if (now >= window.endsAt) {
+      window.used = 0
+      window.endsAt = now + windowMs
     }
-    return account
+    return window
   }
 
   /** One message at a time for each caller; what comes up meanwhile goes into the next. */
-  const tellAll = async (caller: string, account: Account): Promise<void> => {
-    account.isTelling = true
-    while (account.asking.length > 0 || account.untold > untoldMax * TELL_AFTER) {
-      const asking = account.asking.splice(0)
+  const tellAll = async (caller: string, window: CallerWindow): Promise<void> => {
+    window.isTelling = true
+    while (window.asking.length > 0 || window.untold > untoldMax * TELL_AFTER) {
+      const asking = window.asking.splice(0)
       const asked = asking.reduce((sum, { points }) => sum + points, 0)
-      account.telling = account.untold + asked
-      account.untold = 0
+      window.telling = window.untold + asked
+      window.untold = 0
       try {
-        const { used, endsInMs } = await consume(limiter, caller, account.telling)
-        account.used = used
-        account.endsAt = performance.now() + endsInMs
+        const { used, endsInMs } = await consume(limiter, caller, window.telling)
+        window.used = used
+        window.endsAt = performance.now() + endsInMs
         let usedBefore = used - asked
         for (const { points, hear } of asking) {
           usedBefore += points
@@ -97,15 +95,15 @@ export function sharedRateLimit(
       } catch (err) {
         for (const { fail } of asking) fail(err)
       } finally {
-        account.telling = 0
+        window.telling = 0
       }
     }
-    account.isTelling = false
+    window.isTelling = false
   }
-  const ask = (caller: string, account: Account, points: number): Promise<boolean> =>
+  const ask = (caller: string, window: CallerWindow, points: number): Promise<boolean> =>
     new Promise((hear, fail) => {
-      account.asking.push({ points, hear, fail })
-      if (!account.isTelling) void tellAll(caller, account)
+      window.asking.push({ points, hear, fail })
+      if (!window.isTelling) void tellAll(caller, window)
     })
 
   return {
@@ -113,18 +111,18 @@ export function sharedRateLimit(
     quota,
     windowS,
     async use(caller, points) {
-      const account = accountOf(caller, performance.now())
+      const window = windowOf(caller, performance.now())
       const standing = (isWithin: boolean) => ({
         isWithin,
-        remaining: Math.max(0, quota - account.used - account.telling - account.untold),
-        resetS: Math.max(1, Math.ceil((account.endsAt - performance.now()) / 1_000)),
+        remaining: Math.max(0, quota - window.used - window.telling - window.untold),
+        resetS: Math.max(1, Math.ceil((window.endsAt - performance.now()) / 1_000)),
       })
-      if (account.used + account.telling + account.untold + points > quota && account.used > 0)
+      if (window.used + window.telling + window.untold + points > quota && window.used > 0)
         return standing(false)
-      if (account.telling + account.untold + points > untoldMax)
-        return standing(await ask(caller, account, points))
-      account.untold += points
-      if (account.untold > untoldMax * TELL_AFTER && !account.isTelling) void tellAll(caller, account)
+      if (window.telling + window.untold + points > untoldMax)
+        return standing(await ask(caller, window, points))
+      window.untold += points
+      if (window.untold > untoldMax * TELL_AFTER && !window.isTelling) void tellAll(caller, window)
       return standing(true)
     },
   }

@@ -42,4 +42,5 @@ export async function openSharing(
   }
 }
 
+/** The name of a row: with another one, processes of two versions would not believe each other. */
 const SIGNING_SECRET = 'signs what is kept in Redis'

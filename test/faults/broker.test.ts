@@ -19,9 +19,9 @@ describe('the broker of the event log', function () {
     stage = await startFaultStage('broker', { brokers: kafka.brokers })
   })
   after(async () => {
-    kafka.resume()
-    await stage.close()
-    await kafka.stop()
+    ;(kafka as KafkaBroker | undefined)?.resume()
+    await (stage as FaultStage | undefined)?.close()
+    await (kafka as KafkaBroker | undefined)?.stop()
   })
 
   const acknowledgedSince = (at: number) => () =>

@@ -38,7 +38,7 @@ describe('ClickHouse', function () {
       load: { workers: 5, batchMax: 20, pauseMs: 150 },
     })
   })
-  after(() => stage.close())
+  after(() => (stage as FaultStage | undefined)?.close())
 
   const lagNow = async (): Promise<number> =>
     (await stage.eventLog.lag(LOADER_GROUP)).reduce((sum, { committed, end }) => sum + end - committed, 0)

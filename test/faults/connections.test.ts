@@ -13,7 +13,7 @@ describe('connections that are cut', function () {
   before(async () => {
     stage = await startFaultStage('connections')
   })
-  after(() => stage.close())
+  after(() => (stage as FaultStage | undefined)?.close())
 
   it('between reporters and gateway, at any byte, lose and double nothing', async () => {
     await stage.ledger.during(async () => {

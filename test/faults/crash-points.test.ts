@@ -37,7 +37,7 @@ for (const where of ['PostgreSQL', 'Kafka'])
       const brokers = where === 'Kafka' ? await findKafka(this) : undefined
       stage = await startFaultStage(`crash_${where.toLowerCase()}`, brokers === undefined ? {} : { brokers })
     })
-    after(() => stage.close())
+    after(() => (stage as FaultStage | undefined)?.close())
 
     /** The setting by which the next service crashes at a point; none after the last. */
     const arm = (point: string | undefined): Record<string, string> => {

@@ -28,10 +28,10 @@ describe('everything at once', function () {
     })
   })
   after(async () => {
-    kafka.resume()
-    await stage.close()
+    ;(kafka as KafkaBroker | undefined)?.resume()
+    await (stage as FaultStage | undefined)?.close()
     await postgres.stop()
-    await kafka.stop()
+    await (kafka as KafkaBroker | undefined)?.stop()
   })
 
   it('processes, engines and connections fail side by side, by a seeded schedule: each event counts once', async () => {
@@ -94,7 +94,6 @@ const processFaults = (stage: FaultStage): Record<string, Fault> => ({
   },
 })
 
-/** A Redis that is away belongs here too, once services have one. */
 const engineFaults = (
   stage: FaultStage,
   kafka: KafkaBroker,

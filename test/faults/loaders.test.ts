@@ -30,7 +30,7 @@ describe('loaders of one event log', function () {
     brokers = await findKafka(this)
     stage = await startFaultStage('loaders', { brokers })
   })
-  after(() => stage.close())
+  after(() => (stage as FaultStage | undefined)?.close())
 
   it('join and leave under load, half of them with kill -9: each event counts once', async () => {
     const others: RunningService[] = []

@@ -205,7 +205,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/event-log/listed-up-to.ts',
     right: '    const underWay = await lowestUnderWay()\n',
     wrong: '    const underWay = (await lowestUnderWay()) + 3_600_000_000\n',
-    suites: ['services/gateway/published-floor', 'services/api/followed-list', 'services/api/usage'],
+    suites: ['shared/event-log/listed-up-to'],
   },
   {
     name: 'a revoked key is believed for a minute',
@@ -227,5 +227,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '    return Number(found.first_used_at)\n',
     wrong: '    return at\n',
     suites: ['services/gateway/report-usage', 'faults/crash-points'],
+  },
+  {
+    name: 'the lag of the loaders shows as 0',
+    file: 'services/loader/watch-lag.ts',
+    right: 'count: Math.max(0, end - committed)',
+    wrong: 'count: Math.min(0, end - committed)',
+    suites: ['services/loader/watch-lag'],
   },
 ]

@@ -5,11 +5,13 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import ts from 'typescript'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { UsageError } from '../../shared/errors/usage-error.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { makeTempFolder } from '../support/temp-folder.ts'
 import { PLANTED_BUGS, type PlantedBug } from './planted-bugs.ts'
 
 const SUITES_MS = 8 * 60_000
+const GREEN_MS = 30 * 60_000
 /** What the tests need beside the packages. */
 const COPIED = ['dist', 'shared', 'services', 'clickhouse', 'openapi.yaml', 'package.json', 'tsconfig.json']
 
@@ -25,8 +27,12 @@ async function main(): Promise<void> {
   const folder = await makeTempFolder('planted-bugs')
   let missed = 0
   try {
+    const bugs = PLANTED_BUGS.filter(({ name }) => name.includes(values.only))
+    if (bugs.length === 0)
+      throw new UsageError(`no planted bug has ${JSON.stringify(values.only)} in its name`)
     const copy = await copyProject(folder)
-    for (const bug of PLANTED_BUGS.filter(({ name }) => name.includes(values.only))) {
+    await requireGreen([...new Set(bugs.flatMap(({ suites }) => suites))], copy)
+    for (const bug of bugs) {
       const startedAt = performance.now()
       const outcome = await tryOut(bug, copy)
       const seconds = Math.round((performance.now() - startedAt) / 1_000)
@@ -49,6 +55,13 @@ async function copyProject(folder: string): Promise<string> {
     await cp(path.join(PROJECT_ROOT, name), path.join(copy, name), { recursive: true })
   await symlink(path.join(PROJECT_ROOT, 'node_modules'), path.join(copy, 'node_modules'))
   return copy
+}
+
+/** What fails without a bug would find them all. */
+async function requireGreen(suites: readonly string[], copy: string): Promise<void> {
+  const outcome = await runSuites(suites, copy, GREEN_MS)
+  if ('found' in outcome) throw new Error(`fails without a planted bug: ${outcome.found}`)
+  process.stdout.write(`without a bug: ${outcome.missed}\n`)
 }
 
 async function tryOut({ file, right, wrong, suites }: PlantedBug, copy: string): Promise<Outcome> {
@@ -81,7 +94,7 @@ async function transpile(source: string, copy: string): Promise<string> {
 }
 
 /** Until the first test fails. */
-async function runSuites(suites: readonly string[], copy: string): Promise<Outcome> {
+async function runSuites(suites: readonly string[], copy: string, limitMs = SUITES_MS): Promise<Outcome> {
   const child = spawn(
     process.execPath,
     [
@@ -95,12 +108,13 @@ async function runSuites(suites: readonly string[], copy: string): Promise<Outco
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const late = setTimeout(() => child.kill('SIGKILL'), SUITES_MS)
+  const late = setTimeout(() => child.kill('SIGKILL'), limitMs)
   await once(child, 'close')
   clearTimeout(late)
   const [, failure] = /^\["fail",(\{.*\})\]$/m.exec(output) ?? []
   const title = failure === undefined ? undefined : (JSON.parse(failure) as { fullTitle: string }).fullTitle
-  if (title?.includes('"before all" hook') === true) return { missed: `the suites did not begin: ${title}` }
+  if (title !== undefined && / hook(?: |$)/.test(title))
+    return { missed: `the suites did not get on: ${title}` }
   if (title !== undefined) return { found: title }
   const passed = /^\["end",\{.*"passes":(\d+)/m.exec(output)?.[1]
   return {

@@ -138,10 +138,12 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
   const read = new EnvReader(engines.env)
   const { database, queryTimeoutS, url } = readClickHouseServerConfig(read)
   const clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })
-  const log = await openEventLog(
-    { ...readEventLogConfig(read), housekeepingMs: 0 },
-    { pool, alone: false, log: testLog },
-  )
+  const log = await openEventLog(readEventLogConfig(read), {
+    pool,
+    alone: false,
+    tidies: false,
+    log: testLog,
+  })
   return {
     pool,
     clickhouse: clickhouse.client,

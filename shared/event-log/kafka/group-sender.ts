@@ -5,6 +5,7 @@ import type { ProducedMessage } from 'kafkajs/src/cluster/index.js'
 import { DomainError } from '../../errors/domain-error.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { NewRecord } from '../event-log.ts'
+import { groupLimitMs } from './group-limit.ts'
 import { partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
 import { MESSAGE_OVERHEAD_BYTES, messageFromRecord } from './record-message.ts'
 
@@ -209,7 +210,7 @@ export class GroupSender {
   private async sendGroup(group: readonly Parcel[]): Promise<void> {
     const { connection, topic, log, requestTimeoutMs } = this.options
     try {
-      await connection.use((cluster) => this.produceAll(cluster, group), requestTimeoutMs * 2)
+      await connection.use((cluster) => this.produceAll(cluster, group), groupLimitMs(requestTimeoutMs))
       this.failures = 0
     } catch (err) {
       this.failures++

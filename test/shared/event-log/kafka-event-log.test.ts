@@ -30,8 +30,8 @@ describe('event log on Kafka', function () {
     db = await createDatabase('kafka_event_log')
   })
   after(async () => {
-    await kafka.stop()
-    await db.close()
+    await (kafka as KafkaBroker | undefined)?.stop()
+    await (db as TestDatabase | undefined)?.close()
   })
 
   const accessOf = () => ({ brokers: kafka.brokers.split(','), ssl: false, sasl: undefined })
@@ -166,8 +166,8 @@ describe('event log on Kafka', function () {
       expect(await textsFrom(log, 0, 0)).to.deep.equal(['a', 'b'])
       const consumer = await join()
       await drain(consumer, 3)
-      await consumer.commit([{ partition: 0, offset: 1 }])
       const committedAt = performance.now()
+      await consumer.commit([{ partition: 0, offset: 1 }])
       await until(async () => (await textsFrom(log, 0, 0)).length === 1)
       expect(performance.now() - committedAt).to.be.greaterThan(280)
       expect(await textsFrom(log, 0, 0)).to.deep.equal(['b'])

@@ -1,6 +1,6 @@
-import { DomainError } from '../errors/domain-error.ts'
-import type { EventLog, NewRecord } from '../event-log/event-log.ts'
-import { DURATION_BUCKETS, type Metrics } from './metrics.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import type { EventLog, NewRecord } from '../../shared/event-log/event-log.ts'
+import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 
 type Appending = Pick<EventLog, 'append' | 'partitions'>
 
