@@ -83,14 +83,6 @@ const SETTINGS = {
   LOADER_FAILING_MAX_S: '2',
 }
 
-/**
- * The list of events, and with it the audit, ends before what may still be on its way into the log from another process:
- * a minute from now nothing is that was sent before.
- */
-const MINUTE_LATER = {
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent('const now = Date.now; Date.now = () => now() + 60_000')}`,
-}
-
 const ACCOUNTS = 5
 
 /** @param purpose names database and topics: letters, digits and underscores */
@@ -113,7 +105,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
   }
   const settings = { ...SETTINGS, ...options.env }
   const env = { ...envOfServices(engines), ...settings }
-  const services = await startServices(engines, settings, { api: MINUTE_LATER })
+  const services = await startServices(engines, settings)
   const toGateway = await tcpProxy(Number(new URL(services.gateway.url).port))
   const pool = openPool({
     url: engines.env['DATABASE_URL'] ?? '',
@@ -147,7 +139,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
     pool,
     eventLog,
     env,
-    commandEnv: { ...engines.env, ...settings, ...MINUTE_LATER, DATA_DIR: `${folder}/data` },
+    commandEnv: { ...engines.env, ...settings, DATA_DIR: `${folder}/data` },
     accounts,
     toGateway,
     toPostgres,
