@@ -96,7 +96,7 @@ async function tryPoll(
   try {
     return await consumer.poll(limits)
   } catch (err) {
-    log.warn({ err }, 'could not read the event log, trying again')
+    log.debug({ err }, 'could not read the event log, trying again')
     return undefined
   }
 }

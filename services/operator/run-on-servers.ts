@@ -43,7 +43,7 @@ export async function runOnServers(
     const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo, purges }
     return await runCommand(name, args, deps, log, caller)
   } catch (err) {
-    if (isOutOfReach(err))
+    if (!(err instanceof StartupError) && isOutOfReach(err))
       throw new StartupError(`a database cannot be reached: PostgreSQL (DATABASE_URL): ${String(err)}`, {
         cause: err,
       })

@@ -7,6 +7,7 @@ import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts'
 import { migratePostgres, roleOf } from '../../shared/postgres/migrate.ts'
+import { openPool } from '../../shared/postgres/pool.ts'
 import { requireHarmlessRole } from '../../shared/postgres/require-harmless-role.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -50,7 +51,7 @@ export async function openEngines(
     ),
   )
   await requireHarmlessRole(urls.url)
-  await prepareEventLog(config.eventLog)
+  await prepareLog(config, urls.url, log)
   const loaderClickhouse = await openClickHouse({
     database,
     queryTimeoutS,
@@ -59,6 +60,16 @@ export async function openEngines(
   })
   opened.push({ ...loaderClickhouse, name: 'ClickHouse of the loader' })
   return { databaseUrl: urls.url, clickhouse, loaderClickhouse, alone: own }
+}
+
+async function prepareLog({ postgres, eventLog }: StandaloneConfig, url: string, log: Logger): Promise<void> {
+  const { statementTimeoutMs } = postgres
+  const pool = openPool({ url, name: 'tally migrate', connectionsMax: 2, statementTimeoutMs, log })
+  try {
+    await prepareEventLog(eventLog, pool, log)
+  } finally {
+    await pool.end()
+  }
 }
 
 async function startOwn(

@@ -122,6 +122,7 @@ async function serve(
   opened.push(loader)
 
   const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
+  let serving = false
   const stopping = new AbortController()
   const parts: Parts = {
     pool,
@@ -133,6 +134,7 @@ async function serve(
     listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
     isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
+      serving &&
       acceptance.isOpen &&
       (await isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log)),
     metrics,
@@ -160,6 +162,7 @@ async function serve(
     ...ports.api,
     requestTimeoutMs: config.requestTimeoutMs,
   })
+  serving = true
   const address = `${hostToCall(config.host)}:${server.port}`
   await writeSecretFile(folder.join(API_ADDRESS_FILE), `${address}\n`)
   return {

@@ -20,4 +20,5 @@ export async function allAnswer(...checks: readonly (() => Promise<unknown>)[]):
   return ready
 }
 
-const PROBE_MS = 5_000
+/** Those who probe wait a few seconds at most. */
+const PROBE_MS = 2_000

@@ -59,6 +59,10 @@ export function readEventLogConfig(read: EnvReader) {
     housekeepingMs: 10_000,
     /** Where the log is on Kafka; undefined where it is a table in PostgreSQL. */
     kafka: readKafkaConfig(read),
+    changeFrom: read.optional('EVENT_LOG_CHANGE_FROM', {
+      about:
+        'the event log so far, for npm run migrate to put another in force although it cannot see that nothing is left in it',
+    }),
   }
 }
 

@@ -1,12 +1,16 @@
+import { hash } from 'node:crypto'
 import { reach } from '../errors/reach.ts'
+import { StartupError } from '../errors/startup-error.ts'
 import type { Logger } from '../logging/logger.ts'
+import { eventLogRepository } from '../postgres/event-logs.ts'
+import { installationSecret } from '../postgres/installation-secrets.ts'
 import type { Pool } from '../postgres/pool.ts'
 import { appendSettlesMs, type EventLogConfig } from './config.ts'
 import { DEAD_LETTERS_TOPIC, LOADER_GROUP, USAGE_TOPIC, type EventLog } from './event-log.ts'
 import { openDeadLetterTopic, type DeadLetterTopic } from './kafka/dead-letter-topic.ts'
 import { openKafkaEventLog } from './kafka/kafka-event-log.ts'
 import { ensureTopics } from './kafka/topics.ts'
-import { openPostgresEventLog } from './postgres/postgres-event-log.ts'
+import { openPostgresEventLog, readLag } from './postgres/postgres-event-log.ts'
 
 export interface OpenEventLogOptions {
   /** Connections for the log on PostgreSQL, or for the leases of its readers; the caller closes it after the log. */
@@ -21,11 +25,63 @@ export interface OpenEventLogOptions {
 /**
  * Opens the log of usage events that the settings name; this file is the one place that knows which driver that is.
  *
- * @throws StartupError in one line when it is out of reach
+ * @throws StartupError in one line when it is out of reach, or not the one in force
  */
-export function openEventLog(
+export async function openEventLog(config: EventLogConfig, options: OpenEventLogOptions): Promise<EventLog> {
+  const log = await open(config, options, false)
+  const inForce = await eventLogRepository(options.pool).findInForce()
+  if (inForce?.source !== log.source) {
+    await log.close()
+    throw new StartupError(
+      inForce === undefined
+        ? 'no event log is in force yet: run npm run migrate'
+        : `the event log of this Tally is ${inForce.source}, and these settings name ${log.source}: set KAFKA_BROKERS and KAFKA_TOPIC_PREFIX as they were, or change the log as docs/event-log.md says`,
+    )
+  }
+  // What was accepted before lies in another log.
+  return { ...log, keptSince: async () => Math.max(inForce.since, await log.keptSince()) }
+}
+
+/**
+ * Makes what the log needs before it can be opened, and puts it in force: the first there is, and another one when nothing
+ * of the one before is left to be loaded.
+ *
+ * @throws StartupError when that cannot be seen, and the settings do not say so
+ */
+export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: Logger): Promise<void> {
+  const { kafka, partitions, changeFrom } = config
+  if (kafka !== undefined) {
+    const { access, topicPrefix, replication, minInSyncReplicas } = kafka
+    const plan = { partitions, replication, minInSyncReplicas }
+    await ensureTopics(
+      access,
+      [USAGE_TOPIC, DEAD_LETTERS_TOPIC].map((topic) => ({ ...plan, topic: topicPrefix + topic })),
+    )
+  }
+  const opened = await open(config, { pool, alone: false, tidies: false, log }, true)
+  await opened.close()
+  const logs = eventLogRepository(pool)
+  const inForce = await logs.findInForce()
+  if (inForce?.source === opened.source) return
+  if (inForce !== undefined && changeFrom !== inForce.source && !(await isDrained(inForce.source, pool)))
+    throw new StartupError(
+      `usage may be left in ${inForce.source}, the event log so far, and these settings name ${opened.source}: docs/event-log.md says how to change it`,
+    )
+  await logs.enter(opened.source)
+  if (inForce !== undefined)
+    log.warn({ from: inForce.source, to: opened.source }, 'the event log is another one from now on')
+}
+
+/** Whether all of a log on PostgreSQL is loaded; of one in a Kafka that the settings do not name it cannot be seen. */
+async function isDrained(source: string, pool: Pool): Promise<boolean> {
+  if (source !== USAGE_TOPIC) return false
+  return (await readLag(pool, source, LOADER_GROUP)).every(({ committed, end }) => committed === end)
+}
+
+async function open(
   config: EventLogConfig,
   { pool, alone, tidies, log: parent }: OpenEventLogOptions,
+  claims: boolean,
 ): Promise<EventLog> {
   const { kafka, ...common } = { ...config, ...(tidies ? {} : { housekeepingMs: 0 }) }
   const log = parent.child({ part: 'event log' })
@@ -34,7 +90,7 @@ export function openEventLog(
       openPostgresEventLog({ ...common, pool, topic: USAGE_TOPIC, alone, log }),
     )
   const { topicPrefix } = kafka
-  return reach('the leases of the event log (DATABASE_URL)', () =>
+  return reach('the leases of the event log (DATABASE_URL)', async () =>
     openKafkaEventLog({
       ...common,
       ...kafka,
@@ -44,21 +100,20 @@ export function openEventLog(
       topic: topicPrefix + USAGE_TOPIC,
       groupPrefix: topicPrefix,
       groups: [LOADER_GROUP],
+      owner: await installationName(pool),
+      claims,
       settleMs: appendSettlesMs(config, 0), // no statement has a part in it
     }),
   )
 }
 
-/** Makes what the log needs before it can be opened; on PostgreSQL the migrations do. */
-export async function prepareEventLog({ kafka, partitions }: EventLogConfig): Promise<void> {
-  if (kafka === undefined) return
-  const { access, topicPrefix, replication, minInSyncReplicas } = kafka
-  const plan = { partitions, replication, minInSyncReplicas }
-  await ensureTopics(
-    access,
-    [USAGE_TOPIC, DEAD_LETTERS_TOPIC].map((topic) => ({ ...plan, topic: topicPrefix + topic })),
-  )
-}
+/** Tells installations apart, and nothing of their secret. */
+const installationName = async (pool: Pool): Promise<string> =>
+  hash('sha256', await installationSecret(pool, NAME_SECRET), 'hex').slice(0, NAME_DIGITS)
+
+/** The name of a row: with another one, an installation would not know its own topic again. */
+const NAME_SECRET = 'names this installation'
+const NAME_DIGITS = 16
 
 /** The topic that tells of dead letters, where there is a Kafka. */
 export function openDeadLetters({ kafka }: EventLogConfig, log: Logger): DeadLetterTopic | undefined {

@@ -10,6 +10,8 @@ import { auditUsage } from '../audit/audit-usage.ts'
 import type { Caller, Command } from '../command.ts'
 
 const TELL_EVERY_MS = 3_000
+/** So long ago all that was accepted is loaded when everybody works: see listedUpToOf. */
+const SETTLED_S = 10
 const LAG_MAX_S = '300'
 
 /** npm run audit: proves that nothing accepted was lost, doubled or altered. */
@@ -20,7 +22,8 @@ export const audit: Command = {
     'Each line of the log is counted, was reported again, is a dead letter, or is lost; each event in ClickHouse must come',
     'from one of them, with the same quantity, time and properties. It covers what the log still holds: usage that was',
     'loaded is kept there for EVENT_LOG_RETENTION_HOURS.',
-    'It ends where the loader stands, and fails when records have been waiting longer than --lag-max-s to be loaded.',
+    'It ends where the loader stands, and before what may still be on its way from a gateway that was killed: for a minute and',
+    'a half after that. It fails when records have been waiting longer than --lag-max-s to be loaded.',
     '',
     '  --from, --to TIME   only what was accepted in this range, such as 2026-01-31T12:00:00Z',
     `  --lag-max-s N       seconds that records may wait to be loaded, ${LAG_MAX_S} unless given`,
@@ -56,7 +59,8 @@ export const audit: Command = {
     const result = await whileAlone(pool, 'audit', () => auditUsage(deps, wanted))
     const now = unixSeconds(clock())
     const isBehind = result.to < wanted.to && unreadSeconds(result, now) > lagMaxS
-    for (const line of describe(result, now, isBehind)) caller.print(line)
+    const isShort = result.to < Math.min(wanted.to, now - SETTLED_S)
+    for (const line of describe(result, now, isBehind, isShort)) caller.print(line)
     caller.print(`took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
     return isClean(result) && !isBehind ? 0 : 1
   },
@@ -88,9 +92,9 @@ function progressTo({ tell }: Caller): (progress: { readTo: number; lines: numbe
 const unreadSeconds = ({ unread }: AuditResult, now: number): number =>
   unread.oldestAt === undefined ? 0 : now - unixSeconds(unread.oldestAt)
 
-function describe(result: AuditResult, now: number, isBehind: boolean): string[] {
+function describe(result: AuditResult, now: number, isBehind: boolean, isShort: boolean): string[] {
   const { from, to, logged, counted, superseded, dead, lost, stored, findings, findingsMore } = result
-  const verdict = isBehind ? 'what was audited adds up' : 'everything adds up'
+  const verdict = isBehind || isShort ? 'what was audited adds up' : 'everything adds up'
   return [
     `accepted from ${timeOf(from)} to ${timeOf(to)}`,
     `lines in the log      ${logged}`,
@@ -106,6 +110,9 @@ function describe(result: AuditResult, now: number, isBehind: boolean): string[]
       ? []
       : ['the numbers do not add up: counted, reported again, dead and lost are not all lines of the log']),
     ...(isBehind ? [`THE LOADER IS BEHIND: nothing accepted since ${timeOf(to)} was audited`] : []),
+    ...(isShort && !isBehind
+      ? [`nothing accepted since ${timeOf(to)} was audited: it may be on its way from a gateway that fell silent, ask again later`]
+      : []),
     isClean(result) ? verdict : `${findings.length + findingsMore} findings`,
   ]
 }

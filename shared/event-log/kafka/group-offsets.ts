@@ -1,3 +1,4 @@
+import type { CommittedOffset } from 'kafkajs/src/cluster/index.js'
 import type { Position } from '../event-log.ts'
 import type { KafkaConnection } from './kafka-connection.ts'
 
@@ -15,15 +16,28 @@ export class GroupOffsets {
   private readonly connection: KafkaConnection
   private readonly topic: string
   private readonly groupId: string
+  private readonly owner: string
 
-  constructor(connection: KafkaConnection, topic: string, groupId: string) {
+  /** @param owner whose usage it is; stands beside each offset, so that another Tally sees that the topic is not its own */
+  constructor(connection: KafkaConnection, topic: string, groupId: string, owner: string) {
     this.connection = connection
     this.topic = topic
     this.groupId = groupId
+    this.owner = owner
   }
 
   /** @returns by partition; those without a commit are left out */
   async fetch(partitions: readonly number[]): Promise<Map<number, number>> {
+    return new Map((await this.list(partitions)).map(({ partition, offset }) => [partition, Number(offset)]))
+  }
+
+  /** Who committed to the group so far; more than one has mixed up its usage with that of another. */
+  async listOwners(partitions: readonly number[]): Promise<string[]> {
+    const owners = (await this.list(partitions)).map(({ metadata }) => metadata ?? '')
+    return [...new Set(owners)].filter((owner) => owner !== '')
+  }
+
+  private async list(partitions: readonly number[]): Promise<CommittedOffset[]> {
     const { responses } = await this.connection.usePersistently(async (cluster) => {
       const coordinator = await cluster.findGroupCoordinator({ groupId: this.groupId })
       return coordinator.offsetFetch({
@@ -31,12 +45,7 @@ export class GroupOffsets {
         topics: [{ topic: this.topic, partitions: partitions.map((partition) => ({ partition })) }],
       })
     }, COORDINATOR_WITHIN_MS)
-    return new Map(
-      responses
-        .flatMap((response) => response.partitions)
-        .map(({ partition, offset }) => [partition, Number(offset)] as const)
-        .filter(([, offset]) => offset >= 0),
-    )
+    return responses.flatMap((response) => response.partitions).filter(({ offset }) => Number(offset) >= 0)
   }
 
   async commit(positions: readonly Position[]): Promise<void> {
@@ -49,7 +58,11 @@ export class GroupOffsets {
         topics: [
           {
             topic: this.topic,
-            partitions: positions.map(({ partition, offset }) => ({ partition, offset: String(offset) })),
+            partitions: positions.map(({ partition, offset }) => ({
+              partition,
+              offset: String(offset),
+              metadata: this.owner,
+            })),
           },
         ],
       })

@@ -19,6 +19,10 @@ export interface KafkaEventLogOptions {
   topic: string
   /** Put before the names of consumer groups, where several share a Kafka. */
   groupPrefix: string
+  /** Whose usage it is: the topic of another is refused. */
+  owner: string
+  /** Whether a topic that is nobody's becomes ours. */
+  claims: boolean
   log: Logger
   /** For the leases of consumer groups. */
   pool: Pool
@@ -61,7 +65,6 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     await reading.close()
     throw err
   })
-  if (options.alone) await endMemberships(options.pool, source)
   const sender = new GroupSender({
     connection: producing,
     topic,
@@ -71,8 +74,15 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     waitingMax: options.appendsWaitingMax,
     waitingBytesMax: options.appendsWaitingBytesMax,
   })
-  const offsetsOf = (group: string) => new GroupOffsets(reading, topic, options.groupPrefix + group)
+  const offsetsOf = (group: string) =>
+    new GroupOffsets(reading, topic, options.groupPrefix + group, options.owner)
   const all = Array.from({ length: partitions }, (_, partition) => partition)
+  for (const group of options.groups)
+    await requireOwn(options, reader, offsetsOf(group), all).catch(async (err: unknown) => {
+      await reading.close()
+      throw err
+    })
+  if (options.alone) await endMemberships(options.pool, source)
   const housekeeping =
     options.housekeepingMs > 0 ? keepHouse(options, source, reader, offsetsOf, all) : undefined
   return {
@@ -123,6 +133,24 @@ async function findTopic(
       : `Kafka cannot be reached (KAFKA_BROKERS): ${err instanceof Error ? err.message : String(err)}`
     throw new StartupError(message, { cause: err })
   }
+}
+
+/** Two Tallies on one topic would each load a part of the other's usage as its own. */
+async function requireOwn(
+  { owner, claims, topic }: KafkaEventLogOptions,
+  reader: PartitionReader,
+  offsets: GroupOffsets,
+  partitions: readonly number[],
+): Promise<void> {
+  const owners = await offsets.listOwners(partitions)
+  if (owners.some((other) => other !== owner))
+    throw new StartupError(`the topic ${topic} in Kafka is that of another Tally: set KAFKA_TOPIC_PREFIX`)
+  if (!claims || owners.length > 0) return
+  const committed = await offsets.fetch(partitions)
+  const bounds = await reader.listBounds(partitions)
+  await offsets.commit(
+    bounds.map(({ partition, first }) => ({ partition, offset: committed.get(partition) ?? first })),
+  )
 }
 
 function keepHouse(

@@ -23,6 +23,10 @@ declare module 'kafkajs/src/cluster/index.js' {
     offset: string
   }
 
+  export interface CommittedOffset extends TopicOffset {
+    metadata: string | null
+  }
+
   export interface Broker {
     produce(request: {
       topicData: { topic: string; partitions: { partition: number; messages: ProducedMessage[] }[] }[]
@@ -50,12 +54,12 @@ declare module 'kafkajs/src/cluster/index.js' {
       groupId: string
       groupGenerationId: number
       memberId: string
-      topics: { topic: string; partitions: TopicOffset[] }[]
+      topics: { topic: string; partitions: CommittedOffset[] }[]
     }): Promise<unknown>
     offsetFetch(request: {
       groupId: string
       topics: { topic: string; partitions: { partition: number }[] }[]
-    }): Promise<{ responses: { partitions: TopicOffset[] }[] }>
+    }): Promise<{ responses: { partitions: CommittedOffset[] }[] }>
   }
 
   export interface ClusterOptions {

@@ -1,3 +1,4 @@
+import type Cluster from 'kafkajs/src/cluster/index.js'
 import type { Broker } from 'kafkajs/src/cluster/index.js'
 import type { Position } from '../event-log.ts'
 import { partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
@@ -14,6 +15,8 @@ export interface Fetched {
 /** Of one partition in one answer; Kafka gives a whole batch all the same where the first is larger. */
 const PARTITION_BYTES_MAX = 2_000_000
 const ANSWER_BYTES_MAX = 8_000_000
+/** A partition that was just made, or whose broker has just gone, has no leader for a moment. */
+const LEADER_WITHIN_MS = 2_000
 
 /** First and next offset of each partition. */
 export interface Bounds {
@@ -79,12 +82,12 @@ export class PartitionReader {
 
   async listBounds(partitions: readonly number[]): Promise<Bounds[]> {
     const asked = partitions.map((partition) => ({ partition }))
-    const [firsts, ends] = await this.connection.use((cluster) =>
-      Promise.all([
-        cluster.fetchTopicsOffset([{ topic: this.topic, partitions: asked, fromBeginning: true }]),
-        cluster.fetchTopicsOffset([{ topic: this.topic, partitions: asked, fromBeginning: false }]),
-      ]),
-    )
+    const ask = (fromBeginning: boolean) => (cluster: Cluster) =>
+      cluster.fetchTopicsOffset([{ topic: this.topic, partitions: asked, fromBeginning }])
+    const [firsts, ends] = await Promise.all([
+      this.connection.usePersistently(ask(true), LEADER_WITHIN_MS),
+      this.connection.usePersistently(ask(false), LEADER_WITHIN_MS),
+    ])
     const firstOf = offsetsOf(firsts)
     return [...offsetsOf(ends)]
       .map(([partition, end]) => ({ partition, first: firstOf.get(partition) ?? 0, end }))

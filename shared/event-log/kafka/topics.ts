@@ -39,11 +39,22 @@ export async function ensureTopics(access: KafkaAccess, plans: readonly TopicPla
     await admin.connect()
     for (const plan of plans) await ensureTopic(admin, plan)
   } catch (err) {
-    const message = err instanceof Error ? err.message : String(err)
-    throw new StartupError(`the topics cannot be made in Kafka (KAFKA_BROKERS): ${message}`, { cause: err })
+    throw new StartupError(`the topics cannot be made in Kafka (KAFKA_BROKERS): ${describe(err, plans)}`, {
+      cause: err,
+    })
   } finally {
     await admin.disconnect().catch(() => undefined)
   }
+}
+
+/** kafkajs puts what a broker said of each topic into the errors of one error. */
+function describe(err: unknown, plans: readonly TopicPlan[]): string {
+  if (err instanceof Error && 'errors' in err && Array.isArray(err.errors) && err.errors.length > 0)
+    return describe(err.errors[0], plans)
+  const [plan] = plans
+  if (isBrokerError(err) && err.type === 'INVALID_REPLICATION_FACTOR' && plan !== undefined)
+    return `it has fewer than the ${plan.replication} brokers of KAFKA_REPLICATION; for one of a single broker set KAFKA_REPLICATION=1 and KAFKA_MIN_INSYNC_REPLICAS=1`
+  return err instanceof Error ? err.message : String(err)
 }
 
 async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {

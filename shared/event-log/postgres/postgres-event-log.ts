@@ -97,7 +97,8 @@ export async function openPostgresEventLog(options: PostgresEventLogOptions): Pr
   }
 }
 
-async function readLag(pool: Pool, topic: string, group: string): Promise<PartitionLag[]> {
+/** How far a group is behind in a topic; empty when there is no such topic. */
+export async function readLag(pool: Pool, topic: string, group: string): Promise<PartitionLag[]> {
   const { rows } = await pool.query<{ partition: number; end: string; committed: string }>({
     name: 'event-log-lag',
     text: LAG,

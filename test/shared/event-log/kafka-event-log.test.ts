@@ -47,6 +47,8 @@ describe('event log on Kafka', function () {
     leaseMs: 1_000,
     settleMs: 20_000,
     groupPrefix: '',
+    owner: 'this Tally',
+    claims: false,
     alone: false,
     groups: ['loader'],
     retentionMs: 86_400_000,
@@ -104,6 +106,12 @@ describe('event log on Kafka', function () {
     })
   })
 
+  it('says what to set when Kafka has fewer brokers than there are to be replicas', async () => {
+    const plan = { topic: 'too-many', partitions: 1, replication: 3, minInSyncReplicas: 2 }
+    const refusal = await ensureTopics(accessOf(), [plan]).catch(String)
+    expect(refusal).to.match(/fewer than the 3 brokers of KAFKA_REPLICATION.*set KAFKA_REPLICATION=1/)
+  })
+
   it('says in one line that Kafka is away, or has not the topic', async () => {
     const refusal = async (options: KafkaEventLogOptions): Promise<Error> =>
       openKafkaEventLog(options).then(
@@ -153,7 +161,7 @@ describe('event log on Kafka', function () {
     await admin.connect()
     const [offsets] = await admin.fetchOffsets({ groupId: 'loader', topics: [topic] })
     await admin.disconnect()
-    expect(offsets?.partitions).to.deep.include({ partition: 0, offset: '2', metadata: null })
+    expect(offsets?.partitions).to.deep.include({ partition: 0, offset: '2', metadata: 'this Tally' })
   })
 
   it('deletes what was loaded and kept long enough, and never what was not loaded', async () => {
