@@ -44,6 +44,7 @@ export function batchGatherer(
 ): (signal: AbortSignal) => Promise<Batch> {
   /** Handed back by the log and in no batch yet. The log does not give them again, so they are never let go. */
   let ahead: LogRecord[] = []
+  const poll = toldOnce(consumer, log)
   const isFull = ({ rows, bytes }: Batch) => rows >= limits.batchRowsMax || bytes >= limits.batchBytesMax
   const fill = async (batch: Batch) => {
     let breathedAt = performance.now()
@@ -72,7 +73,7 @@ export function batchGatherer(
     while (!signal.aborted && !isFull(batch) && performance.now() < flushAt) {
       if (ahead.length === 0) {
         const waitMs = Math.min(IDLE_WAIT_MS, Math.max(0, flushAt - performance.now()))
-        const read = await tryPoll(consumer, { bytesMax: limits.batchBytesMax - batch.bytes, waitMs }, log)
+        const read = await poll({ bytesMax: limits.batchBytesMax - batch.bytes, waitMs })
         if (read === undefined) {
           if (batch.positions.size === 0)
             await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
@@ -87,17 +88,23 @@ export function batchGatherer(
   }
 }
 
-/** The next records, or undefined when the log cannot be read now. */
-async function tryPoll(
+/** Gives the next records, or undefined when the log cannot be read now: that is logged once, and once that it can be again. */
+function toldOnce(
   consumer: Pick<LogConsumer, 'poll'>,
-  limits: PollLimits,
   log: Logger,
-): Promise<LogRecord[] | undefined> {
-  try {
-    return await consumer.poll(limits)
-  } catch (err) {
-    log.debug({ err }, 'could not read the event log, trying again')
-    return undefined
+): (limits: PollLimits) => Promise<LogRecord[] | undefined> {
+  let isAway = false
+  return async (limits) => {
+    try {
+      const records = await consumer.poll(limits)
+      if (isAway) log.info('the event log can be read again')
+      isAway = false
+      return records
+    } catch (err) {
+      log[isAway ? 'debug' : 'warn']({ err }, 'could not read the event log, trying again')
+      isAway = true
+      return undefined
+    }
   }
 }
 

@@ -70,6 +70,7 @@ export class GroupMembership {
   private readonly memberId = randomUUID()
   private renewal: NodeJS.Timeout | undefined
   private renewing: Promise<void> = Promise.resolve()
+  private isFailing = false
   private closed = false
 
   constructor(options: GroupMembershipOptions) {
@@ -103,9 +104,16 @@ export class GroupMembership {
     const { leaseMs, log } = this.options
     this.renewal = setTimeout(() => {
       this.renewing = this.renew()
-        .catch((err: unknown) => {
-          log.warn({ err }, 'could not renew the leases on the event log')
-        })
+        .then(
+          () => {
+            if (this.isFailing) log.info('the leases on the event log are renewed again')
+            this.isFailing = false
+          },
+          (err: unknown) => {
+            log[this.isFailing ? 'debug' : 'warn']({ err }, 'could not renew the leases on the event log')
+            this.isFailing = true
+          },
+        )
         .finally(() => {
           if (!this.closed) this.scheduleRenewal()
         })

@@ -20,15 +20,21 @@ export function listedUpToOf({ lowestUnderWay, eventLog }: ListedUpToOptions): (
     const underWay = await lowestUnderWay()
     return Math.min(underWay, (await eventLog.lowestUnread(LOADER_GROUP)) ?? Infinity)
   }
-  let last: { at: number; answer: Promise<Micros> } | undefined
+  let last: { at: number; answer: Promise<Micros>; isDone: boolean } | undefined
   return () => {
-    if (last === undefined || performance.now() - last.at > SAME_MS) {
+    // While one is under way its answer is shared: over a long backlog a look takes a while.
+    if (last === undefined || (last.isDone && performance.now() - last.at > SAME_MS)) {
       const answer = look()
-      const asked = { at: performance.now(), answer }
+      const asked = { at: performance.now(), answer, isDone: false }
       last = asked
-      answer.catch(() => {
-        if (last === asked) last = undefined
-      })
+      answer.then(
+        () => {
+          asked.isDone = true
+        },
+        () => {
+          if (last === asked) last = undefined
+        },
+      )
     }
     return last.answer
   }

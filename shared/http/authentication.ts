@@ -29,7 +29,7 @@ export interface CallerSharing {
 /** Remembers whose keys were found for a few seconds; several requests at once look a key up once. */
 export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): FindCaller {
   const cache = new LRUCache<string, { caller: Caller | undefined }>({ max: KEYS_MAX })
-  const underWay = new Map<string, Promise<Caller | undefined>>()
+  const underWay = new Map<string, { work: Promise<Caller | undefined>; startedAt: number }>()
   // For as long as another process may have left an older answer in the shared place.
   const purged = new LRUCache<string, true>({ max: KEYS_MAX, ttl: BELIEVED_MS })
   sharing?.purges.onPurge((purge) => {
@@ -54,25 +54,28 @@ export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): F
     const work = lookUp(name, digest).then(
       ({ caller, ageMs }) => {
         // Whoever waited asked before a purge, and may have the answer; it is not kept.
-        if (underWay.get(name) !== work) return caller
+        if (underWay.get(name)?.work !== work) return caller
         underWay.delete(name)
         const ttl = Math.floor(BELIEVED_MS - ageMs)
         if (ttl > 0) cache.set(name, { caller }, { ttl })
         return caller
       },
       (err: unknown) => {
-        if (underWay.get(name) === work) underWay.delete(name)
+        if (underWay.get(name)?.work === work) underWay.delete(name)
         throw err
       },
     )
-    underWay.set(name, work)
+    underWay.set(name, { work, startedAt: performance.now() })
     return work
   }
   return (digest) => {
     const name = NAMES.caller(digest)
     const known = cache.get(name)
     if (known !== undefined) return known.caller
-    return underWay.get(name) ?? begin(name, digest)
+    const asked = underWay.get(name)
+    // One that hangs may have been answered before the key was revoked.
+    const isFresh = asked !== undefined && performance.now() - asked.startedAt < BELIEVED_MS / 2
+    return isFresh ? asked.work : begin(name, digest)
   }
 }
 

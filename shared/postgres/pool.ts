@@ -20,6 +20,7 @@ export const SCHEMA = 'tally'
 /** The longest a connection may take to be made, or to become free. */
 export const CONNECT_MS = 5_000
 const IDLE_MS = 30_000
+const ANSWER_MS = 5_000
 
 /** Opens a pool of connections to PostgreSQL. NUMERIC and INT8 stay text. Lost connections are logged, not thrown. */
 export function openPool(options: PoolOptions): pg.Pool {
@@ -30,6 +31,8 @@ export function openPool(options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: IDLE_MS,
     statement_timeout: options.statementTimeoutMs,
+    // Of ours, for a connection that has gone silent: the server's limit needs its answer.
+    query_timeout: options.statementTimeoutMs + ANSWER_MS,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     keepAlive: true,
     options: `-c search_path=${SCHEMA} -c timezone=UTC`,

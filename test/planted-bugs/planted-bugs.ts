@@ -182,8 +182,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a loader keeps what it fetched of a partition that is another’s',
     file: 'shared/event-log/kafka/consumer.ts',
-    right: '    if (held?.next !== offset || this.buffers.has(partition) || records.length === 0) return\n',
-    wrong: '    if (held === undefined || records.length === 0) return\n',
+    right: '    if (held?.next !== offset || this.buffers.has(partition)) return\n',
+    wrong: '    if (held === undefined) return\n',
     suites: ['shared/event-log/kafka-event-log'],
   },
   {

@@ -111,7 +111,9 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
       : ['the numbers do not add up: counted, reported again, dead and lost are not all lines of the log']),
     ...(isBehind ? [`THE LOADER IS BEHIND: nothing accepted since ${timeOf(to)} was audited`] : []),
     ...(isShort && !isBehind
-      ? [`nothing accepted since ${timeOf(to)} was audited: it may be on its way from a gateway that fell silent, ask again later`]
+      ? [
+          `nothing accepted since ${timeOf(to)} was audited: it may be on its way from a gateway that fell silent, ask again later`,
+        ]
       : []),
     isClean(result) ? verdict : `${findings.length + findingsMore} findings`,
   ]

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isBrokerError } from './broker-error.ts'
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import { repeat } from '../../lifecycle/repeat.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/pool.ts'
 import type { LogConsumer, LogRecord, PollLimits, Position } from '../event-log.ts'
 import { GroupMembership, type Held } from '../group-membership.ts'
 import type { GroupOffsets } from './group-offsets.ts'
-import type { KafkaConnection } from './kafka-connection.ts'
+import { NO_LEADER, type KafkaConnection } from './kafka-connection.ts'
 import type { Fetched, PartitionReader } from './partition-reader.ts'
 
 export interface KafkaConsumerOptions {
@@ -26,6 +28,7 @@ export interface KafkaConsumerOptions {
 const FETCH_WAIT_MS = 250
 /** How long we wait when there is no partition to read. */
 const NOTHING_HELD_MS = 50
+const REASSERT_MS = 5_000
 
 const ENSURE_OFFSETS = `
   INSERT INTO event_log_offsets (consumer_group, topic, partition)
@@ -44,6 +47,8 @@ export class KafkaConsumer implements LogConsumer {
   private readonly buffers = new Map<number, LogRecord[]>()
   /** Fetches under way, by the broker that was asked. */
   private readonly fetching = new Map<number, Promise<void>>()
+  private committing: Promise<void> = Promise.resolve()
+  private readonly reasserting: Closeable
   private closed = false
 
   constructor(options: KafkaConsumerOptions) {
@@ -58,6 +63,18 @@ export class KafkaConsumer implements LogConsumer {
       },
       findStarts: (taken) => this.findStarts(taken),
     })
+    // Kafka forgets offsets that nobody commits for days, and a member that was taken for dead may have set one back.
+    this.reasserting = repeat(
+      'group offsets',
+      REASSERT_MS,
+      () =>
+        this.commitInOrder(
+          [...this.membership.held].map(([partition, held]) => ({ partition, offset: held.committed })),
+        ),
+      (err) => {
+        options.log.debug({ err }, 'could not commit the offsets again')
+      },
+    )
   }
 
   start(): Promise<void> {
@@ -88,17 +105,25 @@ export class KafkaConsumer implements LogConsumer {
     const forward = positions.filter(({ partition, offset }) => {
       const own = held.get(partition)
       // Of a partition that is another's by now its owner commits: it reads what we have done once more.
-      return own !== undefined && offset > own.committed
+      // Nor beyond what was handed out: then the log was made anew since, and the position is one in the old one.
+      return own !== undefined && offset > own.committed && offset <= own.next
     })
-    await this.options.offsets.commit(forward)
+    await this.commitInOrder(forward)
     this.membership.noteCommitted(forward)
   }
 
   async close(): Promise<void> {
     this.closed = true
+    await this.reasserting.close()
     await this.membership.close()
     await this.options.connection.close()
     await Promise.allSettled(this.fetching.values())
+  }
+
+  private commitInOrder(positions: readonly Position[]): Promise<void> {
+    const commit = this.committing.then(() => this.options.offsets.commit(positions))
+    this.committing = commit.catch(() => undefined)
+    return commit
   }
 
   private async findStarts(taken: readonly Position[]): Promise<Position[]> {
@@ -150,7 +175,8 @@ export class KafkaConsumer implements LogConsumer {
     if (wanted.length === 0) return
     const leaders = await this.options.reader.listLeaders(wanted.map(([partition]) => partition))
     for (const [leader, partitions] of leaders) {
-      if (this.fetching.has(leader)) continue
+      if (leader === NO_LEADER) this.options.connection.refreshSoon()
+      if (leader === NO_LEADER || this.fetching.has(leader)) continue
       const positions = wanted
         .filter(([partition]) => partitions.includes(partition))
         .map(([partition, { next }]) => ({ partition, offset: next }))
@@ -170,11 +196,13 @@ export class KafkaConsumer implements LogConsumer {
     }
   }
 
-  private keep({ from: { partition, offset }, records }: Fetched): void {
+  private keep({ from: { partition, offset }, records, next }: Fetched): void {
     const held = this.membership.held.get(partition)
     // Lost, or lost and taken anew, since it was asked for.
-    if (held?.next !== offset || this.buffers.has(partition) || records.length === 0) return
-    this.buffers.set(partition, records)
+    if (held?.next !== offset || this.buffers.has(partition)) return
+    if (records.length > 0) this.buffers.set(partition, records)
+    // Nothing but marks of transactions, which are no records.
+    else if (next > offset) passOver(held, next)
   }
 
   /** A position that the log does not have: it was emptied, or made anew. All that it has is read. */
@@ -196,4 +224,9 @@ export class KafkaConsumer implements LogConsumer {
       'the log does not have the offset that was to be read next, reading from its first: what was deleted before it was loaded is lost',
     )
   }
+}
+
+function passOver(held: Held, next: number): void {
+  if (held.committed === held.next) held.committed = next
+  held.next = next
 }

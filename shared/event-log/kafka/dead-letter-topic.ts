@@ -1,5 +1,6 @@
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
+import { isBrokerError } from './broker-error.ts'
 import { KafkaConnection, partitionsByLeader, type KafkaAccess } from './kafka-connection.ts'
 
 /** A line of the log that could not be counted. */
@@ -47,7 +48,7 @@ export function openDeadLetterTopic({
         offset: String(offset),
         line: String(line),
       }
-      await connection.use(async (cluster) => {
+      const produce = connection.use(async (cluster) => {
         const partition = from % cluster.findTopicPartitionMetadata(topic).length
         const [[leader = -1] = []] = partitionsByLeader(cluster, topic, [partition])
         const broker = await cluster.findBroker({ nodeId: leader })
@@ -56,6 +57,11 @@ export function openDeadLetterTopic({
           acks: ALL_IN_SYNC_REPLICAS,
           timeout: requestTimeoutMs,
         })
+      })
+      await produce.catch((err: unknown) => {
+        // With its headers a line may be larger than the topic takes; PostgreSQL has it, and loading must go on.
+        if (!isBrokerError(err) || err.type !== 'MESSAGE_TOO_LARGE') throw err
+        log.error({ topic, partition: from, offset, line }, 'a dead letter is too large for its topic')
       })
     },
     close: () => connection.close(),

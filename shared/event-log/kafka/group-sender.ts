@@ -6,7 +6,7 @@ import { DomainError } from '../../errors/domain-error.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { NewRecord } from '../event-log.ts'
 import { groupLimitMs } from './group-limit.ts'
-import { partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
+import { NO_LEADER, partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
 import { MESSAGE_OVERHEAD_BYTES, messageFromRecord } from './record-message.ts'
 
 export interface GroupSenderOptions {
@@ -43,6 +43,8 @@ const GROUP_PARCELS_MAX = 2_000
 /** While one group waits for the brokers, the next is on its way already. */
 const GROUPS_AT_ONCE = 2
 const ALL_IN_SYNC_REPLICAS = -1
+/** So long others wait when a partition has no leader. */
+const NO_LEADER_MS = 100
 const BACK_OFF_MS = { first: 50, longest: 1_000 }
 
 /**
@@ -210,8 +212,13 @@ export class GroupSender {
   private async sendGroup(group: readonly Parcel[]): Promise<void> {
     const { connection, topic, log, requestTimeoutMs } = this.options
     try {
-      await connection.use((cluster) => this.produceAll(cluster, group), groupLimitMs(requestTimeoutMs))
+      const leaderless = await connection.use(
+        (cluster) => this.produceAll(cluster, group),
+        groupLimitMs(requestTimeoutMs),
+      )
+      if (this.failures > 0) log.info({ topic }, 'Kafka takes records again')
       this.failures = 0
+      if (leaderless.length > 0) await this.waitForLeaders(leaderless)
     } catch (err) {
       this.failures++
       const left = group.filter(({ done }) => !done)
@@ -225,10 +232,18 @@ export class GroupSender {
     }
   }
 
-  /** To each broker its share; waits for all of them, so that the trouble of one does not cut off another. */
-  private async produceAll(cluster: Cluster, group: readonly Parcel[]): Promise<void> {
+  private async waitForLeaders(leaderless: readonly Parcel[]): Promise<void> {
+    this.waiting = [...leaderless.filter(({ done }) => !done), ...this.waiting]
+    this.options.connection.refreshSoon()
+    await sleep(NO_LEADER_MS)
+  }
+
+  /** To each broker its share; waits for all of them, so that the trouble of one does not cut off another. @returns what has no broker now */
+  private async produceAll(cluster: Cluster, group: readonly Parcel[]): Promise<Parcel[]> {
     const byPartition = groupByPartition(group)
     const byLeader = partitionsByLeader(cluster, this.options.topic, byPartition.keys())
+    const leaderless = byLeader.get(NO_LEADER) ?? []
+    byLeader.delete(NO_LEADER)
     const outcomes = await Promise.allSettled(
       [...byLeader].map(([leader, partitions]) =>
         this.produce(
@@ -239,6 +254,7 @@ export class GroupSender {
       ),
     )
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+    return leaderless.flatMap((partition) => byPartition.get(partition) ?? [])
   }
 
   private async produce(

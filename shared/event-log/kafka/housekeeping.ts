@@ -44,6 +44,7 @@ export async function tidyTopic({
   deleteBefore,
 }: TidyTopicOptions): Promise<void> {
   const marks = await loaded()
+  const loadedTo = new Map(marks.map(({ partition, offset }) => [partition, offset]))
   await withTransaction(pool, async (db) => {
     const { rows: locks } = await db.query<{ mine: boolean }>(
       "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
@@ -54,14 +55,20 @@ export async function tidyTopic({
       source,
       retentionMs,
     ])
-    const expired = rows.map((row) => ({ partition: row.partition, offset: Number(row.log_offset) }))
-    if (expired.length > 0) await deleteBefore(expired)
-    await db.query(FORGET, [source, retentionMs])
     await db.query(MARK, [
       source,
       marks.map(({ partition }) => partition),
       marks.map(({ offset }) => offset),
       retentionMs / MARKS_PER_RETENTION,
     ])
+    // Never beyond where the group stands now: it may have been set back, to load once more.
+    const expired = rows
+      .map((row) => ({
+        partition: row.partition,
+        offset: Math.min(Number(row.log_offset), loadedTo.get(row.partition) ?? 0),
+      }))
+      .filter(({ offset }) => offset > 0)
+    if (expired.length > 0) await deleteBefore(expired)
+    await db.query(FORGET, [source, retentionMs])
   })
 }

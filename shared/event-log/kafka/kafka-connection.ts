@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import type { KafkaConfig } from 'kafkajs'
 import Cluster from 'kafkajs/src/cluster/index.js'
+import metadataV5 from 'kafkajs/src/protocol/requests/metadata/v5/response.js'
+import metadataV6 from 'kafkajs/src/protocol/requests/metadata/v6/response.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
@@ -21,6 +23,7 @@ interface Connected {
   sockets: Set<Socket>
   /** A broker refused something, as one does that leads a partition no more. */
   stale: boolean
+  dropped: boolean
 }
 
 export interface KafkaConnectionOptions extends KafkaAccess {
@@ -34,6 +37,7 @@ export interface KafkaConnectionOptions extends KafkaAccess {
 const CONNECT_MS = 3_000
 const METADATA_AGE_MAX_MS = 60_000
 const TRY_AGAIN_MS = 200
+const REFRESH_EVERY_MS = 500
 const KEEP_ALIVE_MS = 60_000
 
 /**
@@ -48,11 +52,13 @@ export class KafkaConnection implements Closeable {
   private readonly options: KafkaConnectionOptions
   private readonly topic: string
   private current: Connected | undefined
+  private refreshedAt = -Infinity
 
   constructor(topic: string, options: KafkaConnectionOptions) {
     this.topic = topic
     this.options = options
     calmRequestQueues()
+    forgiveLeaderlessPartitions()
   }
 
   /**
@@ -97,6 +103,13 @@ export class KafkaConnection implements Closeable {
     }
   }
 
+  /** What is known of who leads which partition is not so any more: it is asked for again, but not all the time. */
+  refreshSoon(): void {
+    if (this.current === undefined || performance.now() - this.refreshedAt < REFRESH_EVERY_MS) return
+    this.refreshedAt = performance.now()
+    this.current.stale = true
+  }
+
   close(): Promise<void> {
     if (this.current !== undefined) this.drop(this.current, new Error('the connection was closed'))
     return Promise.resolve()
@@ -114,6 +127,7 @@ export class KafkaConnection implements Closeable {
   private open(): Connected {
     const { brokers, ssl, sasl, log, requestTimeoutMs, connect = connectTcp } = this.options
     const sockets = new Set<Socket>()
+    let isDropped = () => false
     const cluster = new Cluster({
       logger: loggerInto(log),
       socketFactory: ({ host, port, onConnect }) => {
@@ -130,6 +144,8 @@ export class KafkaConnection implements Closeable {
         socket.setKeepAlive(true, KEEP_ALIVE_MS)
         socket.setNoDelay(true)
         sockets.add(socket)
+        // kafkajs goes on connecting for a while.
+        if (isDropped()) socket.destroy(new Error('the connection was dropped'))
         socket.once('close', () => sockets.delete(socket))
         return socket
       },
@@ -150,11 +166,17 @@ export class KafkaConnection implements Closeable {
       .connect()
       .then(() => cluster.addTargetTopic(this.topic))
       .then(() => cluster)
-    connected.catch(() => undefined) // told to whoever waits for it
-    return { cluster: connected, sockets, stale: false }
+    const opened: Connected = { cluster: connected, sockets, stale: false, dropped: false }
+    isDropped = () => opened.dropped
+    // Told to whoever waits for it; whoever comes next begins with new connections.
+    connected.catch((err: unknown) => {
+      this.drop(opened, err)
+    })
+    return opened
   }
 
   private drop(dropped: Connected, why: unknown): void {
+    dropped.dropped = true
     if (this.current === dropped) this.current = undefined
     // With an error: kafkajs then fails the requests under way, which it does not on a mere close.
     for (const socket of dropped.sockets)
@@ -162,7 +184,10 @@ export class KafkaConnection implements Closeable {
   }
 }
 
-/** The partitions that a broker leads, by its id. */
+/** As Kafka has it. */
+export const NO_LEADER = -1
+
+/** The partitions that a broker leads, by its id; those without a leader under NO_LEADER. */
 export function partitionsByLeader(
   cluster: Cluster,
   topic: string,
@@ -173,7 +198,7 @@ export function partitionsByLeader(
   )
   const byLeader = new Map<number, number[]>()
   for (const partition of partitions) {
-    const leader = leaders.get(partition) ?? -1
+    const leader = leaders.get(partition) ?? NO_LEADER
     byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
   }
   return byLeader
@@ -205,5 +230,33 @@ function calmRequestQueues(): void {
       },
       Math.max(this.throttledUntil - Date.now(), 10),
     )
+  }
+}
+
+/** LEADER_NOT_AVAILABLE, REPLICA_NOT_AVAILABLE and LISTENER_NOT_FOUND. */
+const PASSING = new Set([5, 9, 72])
+let forgives = false
+
+/**
+ * kafkajs throws away all that a broker says of a topic when one of its partitions has no leader for a moment: nothing could
+ * be written to the others either.
+ */
+function forgiveLeaderlessPartitions(): void {
+  if (forgives) return
+  forgives = true
+  for (const response of [metadataV5, metadataV6]) {
+    const parse = response.parse
+    response.parse = (data) =>
+      parse({
+        ...data,
+        topicMetadata: data.topicMetadata.map((topic) => ({
+          ...topic,
+          partitionMetadata: topic.partitionMetadata.map((partition) =>
+            PASSING.has(partition.partitionErrorCode)
+              ? { ...partition, partitionErrorCode: 0, leader: NO_LEADER }
+              : partition,
+          ),
+        })),
+      })
   }
 }

@@ -76,9 +76,10 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   })
   const offsetsOf = (group: string) =>
     new GroupOffsets(reading, topic, options.groupPrefix + group, options.owner)
-  const all = Array.from({ length: partitions }, (_, partition) => partition)
+  // Asked for each time: there may be more of them since.
+  const all = () => reader.listPartitions()
   for (const group of options.groups)
-    await requireOwn(options, reader, offsetsOf(group), all).catch(async (err: unknown) => {
+    await requireOwn(options, reader, offsetsOf(group), await all()).catch(async (err: unknown) => {
       await reading.close()
       throw err
     })
@@ -104,10 +105,11 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
       await consumer.start()
       return consumer
     },
-    lag: (group: string) => readLag(reader, offsetsOf(group), all),
-    lowestUnread: (group: string) => findLowestUnread(reader, offsetsOf(group), all, options.settleMs),
-    positionsAt: (at: Micros) => findPositionsAt(reader, all, at),
-    keptSince: () => readKeptSince(reader, all),
+    lag: async (group: string) => readLag(reader, offsetsOf(group), await all()),
+    lowestUnread: async (group: string) =>
+      findLowestUnread(reader, offsetsOf(group), await all(), options.settleMs),
+    positionsAt: async (at: Micros) => findPositionsAt(reader, await all(), at),
+    keptSince: async () => readKeptSince(reader, await all()),
     read: (from: Position, bytesMax: number): Promise<LogRecord[]> => read(reader, from, bytesMax),
     async close(): Promise<void> {
       await housekeeping?.close()
@@ -158,7 +160,7 @@ function keepHouse(
   source: string,
   reader: PartitionReader,
   offsetsOf: (group: string) => GroupOffsets,
-  partitions: readonly number[],
+  listPartitions: () => Promise<number[]>,
 ): Closeable {
   const { pool, log, groups, retentionMs, topic } = options
   const work = () =>
@@ -167,6 +169,7 @@ function keepHouse(
       source,
       retentionMs,
       async loaded() {
+        const partitions = await listPartitions()
         const lags = await Promise.all(groups.map((group) => readLag(reader, offsetsOf(group), partitions)))
         return partitions.map((partition) => ({
           partition,
@@ -215,16 +218,16 @@ async function lowestFrom(
   let lowest = Infinity
   let bytes = 0
   for (let offset = committed; offset < end;) {
-    const { records } = await reader.fetchOne({ partition, offset })
-    const last = records.at(-1)
-    if (last === undefined) break
+    const { records, next } = await reader.fetchOne({ partition, offset })
     for (const { acceptedAt, value } of records) {
       lowest = Math.min(lowest, acceptedAt)
       bytes += value.length
     }
-    offset = last.offset + 1
+    offset = next
+    const last = records.at(-1)
     // What lies further on was appended later, and accepted no longer before that than an append may take.
-    if (bytes >= BACKLOG_BYTES_MAX) return Math.min(lowest, (last.appendedAtMs - settleMs) * 1_000)
+    if (bytes >= BACKLOG_BYTES_MAX && last !== undefined)
+      return Math.min(lowest, (last.appendedAtMs - settleMs) * 1_000)
   }
   return lowest
 }
@@ -254,13 +257,13 @@ async function read(reader: PartitionReader, from: Position, bytesMax: number): 
   const taken: LogRecord[] = []
   let bytes = 0
   for (let offset = from.offset; bytes < bytesMax;) {
-    const { records } = await reader.fetchOne({ partition: from.partition, offset })
-    if (records.length === 0) break
+    const { records, next, end } = await reader.fetchOne({ partition: from.partition, offset })
+    if (offset >= end) break
+    offset = next
     for (const record of records) {
       if (bytes >= bytesMax) break
       taken.push(record)
       bytes += record.value.length
-      offset = record.offset + 1
     }
   }
   return taken

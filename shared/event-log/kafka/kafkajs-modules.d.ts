@@ -106,3 +106,19 @@ declare module 'kafkajs/src/network/requestQueue/index.js' {
     scheduleCheckPendingRequests(): void
   }
 }
+
+declare module 'kafkajs/src/protocol/requests/metadata/v5/response.js' {
+  interface Metadata {
+    topicMetadata: { partitionMetadata: { partitionErrorCode: number; leader: number }[] }[]
+  }
+  const response: { parse: (data: Metadata) => Promise<Metadata> }
+  export default response
+}
+
+declare module 'kafkajs/src/protocol/requests/metadata/v6/response.js' {
+  interface Metadata {
+    topicMetadata: { partitionMetadata: { partitionErrorCode: number; leader: number }[] }[]
+  }
+  const response: { parse: (data: Metadata) => Promise<Metadata> }
+  export default response
+}

@@ -8,6 +8,8 @@ import { recordFromMessage, type AppendedRecord } from './record-message.ts'
 export interface Fetched {
   from: Position
   records: AppendedRecord[]
+  /** The offset after what was looked at. */
+  next: number
   /** The offset after the last record that every replica has. */
   end: number
 }
@@ -73,11 +75,14 @@ export class PartitionReader {
   async fetchOne(from: Position): Promise<Fetched> {
     const [bounds] = await this.listBounds([from.partition])
     const { first = 0, end = 0 } = bounds ?? {}
-    if (from.offset >= end) return { from, records: [], end }
+    if (from.offset >= end) return { from, records: [], next: from.offset, end }
     const position = { partition: from.partition, offset: Math.max(from.offset, first) }
     const [[leader] = [-1]] = [...(await this.listLeaders([from.partition]))]
     const [fetched] = await this.fetch(leader, [position], 0)
-    return fetched ?? { from: position, records: [], end }
+    // A broker that slows its clients down gives nothing for a while.
+    if (fetched === undefined || fetched.next === position.offset)
+      throw new Error('Kafka gave nothing before the end of a partition')
+    return fetched
   }
 
   async listBounds(partitions: readonly number[]): Promise<Bounds[]> {
@@ -162,7 +167,9 @@ export class PartitionReader {
           .map((message) => recordFromMessage(partition, message))
           // A broker answers with whole batches: the first may begin before the position.
           .filter(({ offset }) => offset >= from.offset)
-        return [{ from, records, end: Number(highWatermark) }]
+        const last = messages.at(-1)
+        const next = last === undefined ? from.offset : Math.max(from.offset, Number(last.offset) + 1)
+        return [{ from, records, next, end: Number(highWatermark) }]
       })
   }
 }

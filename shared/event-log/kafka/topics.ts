@@ -11,6 +11,8 @@ export interface TopicPlan {
   minInSyncReplicas: number
 }
 
+/** Kafka's own default; groups of records are made for it. */
+const BATCH_BYTES_LIMIT = 1_048_588
 const CONNECT_MS = 3_000
 const REQUEST_MS = 15_000
 const LEADERS_WITHIN_MS = 30_000
@@ -75,6 +77,10 @@ async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
           { name: 'cleanup.policy', value: 'delete' },
           // When Kafka took a record, on one clock, is what the audit finds its place by.
           { name: 'message.timestamp.type', value: 'LogAppendTime' },
+          // What others pack is unpacked: loaders read gzip and nothing else.
+          { name: 'compression.type', value: 'uncompressed' },
+          { name: 'max.message.bytes', value: String(BATCH_BYTES_LIMIT) },
+          { name: 'unclean.leader.election.enable', value: 'false' },
         ],
       },
     ],
