@@ -4,13 +4,19 @@ import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
-/** What commands work with. */
-export interface CommandDeps {
-  pool: Pool
+/** Where usage is. */
+export interface UsageEngines {
   clickhouse: ClickHouse
   log: EventLog
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
+}
+
+/** What commands work with. */
+export interface CommandDeps {
+  pool: Pool
+  /** Asked for by commands that need them: a key must be revoked while ClickHouse or Kafka is away, too. */
+  openUsage: () => Promise<UsageEngines>
   /** Tells the processes that serve what to forget. */
   purges: Pick<Purges, 'purge'>
 }

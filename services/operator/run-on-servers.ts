@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openPool } from '../../shared/postgres/pool.ts'
 import { openPurger } from '../../shared/redis/purges.ts'
-import type { Caller } from './command.ts'
+import type { Caller, UsageEngines } from './command.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
 
@@ -33,15 +33,21 @@ export async function runOnServers(
       log,
     })
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
-    const clickhouse = await openClickHouse(ch)
-    opened.push(clickhouse)
-    const eventsIn = await openEventLog(eventLog, { pool, alone: false, tidies: false, log })
-    opened.push(eventsIn)
-    const gateways = gatewayRepository(pool)
-    const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog: eventsIn })
+    const openUsage = async (): Promise<UsageEngines> => {
+      const clickhouse = await openClickHouse(ch)
+      opened.push(clickhouse)
+      const eventsIn = await openEventLog(eventLog, { pool, alone: false, tidies: false, log })
+      opened.push(eventsIn)
+      const gateways = gatewayRepository(pool)
+      const lowestUnderWay = () => gateways.lowestUnderWay()
+      return {
+        clickhouse: clickhouse.client,
+        log: eventsIn,
+        listedUpTo: listedUpToOf({ lowestUnderWay, eventLog: eventsIn }),
+      }
+    }
     const purges = await openPurger(redis, opened, log)
-    const deps = { pool, clickhouse: clickhouse.client, log: eventsIn, listedUpTo, purges }
-    return await runCommand(name, args, deps, log, caller)
+    return await runCommand(name, args, { pool, openUsage, purges }, log, caller)
   } catch (err) {
     if (!(err instanceof StartupError) && isOutOfReach(err))
       throw new StartupError(`a database cannot be reached: PostgreSQL (DATABASE_URL): ${String(err)}`, {

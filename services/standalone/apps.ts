@@ -60,7 +60,11 @@ export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger
     { isLive, isReady },
     addMetrics(metrics),
     addCommands({
-      deps: { pool, clickhouse, log: eventLog, listedUpTo, purges: sharing.purges },
+      deps: {
+        pool,
+        openUsage: () => Promise.resolve({ clickhouse, log: eventLog, listedUpTo }),
+        purges: sharing.purges,
+      },
       token,
       log: log.child({ part: 'operator' }),
       stopping,

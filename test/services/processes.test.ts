@@ -72,6 +72,24 @@ describe('services as processes of their own', function () {
       )
   })
 
+  it('are not needed to revoke a key: neither ClickHouse nor Kafka has to be there for companies and keys', async () => {
+    await migrateEngines(engines)
+    const away = { CLICKHOUSE_URL: 'http://127.0.0.1:1', KAFKA_BROKERS: '127.0.0.1:1' }
+    const operate = (...words: string[]) => runProgram('operator/main', { ...engines.env, ...away }, ...words)
+    const made = await operate('companies', 'create', '--name', 'while all is away')
+    expect(made.code, made.output).to.equal(0)
+    const issued = await operate('keys', 'issue', '--company', 'while all is away')
+    expect(issued.code, issued.output).to.equal(0)
+    const [id = ''] = /[0-9a-f-]{36}/.exec(issued.output) ?? []
+    const revoked = await operate('keys', 'revoke', id)
+    expect([revoked.code, revoked.output]).to.satisfy(([code]: [number]) => code === 0, revoked.output)
+    const audit = await operate('audit')
+    expect([audit.code, audit.output]).to.satisfy(
+      ([code, output]: [number, string]) => code === 1 && output.includes('KAFKA_BROKERS'),
+      audit.output,
+    )
+  })
+
   it('explain themselves, and take no options', async () => {
     for (const name of NAMES) {
       const help = await runProgram(`${name}/main`, {}, '--help')

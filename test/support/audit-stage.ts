@@ -40,7 +40,8 @@ export async function makeAuditStage(purpose: string) {
   const listedUpTo = async () =>
     Math.min(Date.now() * 1_000, (await log.lowestUnread(LOADER_GROUP)) ?? Infinity)
   const purges = openPurges(undefined)
-  const deps = { pool: db.pool, clickhouse: clickhouse.client, log, listedUpTo, purges }
+  const openUsage = () => Promise.resolve({ clickhouse: clickhouse.client, log, listedUpTo })
+  const deps = { pool: db.pool, openUsage, purges }
 
   const append = (partition: number, lines: readonly UsageEvent[], acceptedAt: Micros): Promise<void> =>
     log.append([{ partition, acceptedAt, value: Buffer.from(lines.map(usageEventToLine).join('\n')) }])

@@ -30,7 +30,7 @@ export const audit: Command = {
     '',
   ],
   usage: ['audit', 'audit -- [--from ISO-TIME] [--to ISO-TIME] [--lag-max-s N]'],
-  async run(args, { pool, clickhouse, log, listedUpTo }, caller) {
+  async run(args, { pool, openUsage }, caller) {
     const { values } = parseArgs({
       args: [...args],
       options: {
@@ -44,6 +44,7 @@ export const audit: Command = {
       to: parseSecond(values.to, '--to', Infinity),
     }
     const lagMaxS = parseSeconds(values['lag-max-s'])
+    const { clickhouse, log, listedUpTo } = await openUsage()
     const clock = microsecondClock()
     const deps = {
       log,

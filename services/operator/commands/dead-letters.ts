@@ -36,7 +36,7 @@ export const deadLetters: Command = {
     '',
   ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],
-  async run(args, { pool, log }, caller) {
+  async run(args, { pool, openUsage }, caller) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list':
@@ -44,7 +44,7 @@ export const deadLetters: Command = {
       case 'show':
         return show(await findOne(rest, pool), caller)
       case 'retry':
-        return retry(rest, pool, log, caller)
+        return retry(rest, pool, (await openUsage()).log, caller)
       default:
         throw unknownAction('dead-letters', ['list', 'show', 'retry'], action)
     }

@@ -62,7 +62,10 @@ describe('commands in a running Tally', function () {
     const app = adminApp(
       { isLive: () => true, isReady: () => Promise.resolve(true) },
       addCommands({
-        deps: { ...stage.deps, log: counting },
+        deps: {
+          ...stage.deps,
+          openUsage: async () => ({ ...(await stage.deps.openUsage()), log: counting }),
+        },
         token: TOKEN,
         log: testLog,
         stopping: stopping.signal,
@@ -142,7 +145,7 @@ describe('commands in a running Tally', function () {
     expect(second.output).to.equal('audit is under way already: one at a time')
     expect(second.code).to.equal(1)
     sent.destroy()
-    await sleep(100)
+    await sleep(1_000) // until it is seen that nobody waits
     await release()
     const third = await until(async () => {
       const before = reads
