@@ -45,7 +45,13 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const { signal } = stopping
   const reading = new Activity('reading the event log')
   const storing = new Activity('storing usage')
-  const poll = (wanted: PollLimits) => reading.attempt(() => consumer.poll(wanted))
+  const poll = (wanted: PollLimits) =>
+    reading
+      .attempt(() => consumer.poll(wanted))
+      .catch((err: unknown) => {
+        metrics.failed('read')
+        throw err
+      })
   const gather = batchGatherer({ poll }, limits, log)
   const target: Target = {
     insertLines: (lines) => storing.attempt(() => insertTimed(lines, deps)),

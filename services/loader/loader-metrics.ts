@@ -3,7 +3,7 @@ import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
 import type { Batch } from './gather-batch.ts'
 
 /** What the loader tries again until it is done. */
-export type LoaderStep = 'insert' | 'dead_letter' | 'commit'
+export type LoaderStep = 'read' | 'insert' | 'dead_letter' | 'commit'
 
 /** What is counted of the loader. */
 export interface LoaderMetrics {
@@ -39,6 +39,7 @@ export function loaderMetrics(metrics: Metrics): LoaderMetrics {
     'step',
   ])
   const failed = {
+    read: failures('read'),
     insert: failures('insert'),
     dead_letter: failures('dead_letter'),
     commit: failures('commit'),
