@@ -165,9 +165,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a place that Kafka has deleted is read on from the end',
-    file: 'shared/event-log/kafka/kafka-event-log.ts',
-    right: 'committed: offset < first || offset > end ? first : offset, end }',
-    wrong: 'committed: offset < first || offset > end ? end : offset, end }',
+    file: 'shared/event-log/kafka/consumer.ts',
+    right: '      return { partition, offset: first }\n',
+    wrong: '      return { partition, offset: end }\n',
     suites: ['shared/event-log/kafka-event-log'],
   },
   {

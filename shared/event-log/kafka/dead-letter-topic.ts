@@ -48,7 +48,7 @@ export function openDeadLetterTopic({
         offset: String(offset),
         line: String(line),
       }
-      const produce = connection.use(async (cluster) => {
+      const produce = connection.usePersistently(async (cluster) => {
         const partition = from % cluster.findTopicPartitionMetadata(topic).length
         const [[leader = -1] = []] = partitionsByLeader(cluster, topic, [partition])
         const broker = await cluster.findBroker({ nodeId: leader })
@@ -57,7 +57,7 @@ export function openDeadLetterTopic({
           acks: ALL_IN_SYNC_REPLICAS,
           timeout: requestTimeoutMs,
         })
-      })
+      }, requestTimeoutMs)
       await produce.catch((err: unknown) => {
         // With its headers a line may be larger than the topic takes; PostgreSQL has it, and loading must go on.
         if (!isBrokerError(err) || err.type !== 'MESSAGE_TOO_LARGE') throw err
