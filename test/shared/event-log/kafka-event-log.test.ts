@@ -5,6 +5,8 @@ import { expect } from 'chai'
 import { CompressionTypes, Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { EventLog, LogConsumer, LogRecord } from '../../../shared/event-log/event-log.ts'
+import { KafkaConsumer } from '../../../shared/event-log/kafka/consumer.ts'
+import { GroupOffsets } from '../../../shared/event-log/kafka/group-offsets.ts'
 import { KafkaConnection } from '../../../shared/event-log/kafka/kafka-connection.ts'
 import { PartitionReader } from '../../../shared/event-log/kafka/partition-reader.ts'
 import { openDeadLetterTopic } from '../../../shared/event-log/kafka/dead-letter-topic.ts'
@@ -257,6 +259,52 @@ describe('event log on Kafka', function () {
       reading = false
       await consuming
       expect(confirmed.size).to.be.greaterThan(200)
+    })
+  })
+
+  it('hands out nothing that was fetched before a partition was lost and taken anew', async () => {
+    const topic = await newTopic(1)
+    await withLog(optionsFor(topic), async (log) => {
+      const connection = new KafkaConnection(topic, { ...accessOf(), requestTimeoutMs: 3_000, log: testLog })
+      const reader = new PartitionReader(connection, topic)
+      const fetch = reader.fetch.bind(reader)
+      let late: Promise<unknown> = Promise.resolve()
+      reader.fetch = async (...asked) => {
+        const fetched = await fetch(...asked)
+        await late
+        return fetched
+      }
+      const { source } = log
+      const offsets = new GroupOffsets(connection, topic, 'loader', 'this Tally')
+      const consumer = new KafkaConsumer({
+        ...optionsFor(topic),
+        connection,
+        reader,
+        offsets,
+        source,
+        group: 'loader',
+        leaseMs: 500,
+      })
+      await log.append([record(0, 'a'), record(0, 'b')])
+      await consumer.start()
+      expect(await drain(consumer, 2)).to.have.length(2)
+      let arrive: () => void = () => undefined
+      late = new Promise<void>((resolve) => (arrive = resolve))
+      await log.append([record(0, 'c')])
+      await consumer.poll({ bytesMax: 1_000, waitMs: 300 }) // the fetch of c is on its way
+      const own = (owner: string) =>
+        db.pool.query(
+          `UPDATE event_log_offsets SET owner = ${owner}, leased_until = now() + interval '1 hour' WHERE topic = $1`,
+          [source],
+        )
+      await own('gen_random_uuid()')
+      await sleep(400) // it sees that the partition is another's
+      await own('NULL')
+      await sleep(400) // … and takes it anew, from where the group stands
+      arrive()
+      const texts = (await drain(consumer, 3)).map(({ value }) => value.toString())
+      expect(texts).to.deep.equal(['a', 'b', 'c'])
+      await consumer.close()
     })
   })
 
