@@ -1,11 +1,12 @@
 import type { ServerResponse } from 'node:http'
+import { endAnswer } from './end-answer.ts'
 
 /** Answers in plain text, beside the headers that are set. */
 export function answerText(res: ServerResponse, status: number, text: string): void {
   res.statusCode = status
   res.setHeader('Content-Type', 'text/plain; charset=utf-8')
   res.setHeader('Content-Length', Buffer.byteLength(text))
-  res.end(text)
+  endAnswer(res, text)
 }
 
 /** Answers in JSON. */

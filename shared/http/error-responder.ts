@@ -4,7 +4,6 @@ import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { isOutOfReach } from '../errors/out-of-reach.ts'
 import type { Logger } from '../logging/logger.ts'
 import { answerText } from './answer-text.ts'
-import { closeAfterRest } from './close-after-rest.ts'
 import { HttpError } from './http-error.ts'
 import { isAnsweredLate } from './request-deadline.ts'
 
@@ -49,7 +48,6 @@ export function answerError(
     if (res.headersSent) return false
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
     answerText(res, status, message)
-    if (!req.complete) closeAfterRest(req)
     return true
   }
 }

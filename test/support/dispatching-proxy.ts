@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
-import { closeAfterRest } from '../../shared/http/close-after-rest.ts'
+import { endAfterRest, isUnread } from '../../shared/http/end-answer.ts'
 import { isReport } from '../../shared/http/dispatch.ts'
 
 /** What stands in front of separate services: one base URL for both, as an operator's proxy gives it. */
@@ -50,13 +50,18 @@ function pass(req: IncomingMessage, res: ServerResponse, target: string, agent: 
   let answered = false
   onward.on('response', (answer) => {
     answered = true
-    res.writeHead(answer.statusCode ?? 502, withoutConnection(answer))
-    answer.pipe(res)
-    answer.on('error', () => res.destroy())
-    // Given before the whole request was there: no other request follows on that connection.
-    res.once('finish', () => {
-      if (!req.complete) closeAfterRest(req)
+    const isEarly = isUnread(req)
+    res.writeHead(answer.statusCode ?? 502, {
+      ...withoutConnection(answer),
+      ...(isEarly ? { connection: 'close' } : {}),
     })
+    answer.pipe(res, { end: !isEarly })
+    answer.on('error', () => res.destroy())
+    if (isEarly)
+      answer.once('end', () => {
+        req.unpipe(onward)
+        endAfterRest(res)
+      })
   })
   onward.on('error', () => {
     req.unpipe(onward)

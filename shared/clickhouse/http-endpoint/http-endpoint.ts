@@ -69,7 +69,7 @@ async function answerQuery(
     await user.answer(request, gone.signal, (answer) => replyAnswer(req, res, facts, request.queryId, answer))
   } catch (err) {
     if (gone.signal.aborted) return
-    replyException(req, res, facts, queryId, describe(err, log))
+    replyException(res, facts, queryId, describe(err, log))
   }
 }
 

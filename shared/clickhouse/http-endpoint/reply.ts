@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { closeAfterRest } from '../../http/close-after-rest.ts'
+import { endAnswer } from '../../http/end-answer.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
 import type { ClickHouseException } from './exception.ts'
 import { contentTypeOf } from './output-format.ts'
@@ -22,13 +22,10 @@ export function replyText(
   text: string,
   headers: Record<string, string> = {},
 ): void {
-  res.writeHead(status, {
-    ...COMMON,
-    'Content-Type': TEXT,
-    'Content-Length': Buffer.byteLength(text),
-    ...headers,
-  })
-  res.end(text)
+  res.statusCode = status
+  const all = { ...COMMON, 'Content-Type': TEXT, 'Content-Length': Buffer.byteLength(text), ...headers }
+  for (const [name, value] of Object.entries(all)) res.setHeader(name, value)
+  endAnswer(res, text)
 }
 
 export async function replyAnswer(
@@ -70,7 +67,6 @@ function sent(res: ServerResponse): Promise<void> {
 }
 
 export function replyException(
-  req: IncomingMessage,
   res: ServerResponse,
   facts: ServerFacts,
   queryId: string | undefined,
@@ -80,15 +76,8 @@ export function replyException(
     'X-ClickHouse-Exception-Code': String(exception.code),
     ...(queryId === undefined ? {} : { 'X-ClickHouse-Query-Id': queryId }),
     ...(exception.status === 401 ? { 'WWW-Authenticate': 'Basic realm="ClickHouse server HTTP API"' } : {}),
-    ...(isUnread(req) ? { Connection: 'close' } : {}),
   })
-  if (isUnread(req)) closeAfterRest(req)
 }
-
-/** Whether the rest of a body is still on its way, and will not be read. */
-const isUnread = (req: IncomingMessage): boolean =>
-  !req.complete &&
-  (req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0')
 
 const COMMON = {
   'Cache-Control': 'no-store',
