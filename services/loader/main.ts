@@ -1,4 +1,3 @@
-import { allAnswer } from '../../shared/admin/probes.ts'
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -9,6 +8,7 @@ import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { readLoaderServiceConfig } from './config.ts'
+import { loads } from './loads.ts'
 import { openLoader } from './open-loader.ts'
 import { stuckAfterMs } from './stuck-after-ms.ts'
 
@@ -45,15 +45,7 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     const stuckMs = stuckAfterMs({ ...postgres, ...config.clickhouse })
     return {
       isLive: () => !running.isStuck(stuckMs),
-      isReady: async () => {
-        const troubles = running.listTroubles(limits.failingMaxMs)
-        for (const trouble of troubles) log.warn(trouble, 'not ready: the loader does not get on')
-        const answers = await allAnswer(
-          () => pool.query('SELECT 1'),
-          async () => (await clickhouse.ping()).success,
-        )
-        return answers && troubles.length === 0
-      },
+      isReady: () => loads({ ...parts, loader: running, failingMaxMs: limits.failingMaxMs }),
     }
   },
 }

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { allAnswer } from '../../shared/admin/probes.ts'
 import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
@@ -17,13 +16,12 @@ import {
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
 import { publishFloor } from '../gateway/published-floor.ts'
-import type { Trouble } from '../loader/activity.ts'
+import { loads } from '../loader/loads.ts'
 import { openLoader } from '../loader/open-loader.ts'
 import { stuckAfterMs } from '../loader/stuck-after-ms.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
@@ -136,7 +134,13 @@ async function serve(
     isReady: async () =>
       serving &&
       acceptance.isOpen &&
-      (await isReady(pool, engines, loader.listTroubles(config.loader.failingMaxMs), log)),
+      (await loads({
+        loader,
+        pool,
+        clickhouse: engines.clickhouse.client,
+        failingMaxMs: config.loader.failingMaxMs,
+        log,
+      })),
     metrics,
     sharing: await openSharing(config.redis, reportPool, opened, log),
     stopping: stopping.signal,
@@ -175,18 +179,4 @@ async function serve(
     firstCompanies: firstCompanies.filter(({ keyFile }) => existsSync(keyFile)),
     close: () => closeAll(opened, log),
   }
-}
-
-async function isReady(
-  pool: Pool,
-  { clickhouse }: Engines,
-  troubles: readonly Trouble[],
-  log: Logger,
-): Promise<boolean> {
-  for (const trouble of troubles) log.warn(trouble, 'not ready: the loader does not get on')
-  const enginesAnswer = await allAnswer(
-    () => pool.query('SELECT 1'),
-    async () => (await clickhouse.client.ping()).success,
-  )
-  return enginesAnswer && troubles.length === 0
 }

@@ -137,9 +137,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'Kafka is not asked to confirm',
-    file: 'shared/event-log/kafka/group-sender.ts',
-    right: 'const ALL_IN_SYNC_REPLICAS = -1\n',
-    wrong: 'const ALL_IN_SYNC_REPLICAS = 0\n',
+    file: 'shared/event-log/kafka/durability.ts',
+    right: 'ALL_IN_SYNC_REPLICAS = -1\n',
+    wrong: 'ALL_IN_SYNC_REPLICAS = 0\n',
     suites: ['shared/event-log/kafka-event-log'],
   },
   {

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import type { Context } from 'mocha'
+import { endChild } from './end-child.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** A real broker of Apache Kafka. */
@@ -25,7 +26,6 @@ export interface KafkaBroker {
 const KAFKA_VERSION = '4.3.1'
 const CLUSTER_ID = 'MkU3OEVBNTcwNTJENDM2Qg'
 const START_MS = 60_000
-const STOP_MS = 15_000
 /** Below the range that the system gives out, so that a restarted broker finds its port free. */
 const FIRST_PORT = 21_000
 const PORTS = 8_000
@@ -119,7 +119,9 @@ async function startBroker(jars: string): Promise<KafkaBroker> {
   const broker: KafkaBroker = {
     brokers: `127.0.0.1:${port}`,
     pid: () => child.pid ?? 0,
-    kill9: () => end(child, 'SIGKILL'),
+    async kill9() {
+      await endChild(child, 'SIGKILL')
+    },
     pause: () => child.kill('SIGSTOP'),
     resume: () => child.kill('SIGCONT'),
     async restart() {
@@ -128,7 +130,7 @@ async function startBroker(jars: string): Promise<KafkaBroker> {
     async stop() {
       started.delete(broker)
       child.kill('SIGCONT')
-      await end(child, 'SIGTERM')
+      await endChild(child, 'SIGTERM')
       await rm(folder, { recursive: true, force: true })
     },
   }
@@ -175,15 +177,6 @@ async function launch(folder: string, classPath: string): Promise<ChildProcess> 
     })
   })
   return child
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill(signal)
-  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
-  await exited
-  clearTimeout(late)
 }
 
 const properties = (port: number, controllerPort: number): string => `

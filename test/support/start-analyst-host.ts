@@ -4,6 +4,7 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import type { HostOptions } from './host-analysts.ts'
+import { endChild } from './end-child.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** `host-analysts` in a process of its own, on a data folder of its own. */
@@ -27,14 +28,14 @@ export async function startAnalystHost(options: Omit<HostOptions, 'folder'> = {}
   const host: AnalystHost = {
     ...(await launch()),
     kill9: async () => {
-      await end(host.process, 'SIGKILL')
+      await endChild(host.process, 'SIGKILL')
     },
     restart: async () => {
       Object.assign(host, await launch())
     },
     async stop() {
       const startedAt = performance.now()
-      const code = await end(host.process, 'SIGTERM')
+      const code = await endChild(host.process, 'SIGTERM')
       const ms = performance.now() - startedAt
       await rm(path.dirname(folder), { recursive: true, force: true })
       return { ms, code }
@@ -58,12 +59,4 @@ async function launchHost(options: HostOptions): Promise<Pick<AnalystHost, 'port
   if (!Buffer.isBuffer(output) || !Number.isInteger(port))
     throw new Error('the host of analysts did not start')
   return { port, url: `http://127.0.0.1:${port}`, process: child }
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-  const exited = once(child, 'exit')
-  child.kill(signal)
-  const [code] = (await exited) as [number | null]
-  return code
 }

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { endChild } from './end-child.ts'
 import { until } from './until.ts'
 
 export type ServiceName = 'gateway' | 'loader' | 'api'
@@ -56,9 +56,9 @@ export async function startService(name: ServiceName, env: Record<string, string
     name,
     ...(await start(env)),
     output: () => output,
-    stop: () => end(running.process, 'SIGTERM'),
+    stop: () => endChild(running.process, 'SIGTERM'),
     kill9: async () => {
-      await end(running.process, 'SIGKILL')
+      await endChild(running.process, 'SIGKILL')
     },
     restart: async (changes = {}) => {
       Object.assign(running, await start({ ...env, ...changes }))
@@ -85,12 +85,4 @@ function spawnService(name: ServiceName, env: Record<string, string>): ChildProc
   process.once('exit', kill)
   child.once('exit', () => process.off('exit', kill))
   return child
-}
-
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-  const exited = once(child, 'exit')
-  child.kill(signal)
-  const [code] = (await exited) as [number | null]
-  return code
 }

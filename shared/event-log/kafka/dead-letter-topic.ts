@@ -1,7 +1,8 @@
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
 import { isBrokerError } from './broker-error.ts'
-import { KafkaConnection, partitionsByLeader, type KafkaAccess } from './kafka-connection.ts'
+import { ALL_IN_SYNC_REPLICAS } from './durability.ts'
+import { KafkaConnection, NO_LEADER, partitionsByLeader, type KafkaAccess } from './kafka-connection.ts'
 
 /** A line of the log that could not be counted. */
 interface DeadLetterNotice {
@@ -24,7 +25,6 @@ export interface DeadLetterTopicOptions {
   log: Logger
 }
 
-const ALL_IN_SYNC_REPLICAS = -1
 /** A header's value is bytes, and a reason may quote what was sent to us. */
 const REASON_MAX = 1_000
 
@@ -50,7 +50,7 @@ export function openDeadLetterTopic({
       }
       const produce = connection.usePersistently(async (cluster) => {
         const partition = from % cluster.findTopicPartitionMetadata(topic).length
-        const [[leader = -1] = []] = partitionsByLeader(cluster, topic, [partition])
+        const [[leader = NO_LEADER] = []] = partitionsByLeader(cluster, topic, [partition])
         const broker = await cluster.findBroker({ nodeId: leader })
         await broker.produce({
           topicData: [{ topic, partitions: [{ partition, messages: [{ key: null, value, headers }] }] }],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isBrokerError } from './broker-error.ts'
+import { isRefusal } from './broker-error.ts'
+import { ALL_IN_SYNC_REPLICAS } from './durability.ts'
 import type Cluster from 'kafkajs/src/cluster/index.js'
 import type { ProducedMessage } from 'kafkajs/src/cluster/index.js'
 import { DomainError } from '../../errors/domain-error.ts'
@@ -42,7 +43,6 @@ const GROUP_BYTES_MAX = 8_000_000
 const GROUP_PARCELS_MAX = 2_000
 /** While one group waits for the brokers, the next is on its way already. */
 const GROUPS_AT_ONCE = 2
-const ALL_IN_SYNC_REPLICAS = -1
 /** So long others wait when a partition has no leader. */
 const NO_LEADER_MS = 100
 const BACK_OFF_MS = { first: 50, longest: 1_000 }
@@ -94,11 +94,6 @@ export class GroupSender {
       await new Promise<void>((resolve) => {
         this.idle.push(resolve)
       })
-  }
-
-  /** How many callers wait, and how many bytes they bring. */
-  waitingNow(): { callers: number; bytes: number } {
-    return { callers: this.callers, bytes: this.bytes }
   }
 
   private async sendAll(records: readonly NewRecord[], deadline: number): Promise<void> {
@@ -286,9 +281,6 @@ const tooLate = (code: 'overloaded' | 'unavailable'): DomainError =>
   new DomainError(code, 'the event log did not confirm in time, try again')
 
 const isOverloaded = (err: unknown): boolean => err instanceof DomainError && err.code === 'overloaded'
-
-/** What a broker will say again: sending once more is of no use. */
-const isRefusal = (err: unknown): boolean => isBrokerError(err) && !err.retriable
 
 function groupByPartition<T extends { partition: number }>(items: readonly T[]): Map<number, T[]> {
   const groups = new Map<number, T[]>()

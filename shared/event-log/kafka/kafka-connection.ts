@@ -8,7 +8,7 @@ import metadataV6 from 'kafkajs/src/protocol/requests/metadata/v6/response.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
-import { isBrokerError } from './broker-error.ts'
+import { isBrokerError, isRefusal } from './broker-error.ts'
 
 /** Where Kafka is, and who we are there. */
 export interface KafkaAccess {
@@ -97,7 +97,7 @@ export class KafkaConnection implements Closeable {
       try {
         return await this.use(work)
       } catch (err) {
-        if (performance.now() + TRY_AGAIN_MS > end) throw err
+        if (isRefusal(err) || performance.now() + TRY_AGAIN_MS > end) throw err
         await sleep(TRY_AGAIN_MS)
       }
     }

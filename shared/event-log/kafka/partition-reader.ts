@@ -1,7 +1,7 @@
 import type Cluster from 'kafkajs/src/cluster/index.js'
 import type { Broker } from 'kafkajs/src/cluster/index.js'
 import type { Position } from '../event-log.ts'
-import { partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
+import { NO_LEADER, partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
 import { recordFromMessage, type AppendedRecord } from './record-message.ts'
 
 /** What one look into a partition brought. */
@@ -77,7 +77,7 @@ export class PartitionReader {
     const { first = 0, end = 0 } = bounds ?? {}
     if (from.offset >= end) return { from, records: [], next: from.offset, end }
     const position = { partition: from.partition, offset: Math.max(from.offset, first) }
-    const [[leader] = [-1]] = [...(await this.listLeaders([from.partition]))]
+    const [[leader] = [NO_LEADER]] = [...(await this.listLeaders([from.partition]))]
     const [fetched] = await this.fetch(leader, [position], 0)
     // A broker that slows its clients down gives nothing for a while.
     if (fetched === undefined || fetched.next === position.offset)

@@ -1,0 +1,15 @@
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+
+const END_MS = 15_000
+
+/** Sends a signal, and waits for the end; SIGKILL follows when that takes long. @returns the exit code, null when a signal ended it */
+export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  const late = setTimeout(() => child.kill('SIGKILL'), END_MS)
+  const [code] = (await exited) as [number | null]
+  clearTimeout(late)
+  return code
+}
