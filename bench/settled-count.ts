@@ -4,6 +4,7 @@ export interface SettledCountOptions {
   /** What was acknowledged: no less must be counted, and no more. */
   expected: number
   pauseMs: number
+  /** How long the count may stand still. */
   timeoutMs: number
 }
 
@@ -16,7 +17,7 @@ export async function settledCount(
   count: () => Promise<number>,
   { expected, pauseMs, timeoutMs }: SettledCountOptions,
 ): Promise<number> {
-  const deadline = performance.now() + timeoutMs
+  let deadline = performance.now() + timeoutMs
   let before = -1
   for (;;) {
     const counted = await count()
@@ -25,6 +26,7 @@ export async function settledCount(
     if (counted === expected && counted === before) return counted
     if (performance.now() > deadline)
       throw new Error(`${expected} events were acknowledged, ${counted} are counted`)
+    if (counted > before) deadline = performance.now() + timeoutMs
     before = counted
     await sleep(pauseMs)
   }

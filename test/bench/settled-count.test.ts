@@ -15,6 +15,11 @@ describe('what the bench counts in the end', () => {
     expect(await settledCount(counting(0, 40, 100, 100), options)).to.equal(100)
   })
 
+  it('may take as long as it goes on growing', async () => {
+    const slow = counting(...Array.from({ length: 101 }, (_, counted) => counted), 100)
+    expect(await settledCount(slow, { ...options, timeoutMs: 20 })).to.equal(100)
+  })
+
   it('may not be less than what was acknowledged', async () => {
     expect(await failureOf(settledCount(counting(99), options))).to.contain('99 are counted')
   })
