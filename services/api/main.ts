@@ -12,6 +12,7 @@ import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { readApiServiceConfig } from './config.ts'
 import { openApi } from './open-api.ts'
@@ -34,8 +35,9 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const gateways = gatewayRepository(pool)
     const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
     const sharing = await openSharing(config.redis, pool, opened, log)
-    const access = openAccess(pool, config.rateLimits, sharing)
-    watchPools(metrics, { api: pool, event_log: logPool })
+    const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
+    const access = openAccess(pool, worlds, config.rateLimits, sharing)
+    watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const parts = { pool, clickhouse, listedUpTo, access, requests, metrics, log }
     const handler = openApi(parts, config)

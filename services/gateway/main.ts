@@ -17,6 +17,7 @@ import {
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
@@ -47,8 +48,9 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
     opened.push(eventLog)
     const sharing = await openSharing(config.redis, pool, opened, log)
-    const access = openAccess(pool, config.rateLimits, sharing)
-    watchPools(metrics, { gateway: pool, event_log: logPool })
+    const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
+    const access = openAccess(pool, worlds, config.rateLimits, sharing)
+    watchPools(metrics, { gateway: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const reached = crashAt(config.crashAt)
     const parts = { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log, reached }

@@ -3,6 +3,7 @@ import { digestOfApiKey, isApiKey, type Permission } from '../../shared/domain/a
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { answerJson } from '../../shared/http/answer-text.ts'
 import { setCommonHeaders } from '../../shared/http/common-headers.ts'
+import { enterUntilAnswered } from '../../shared/http/enter-world.ts'
 import { answerError } from '../../shared/http/error-responder.ts'
 import { limitRate } from '../../shared/http/limit-rate.ts'
 import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
@@ -38,7 +39,7 @@ const REQUEST_KEY_MAX = 255
  * Both give the same answer to the same request; test/services/gateway/report-listener.test.ts holds them side by side.
  */
 export function reportListener(report: ReportUsage, options: GatewayAppOptions): RequestListener {
-  const { findCaller, limits, bodyBytesMax, requestTimeoutMs, log } = options
+  const { findCaller, worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
   const express = gatewayApp(report, options)
   const fail = answerError(log)
   const routes = reportRoutes(options.requests)
@@ -64,8 +65,10 @@ export function reportListener(report: ReportUsage, options: GatewayAppOptions):
     route.observe(res, startedAt)
     startDeadline(req, res, requestTimeoutMs)
     await limitRate(res, limits.events, caller.keyId, events.length)
+    const world = caller.mode === 'live' ? caller : await enterUntilAnswered(worlds, caller, res)
     const taken = await report({
-      caller,
+      caller: world,
+      aheadMs: 'aheadMs' in world ? world.aheadMs : 0,
       events,
       body: json.rawBody,
       route: route.name,

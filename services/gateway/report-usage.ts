@@ -41,7 +41,9 @@ export interface ReportUsageDeps {
 }
 
 export interface Report {
-  caller: Caller
+  caller: Pick<Caller, 'namespaceId'>
+  /** How far the clock of the caller's namespace runs ahead of real time. */
+  aheadMs: number
   events: readonly ReportedEvent[]
   /** The bytes of the whole request. */
   body: Buffer
@@ -53,6 +55,8 @@ export interface Report {
 }
 
 export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
+
+const MICROS_PER_MS = 1_000
 
 /** How many faulty events an answer names. */
 const FAULTS_NAMED_MAX = 20
@@ -66,15 +70,16 @@ const FAULTS_NAMED_MAX = 20
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
   const { log, acceptance, clock, findUnknown, requestKeys, reached = () => undefined } = deps
   return async (report) => {
+    const { route, requestKey, aheadMs } = report
     const { namespaceId } = report.caller
-    const checked = await checkAll(report, unixSeconds(clock()), findUnknown)
-    const { route, requestKey } = report
+    const ahead = aheadMs * MICROS_PER_MS
+    const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
       const defaultAt =
         requestKey === undefined
-          ? acceptedAt
-          : await requestKeys.begin(namespaceId, route, requestKey, report.body, acceptedAt)
+          ? acceptedAt + ahead
+          : await requestKeys.begin(namespaceId, route, requestKey, report.body, acceptedAt + ahead)
       if (requestKey !== undefined) reached('gateway-keyed')
       return checked.map((event, index) => {
         const occurredAt = event.occurredAt ?? unixSeconds(defaultAt)

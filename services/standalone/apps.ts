@@ -11,6 +11,7 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
+import type { TestWorlds } from '../../shared/postgres/test-worlds.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { openApi } from '../api/open-api.ts'
@@ -31,6 +32,7 @@ export interface Parts {
   acceptance: Acceptance
   clock: Clock
   listedUpTo: () => Promise<Micros>
+  worlds: TestWorlds
   isLive: () => boolean
   sharing: Sharing
   isReady: () => Promise<boolean>
@@ -41,9 +43,10 @@ export interface Parts {
 
 /** Gateway and API behind one port. */
 export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
-  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics, sharing } = parts
+  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, worlds, metrics, sharing } =
+    parts
   const requests = requestMetrics(metrics)
-  const access = openAccess(reportPool, config.rateLimits, sharing)
+  const access = openAccess(reportPool, worlds, config.rateLimits, sharing)
   const gateway = openGateway(
     { pool: reportPool, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
     config,

@@ -16,6 +16,7 @@ import {
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
+import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
@@ -106,8 +107,9 @@ async function serve(
   opened.push(eventLog)
   const deadLetterTopic = openDeadLetters(config.eventLog, log)
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
+  const worlds = openTestWorlds(postgres, config.requestTimeoutMs, opened, log)
   const metrics = openMetrics()
-  watchPools(metrics, { api: pool, gateway: reportPool, event_log: logPool })
+  watchPools(metrics, { api: pool, gateway: reportPool, event_log: logPool, test_companies: worlds.pool })
   const loaderParts = {
     pool,
     clickhouse: engines.loaderClickhouse.client,
@@ -130,6 +132,7 @@ async function serve(
     acceptance,
     clock,
     listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
+    worlds,
     isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
       serving &&

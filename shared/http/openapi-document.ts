@@ -40,7 +40,7 @@ export interface Schema {
 /** One operation of the contract. */
 export interface Operation {
   operationId: string
-  method: 'get' | 'post' | 'patch'
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** As in the document: `/v2/accounts/{account_id}`. */
   path: string
   /** What the key needs; undefined for operations that need no key. */

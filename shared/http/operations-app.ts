@@ -2,10 +2,12 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { middleware as openApiValidator } from 'express-openapi-validator'
 import { findAmountFault } from '../amount/amount.ts'
 import type { Logger } from '../logging/logger.ts'
+import type { TestWorlds } from '../postgres/test-worlds.ts'
 import type { RateLimit, RateLimits } from '../rate-limit/rate-limits.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { authenticate, callerOf, type FindCaller } from './authentication.ts'
 import { setCommonHeaders } from './common-headers.ts'
+import { enterWorld, type Stance } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
@@ -25,6 +27,8 @@ export interface Handler {
   handle: RequestHandler
   /** Says more about a body that openapi.yaml does not allow; undefined leaves it at the first fault. */
   explainInvalid?: (body: unknown) => string | undefined
+  /** How it looks at the world of a test company. Default: a GET looks, everything else enters. */
+  stance?: Stance
 }
 
 /** What answers operations, by their ids in openapi.yaml. */
@@ -35,6 +39,7 @@ export type StaticFiles = ReadonlyMap<string, { type: string; content: Buffer }>
 
 export interface OperationsAppOptions {
   findCaller: FindCaller
+  worlds: TestWorlds
   log: Logger
   /** The most bytes a body may have once inflated. */
   bodyBytesMax: number
@@ -78,7 +83,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     const validate = ours.length > 0 ? validatorOf(document, path, options) : []
     for (const operation of ours) {
       const { method, operationId, permission } = operation
-      const { handle, explainInvalid } = handlers[operationId] as Handler
+      const { handle, explainInvalid, stance } = handlers[operationId] as Handler
       route[method](observe(`${method.toUpperCase()} ${path}`))
       if (permission !== undefined)
         route[method](
@@ -88,7 +93,10 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       route[method](readJsonBody(options.bodyBytesMax), deadline, ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
-      route[method](checkText, handle)
+      route[method](checkText)
+      if (permission !== undefined)
+        route[method](enterWorld(options.worlds, stance ?? (method === 'get' ? 'look' : 'enter')))
+      route[method](handle)
     }
     route.all(observe(OTHER_ROUTES), notAllowed(group))
   }

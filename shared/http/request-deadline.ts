@@ -18,17 +18,23 @@ export function requestDeadline(ms: number): RequestHandler {
 /** The same, from now on. */
 export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: number): void {
   const late = setTimeout(() => {
-    if (res.headersSent) return // it is being answered
-    answeredLate.add(res)
-    if (req.method === 'GET') answerText(res, 408, 'request timed out')
-    else {
-      res.setHeader('Retry-After', '1')
-      answerText(res, 503, 'the request took too long, and whether it was done is not known: send it again')
+    if (req.method !== 'GET') answerUnknown(res, 'the request took too long')
+    else if (!res.headersSent) {
+      answeredLate.add(res)
+      answerText(res, 408, 'request timed out')
     }
   }, ms)
   res.once('close', () => {
     clearTimeout(late)
   })
+}
+
+/** Answers a request whose end cannot be told, unless it is being answered; what its handler says comes too late then. */
+export function answerUnknown(res: ServerResponse, reason: string): void {
+  if (res.headersSent) return
+  answeredLate.add(res)
+  res.setHeader('Retry-After', '1')
+  answerText(res, 503, `${reason}, and whether the request was done is not known: send it again`)
 }
 
 const answeredLate = new WeakSet<ServerResponse>()

@@ -22,3 +22,7 @@ export const isCheckViolation = (err: unknown, constraint: string): boolean =>
 
 /** Whether PostgreSQL ended a transaction because it and another one waited for each other. */
 export const isDeadlock = (err: unknown): boolean => err instanceof pg.DatabaseError && err.code === '40P01'
+
+/** Whether PostgreSQL gave up waiting for a lock after `lock_timeout`. */
+export const isLockTimeout = (err: unknown): boolean =>
+  err instanceof pg.DatabaseError && err.code === '55P03'

@@ -15,6 +15,7 @@ import { listen } from '../../shared/http/http-server.ts'
 import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
+import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { withTransaction } from '../../shared/postgres/transaction.ts'
 import { ApiClient } from './api-client.ts'
 import { createClickHouse } from './clickhouse.ts'
@@ -79,6 +80,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
     },
     {
       findCaller: (digest) => Promise.resolve(callers.get(digest.toString('hex'))),
+      worlds: testWorlds(database.pool, 5_000),
       log: testLog,
       bodyBytesMax: 256 * 1_024,
       limits: openRateLimits({ eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 }),

@@ -17,6 +17,7 @@ import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys
 import { metricRepository } from '../../shared/postgres/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { referenceRepository } from '../../shared/postgres/references.ts'
+import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { inNamespace, withTransaction } from '../../shared/postgres/transaction.ts'
 import type { RateLimit } from '../../shared/rate-limit/rate-limits.ts'
 import { testLog } from './log.ts'
@@ -114,6 +115,7 @@ async function startGateway(
     }),
     {
       findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
+      worlds: testWorlds(pool, 5_000),
       log: testLog,
       bodyBytesMax: BODY_BYTES_MAX,
       limits: {

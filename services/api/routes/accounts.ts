@@ -3,6 +3,7 @@ import { newId } from '../../../shared/domain/ids.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import { nowOf } from '../../../shared/http/enter-world.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import {
   accountRepository,
@@ -130,7 +131,7 @@ export function getAccountBalance(balanceAt: BalanceAt): RequestHandler<{ accoun
     if ((metricId === undefined) === (currency === undefined))
       throw new DomainError('malformed', 'metric_id, currency: exactly one of them is required')
     const source = metricId ?? currency?.toLowerCase() ?? ''
-    const balance = await balanceAt(callerOf(res).namespaceId, req.params.account_id, source, new Date())
+    const balance = await balanceAt(callerOf(res).namespaceId, req.params.account_id, source, nowOf(res))
     res.json(balanceToBody(balance))
   }
 }

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/pool.ts'
@@ -11,13 +11,13 @@ import { inNamespace } from '../../../shared/postgres/transaction.ts'
  */
 export function answerOne<Params, T>(
   pool: Pool,
-  toBody: (resource: T) => object,
+  toBody: (resource: T, res: Response) => object,
   work: (db: PoolClient, namespaceId: string, req: Request<Params>) => Promise<T | undefined>,
 ): RequestHandler<Params> {
   return async (req, res) => {
     const { namespaceId } = callerOf(res)
     const resource = await inNamespace(pool, namespaceId, (db) => work(db, namespaceId, req))
     if (resource === undefined) throw new DomainError('not_found', 'no such resource')
-    res.json(toBody(resource))
+    res.json(toBody(resource, res))
   }
 }

@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express'
 import { callerOf } from '../../../shared/http/authentication.ts'
+import { nowOf } from '../../../shared/http/enter-world.ts'
 import type { BalancesOf } from '../balances-of.ts'
 import { balanceToBody } from './bodies.ts'
 
@@ -7,7 +8,7 @@ export function getBalances(balancesOf: BalancesOf): RequestHandler {
   return async (req, res) => {
     // The validator has taken the list apart.
     const { account_ids: accountIds } = req.query as unknown as { account_ids: string[] }
-    const balances = await balancesOf(callerOf(res).namespaceId, accountIds, new Date())
+    const balances = await balancesOf(callerOf(res).namespaceId, accountIds, nowOf(res))
     res.json({ data: balances.map(balanceToBody) })
   }
 }

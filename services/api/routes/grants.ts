@@ -1,9 +1,10 @@
-import type { Request, RequestHandler } from 'express'
+import type { Request, RequestHandler, Response } from 'express'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import type { Grant } from '../../../shared/domain/resources.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import { nowOf } from '../../../shared/http/enter-world.ts'
 import { grantRepository, type GrantFilter, type NewGrant } from '../../../shared/postgres/grants.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
@@ -31,7 +32,7 @@ export function postGrant(create: Create): RequestHandler {
       { route: 'POST /v2/grants', key: idempotencyKeyOf(req) },
       (db, namespaceId) => grantRepository(db).insert(namespaceId, grant),
     )
-    res.json(grantToBody(made, new Date()))
+    res.json(grantToBody(made, nowOf(res)))
   }
 }
 
@@ -61,7 +62,7 @@ export function listGrants(pool: Pool): RequestHandler {
     const page = await inNamespace(pool, namespaceId, (db) =>
       grantRepository(db).list(namespaceId, filter, pageOfQuery(req)),
     )
-    const now = new Date()
+    const now = nowOf(res)
     res.json(pageToBody(page, (grant) => grantToBody(grant, now)))
   }
 }
@@ -80,7 +81,7 @@ function filterOf({ account_id: accountId, metric_id: metricId, currency }: Gran
 }
 
 type OfGrant = Request<{ grant_id: string }>
-const bodyOfNow = (grant: Grant) => grantToBody(grant, new Date())
+const bodyOfNow = (grant: Grant, res: Response) => grantToBody(grant, nowOf(res))
 
 export const getGrant = (pool: Pool) =>
   answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>

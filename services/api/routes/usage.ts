@@ -3,6 +3,7 @@ import { yearsBefore } from '../../../shared/domain/period.ts'
 import type { TimeRange } from '../../../shared/domain/time-slot.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
+import { nowOf } from '../../../shared/http/enter-world.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type {
   AccountDailyUsage,
@@ -24,7 +25,7 @@ export function getAccountMonthlyUsage(monthly: AccountMonthlyUsage): RequestHan
 
 export function getAccountDailyUsage(daily: AccountDailyUsage): RequestHandler<{ account_id: string }> {
   return async (req, res) => {
-    const query = { ...usageQueryOf(req), range: rangeOf(req, new Date()) }
+    const query = { ...usageQueryOf(req), range: rangeOf(req, nowOf(res)) }
     const buckets = await daily(callerOf(res).namespaceId, req.params.account_id, query)
     res.json(periodUsageToBody(query.aggregation, buckets))
   }
@@ -32,7 +33,7 @@ export function getAccountDailyUsage(daily: AccountDailyUsage): RequestHandler<{
 
 export function getNamespaceMonthlyUsage(monthly: NamespaceMonthlyUsage): RequestHandler {
   return async (req, res) => {
-    const query = { ...usageQueryOf(req), range: rangeOf(req, new Date()) }
+    const query = { ...usageQueryOf(req), range: rangeOf(req, nowOf(res)) }
     const buckets = await monthly(callerOf(res).namespaceId, query)
     res.json(periodUsageToBody(query.aggregation, buckets))
   }
@@ -41,7 +42,7 @@ export function getNamespaceMonthlyUsage(monthly: NamespaceMonthlyUsage): Reques
 export function getEventAggregate(byProperty: UsageByProperty): RequestHandler {
   return async (req, res) => {
     const { property: name, value } = req.query as unknown as { property: string; value: string }
-    const query = { ...usageQueryOf(req), range: rangeOf(req, new Date()), property: { name, value } }
+    const query = { ...usageQueryOf(req), range: rangeOf(req, nowOf(res)), property: { name, value } }
     const lines = await byProperty(callerOf(res).namespaceId, query)
     res.json({ property: name, value, aggregation: query.aggregation, data: lines.map(lineToBody) })
   }

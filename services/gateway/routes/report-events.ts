@@ -3,6 +3,7 @@ import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { eventToBody } from '../../../shared/http/event-body.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import { limitRate } from '../../../shared/http/limit-rate.ts'
+import { aheadMsOf } from '../../../shared/http/enter-world.ts'
 import type { RawBody } from '../../../shared/http/read-json-body.ts'
 import type { RateLimit } from '../../../shared/rate-limit/rate-limits.ts'
 import type { Report, ReportUsage } from '../report-usage.ts'
@@ -49,6 +50,7 @@ function reportOf(req: Request, res: Response, route: string): Omit<Report, 'eve
   const { rawBody } = req as Request & RawBody
   return {
     caller: callerOf(res),
+    aheadMs: aheadMsOf(res),
     body: rawBody ?? Buffer.alloc(0),
     route,
     requestKey: idempotencyKeyOf(req),

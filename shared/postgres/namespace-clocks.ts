@@ -1,0 +1,46 @@
+import type { Queryable } from './pool.ts'
+
+/** How far a clock may run ahead: every time it shows must fit into 32 bits, and ten years are enough to try things out. */
+export const AHEAD_MAX_S = 3_653 * 86_400
+
+const AHEAD = 'SELECT namespace_ahead_ms($1) AS ahead_ms'
+// Whole seconds are set and shown: to set the second that it shows already changes nothing.
+const SET_AHEAD = `
+  INSERT INTO namespace_clocks AS c (namespace_id, ahead_ms) VALUES ($1, greatest($2, 0))
+  ON CONFLICT (namespace_id) DO UPDATE
+    SET ahead_ms = greatest(c.ahead_ms, excluded.ahead_ms), updated_at = clock_timestamp()
+  RETURNING ahead_ms`
+const RESET = `
+  UPDATE namespace_clocks SET ahead_ms = 0, updated_at = clock_timestamp() WHERE namespace_id = $1`
+
+/**
+ * The clocks of namespaces: how far each runs ahead of real time. Only the clock of a test company ever does: with a
+ * caller's mode at hand ask for that first, and a live company costs no query.
+ */
+export const namespaceClockRepository = (db: Queryable) => ({
+  /** What time it is in a namespace; in any transaction, or in none. */
+  async now(namespaceId: string): Promise<Date> {
+    return new Date(Date.now() + (await this.aheadMs(namespaceId)))
+  },
+
+  async aheadMs(namespaceId: string): Promise<number> {
+    const values = [namespaceId]
+    const { rows } = await db.query<{ ahead_ms: string }>({ name: 'namespace-ahead', text: AHEAD, values })
+    return Number(rows[0]?.ahead_ms ?? 0)
+  },
+
+  /**
+   * Within a transaction in the namespace: sets the clock forward; one that is further ahead stays.
+   *
+   * @returns how far it is ahead now
+   */
+  async setAhead(namespaceId: string, aheadMs: number): Promise<number> {
+    const { rows } = await db.query<{ ahead_ms: string }>(SET_AHEAD, [namespaceId, Math.round(aheadMs)])
+    return Number(rows[0]?.ahead_ms ?? 0)
+  },
+
+  /** Within a transaction in the namespace: back to real time. */
+  async reset(namespaceId: string): Promise<void> {
+    await db.query(RESET, [namespaceId])
+  },
+})

@@ -1,0 +1,178 @@
+import { DomainError } from '../errors/domain-error.ts'
+import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Logger } from '../logging/logger.ts'
+import { openServicePool, type PostgresServer } from './open-service-pool.ts'
+import type { Pool, PoolClient, Queryable } from './pool.ts'
+import { withTransaction } from './transaction.ts'
+import { isLockTimeout } from './violations.ts'
+
+/** Where a test company is now: a reset gives it another namespace, and its clock may be moved. */
+export interface World {
+  namespaceId: string
+  /** How far the namespace's clock runs ahead of real time. */
+  aheadMs: number
+}
+
+/** A world that stays as it is until it is left. */
+export interface Visit extends World {
+  leave: () => void
+}
+
+/**
+ * The worlds of test companies, the same for all processes. What is known of a caller is remembered for seconds, so each
+ * request of a test company asks anew where its company is: one round trip, on connections that no live company uses.
+ *
+ * @see docs/decisions/0010-worlds-of-test-companies.md
+ */
+export interface TestWorlds {
+  /** For a request that only reads. */
+  look(companyId: string): Promise<World>
+  /**
+   * For a request that writes: nobody moves the world until it is left.
+   *
+   * @param onLost called when that no longer holds, because the connection it hangs on was lost
+   */
+  enter(companyId: string, onLost: () => void): Promise<Visit>
+  /**
+   * Moves the world, in one transaction in its namespace: once everyone who entered has left, while whoever wants to enter
+   * waits.
+   *
+   * @throws DomainError overloaded when somebody does not leave; nothing was done then
+   */
+  move<T>(companyId: string, work: (db: PoolClient, world: World) => Promise<T>): Promise<T>
+}
+
+/** Who enters within so long shares a connection; who comes later enters anew, behind whoever waits to move the world. */
+const TOGETHER_MS = 100
+/** Of requests that write; more wait. */
+const CONNECTIONS = 10
+/** How long a move waits for those who are inside, and keeps others waiting meanwhile. */
+const PATIENCE_MS_MAX = 10_000
+
+/** Opens the connections for requests of test companies, closed with the process. */
+export function openTestWorlds(
+  postgres: PostgresServer,
+  requestTimeoutMs: number,
+  opened: Closeable[],
+  log: Logger,
+): TestWorlds & { pool: Pool } {
+  const pool = openServicePool('test companies', CONNECTIONS, postgres, opened, log)
+  return { pool, ...testWorlds(pool, Math.min(PATIENCE_MS_MAX, requestTimeoutMs / 2)) }
+}
+
+const LOOK = 'SELECT namespace_id, ahead_ms FROM current_world($1)'
+const ENTER = 'SELECT namespace_id, ahead_ms FROM enter_world($1)'
+const LEAVE = "SELECT pg_advisory_unlock_shared(hashtext('tally.world'), hashtext($1)) AS was_inside"
+const WAIT_AT_MOST = "SELECT set_config('lock_timeout', $1, true)"
+const TAKE_ALONE = "SELECT pg_advisory_xact_lock(hashtext('tally.world'), hashtext($1))"
+const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
+
+/** @param patienceMs how long a move waits for those who are inside */
+export function testWorlds(pool: Pool, patienceMs: number): TestWorlds {
+  const parties = new Map<string, Party>()
+  return {
+    look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
+    async enter(companyId, onLost) {
+      const last = parties.get(companyId)
+      const party = last?.isOpen() === true ? last : beginParty(pool, companyId)
+      parties.set(companyId, party)
+      const guest = { onLost }
+      party.guests.add(guest)
+      const leave = () => {
+        if (!party.guests.delete(guest) || party.guests.size > 0) return
+        if (parties.get(companyId) === party) parties.delete(companyId)
+        party.end()
+      }
+      try {
+        return { ...(await party.entered), leave }
+      } catch (err) {
+        leave()
+        throw err
+      }
+    },
+    move: (companyId, work) =>
+      withTransaction(pool, async (db) => {
+        await db.query(WAIT_AT_MOST, [`${Math.ceil(patienceMs)}ms`])
+        await db.query(TAKE_ALONE, [companyId]).catch((err: unknown) => {
+          if (isLockTimeout(err))
+            throw new DomainError(
+              'overloaded',
+              'another request of this company that writes does not end: nothing was changed, try again',
+              { cause: err },
+            )
+          throw err
+        })
+        await db.query(WAIT_AT_MOST, ['0'])
+        const world = await readWorld(db, 'look-at-world', LOOK, companyId)
+        await db.query(GO_INTO, [world.namespaceId])
+        return work(db, world)
+      }),
+  }
+}
+
+/** Those who entered a company's world together, on one connection. */
+interface Party {
+  entered: Promise<World>
+  guests: Set<{ onLost: () => void }>
+  /** Whether one more may come in; not for ever, or whoever waits to move the world would never get to it. */
+  isOpen(): boolean
+  /** Gives the connection back, once the last has left. */
+  end(): void
+}
+
+function beginParty(pool: Pool, companyId: string): Party {
+  const guests: Party['guests'] = new Set()
+  let db: PoolClient | undefined
+  let openUntil = Infinity
+  const lose = () => {
+    openUntil = -Infinity
+    for (const { onLost } of guests) onLost()
+  }
+  const giveBack = (err?: Error) => {
+    for (const event of ['error', 'end'] as const) db?.off(event, lose)
+    db?.release(err) // with an error it is closed, and the lock goes with it
+    db = undefined
+  }
+  const enter = async (): Promise<World> => {
+    db = await pool.connect()
+    for (const event of ['error', 'end'] as const) db.on(event, lose)
+    try {
+      const world = await readWorld(db, 'enter-world', ENTER, companyId)
+      openUntil = Math.min(openUntil, performance.now() + TOGETHER_MS)
+      return world
+    } catch (err) {
+      openUntil = -Infinity
+      giveBack(asError(err))
+      throw err
+    }
+  }
+  return {
+    entered: enter(),
+    guests,
+    isOpen: () => performance.now() < openUntil,
+    end() {
+      db?.query<{ was_inside: boolean }>(LEAVE, [companyId]).then(
+        ({ rows }) => {
+          giveBack(rows[0]?.was_inside === true ? undefined : new Error('the lock was lost'))
+        },
+        (err: unknown) => {
+          giveBack(asError(err))
+        },
+      )
+    },
+  }
+}
+
+const asError = (err: unknown): Error => (err instanceof Error ? err : new Error(String(err)))
+
+interface WorldRow {
+  namespace_id: string
+  ahead_ms: string
+}
+
+async function readWorld(db: Queryable, name: string, text: string, companyId: string): Promise<World> {
+  const { rows } = await db.query<WorldRow>({ name, text, values: [companyId] })
+  const [row] = rows
+  if (row === undefined) throw new Error('this company has no namespace')
+  return { namespaceId: row.namespace_id, aheadMs: Number(row.ahead_ms) }
+}
