@@ -9,6 +9,7 @@ import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountUsageIn } from './account-usage.ts'
 import { balanceAt } from './balance-at.ts'
+import type { Drain } from './drain.ts'
 import { handlerOf as of } from './handler-of.ts'
 import { balancesOf } from './balances-of.ts'
 import { listCurrencies } from './list-currencies.ts'
@@ -19,6 +20,7 @@ import { docsFiles, getDocs, getOpenApi } from './routes/documentation.ts'
 import { getBalances } from './routes/balances.ts'
 import { getCurrencies } from './routes/currencies.ts'
 import { getEvents } from './routes/events.ts'
+import { testAreaHandlers } from './routes/test-area.ts'
 import * as usageRoutes from './routes/usage.ts'
 import { accountDailyUsage, accountMonthlyUsage, namespaceMonthlyUsage } from './usage-by-period.ts'
 import { usageByProperty } from './usage-by-property.ts'
@@ -28,6 +30,8 @@ export interface ApiDeps {
   clickhouse: ClickHouse
   /** No event accepted before this can still turn up in the list of events. */
   listedUpTo: () => Promise<Micros>
+  /** Waits until what was accepted is counted. */
+  drain: Drain
 }
 
 /** The HTTP service for everything but reporting: resources in PostgreSQL, usage from ClickHouse, and both merged. */
@@ -56,6 +60,7 @@ export function apiApp(
       getMonthlyUsage: of(usageRoutes.getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
       listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
       aggregateEvents: of(usageRoutes.getEventAggregate(usageByProperty(pool, usage))),
+      ...testAreaHandlers(options.worlds, deps.drain, options.requestTimeoutMs),
       listCurrencies: of(getCurrencies(listCurrencies(reportedCurrencyRepository(clickhouse)))),
     },
     { ...options, files: docsFiles() },

@@ -18,6 +18,15 @@ export function readApiConfig(read: EnvReader) {
       min: 1_024,
       max: 16 * 1_024 * 1_024,
     }),
+    emptyEveryMs:
+      1_000 *
+      read.integer('API_EMPTY_RESET_EVERY_S', {
+        about:
+          'seconds between two looks for what test companies left behind when they were reset, to delete it',
+        default: 60,
+        min: 1,
+        max: 86_400,
+      }),
   }
 }
 

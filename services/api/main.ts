@@ -1,4 +1,5 @@
 import { allAnswer } from '../../shared/admin/probes.ts'
+import { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -15,6 +16,8 @@ import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { readApiServiceConfig } from './config.ts'
+import { drainOf } from './drain.ts'
+import { keepEmptying } from './empty-retired-namespaces.ts'
 import { openApi } from './open-api.ts'
 
 /** For looking where the log stands. */
@@ -39,8 +42,11 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const access = openAccess(pool, worlds, config.rateLimits, sharing)
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
-    const parts = { pool, clickhouse, listedUpTo, access, requests, metrics, log }
+    const drain = drainOf(eventLog)
+    const parts = { pool, clickhouse, listedUpTo, drain, access, requests, metrics, log }
     const handler = openApi(parts, config)
+    const rows = namespaceRowRepository(clickhouse)
+    opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))
     const server = await openServers(opened, log).open(handler, {
       name: 'the API',
       host,

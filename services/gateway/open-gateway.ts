@@ -19,6 +19,7 @@ import { knownReferences } from './known-references.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import { reportListener } from './report-listener.ts'
 import { reportUsage, type RequestKeys } from './report-usage.ts'
+import { seedWorld } from './seed-world.ts'
 
 export interface GatewayParts {
   /** Connections that reports have to themselves. */
@@ -45,23 +46,27 @@ export interface GatewayOptions {
 export function openGateway(parts: GatewayParts, options: GatewayOptions): RequestListener {
   const { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log, reached } = parts
   const { gateway, requestTimeoutMs } = options
-  const report = reportUsage({
-    log: measureAppends(metrics, eventLog),
-    acceptance,
-    clock,
-    findUnknown: knownReferences(
-      (namespaceId, accountIds, metricIds) =>
-        inNamespace(pool, namespaceId, (db) =>
-          referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
-        ),
-      gateway.knownIdsMax,
-      { purges: sharing.purges, shared: sharing.references },
-    ),
-    requestKeys: requestKeysIn(pool),
-    ...(reached === undefined ? {} : { reached }),
-  })
-  return reportListener(countEvents(metrics, report), {
+  const report = countEvents(
+    metrics,
+    reportUsage({
+      log: measureAppends(metrics, eventLog),
+      acceptance,
+      clock,
+      findUnknown: knownReferences(
+        (namespaceId, accountIds, metricIds) =>
+          inNamespace(pool, namespaceId, (db) =>
+            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
+          ),
+        gateway.knownIdsMax,
+        { purges: sharing.purges, shared: sharing.references },
+      ),
+      requestKeys: requestKeysIn(pool),
+      ...(reached === undefined ? {} : { reached }),
+    }),
+  )
+  return reportListener(report, {
     ...access,
+    seedWorld: seedWorld(pool, report),
     requests,
     requestTimeoutMs,
     log: log.child({ part: 'gateway' }),

@@ -14,6 +14,7 @@ import type { Pool } from '../../shared/postgres/pool.ts'
 import type { TestWorlds } from '../../shared/postgres/test-worlds.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
+import { drainOf } from '../api/drain.ts'
 import { openApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
 import { openGateway } from '../gateway/open-gateway.ts'
@@ -51,7 +52,8 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
     { pool: reportPool, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
     config,
   )
-  const api = openApi({ pool, clickhouse, listedUpTo, access, requests, metrics, log }, config)
+  const drain = drainOf(eventLog)
+  const api = openApi({ pool, clickhouse, listedUpTo, drain, access, requests, metrics, log }, config)
   return dispatch(gateway, api)
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
+import { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -20,6 +21,7 @@ import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
+import { keepEmptying } from '../api/empty-retired-namespaces.ts'
 import { Acceptance } from '../gateway/acceptance.ts'
 import { publishFloor } from '../gateway/published-floor.ts'
 import { loads } from '../loader/loads.ts'
@@ -148,6 +150,8 @@ async function serve(
     sharing: await openSharing(config.redis, reportPool, opened, log),
     stopping: stopping.signal,
   }
+  const rows = namespaceRowRepository(engines.clickhouse.client)
+  opened.push(keepEmptying({ pool, rows, listedUpTo: parts.listedUpTo }, config.api.emptyEveryMs, log))
   const ports = portsOf(config)
   const servers = openServers(opened, log)
   // Before the servers close: they wait for their answers.

@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 
-/** Reports go to the gateway, everything else to the API: two services behind one port. */
+/** Reports, a made-up world's among them, go to the gateway, everything else to the API: two services behind one port. */
 export function dispatch(gateway: RequestListener, api: RequestListener): RequestListener {
   return (req, res) => {
     const handle = isReport(req.method, req.url) ? gateway : api
@@ -14,4 +14,4 @@ export function dispatch(gateway: RequestListener, api: RequestListener): Reques
  * @internal
  */
 export const isReport = (method = '', url = ''): boolean =>
-  method === 'POST' && /^\/v2\/events(?:\/batch)?\/?(?:\?|$)/.test(url)
+  method === 'POST' && /^\/v2\/(?:events(?:\/batch)?|test\/seed)\/?(?:\?|$)/.test(url)

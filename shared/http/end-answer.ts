@@ -25,12 +25,21 @@ export function endAnswer(res: ServerResponse, text: string): void {
   }
 }
 
-/** Whether the rest of a body is still on its way. */
+/**
+ * Whether the rest of a body is still on its way.
+ *
+ * @internal
+ */
 export const isUnread = (req: IncomingMessage): boolean =>
   !req.complete &&
   (req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0')
 
-/** Ends an answer that said `Connection: close` and is written but for its end, once the rest of the request is read, for a moment at most. */
+/**
+ * Ends an answer that said `Connection: close` and is written but for its end, once the rest of the request is read, for a
+ * moment at most.
+ *
+ * @internal
+ */
 export function endAfterRest(res: ServerResponse): void {
   const { req } = res
   let bytes = 0

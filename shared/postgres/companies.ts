@@ -22,6 +22,12 @@ interface CompanyRow {
 
 const INSERT = 'INSERT INTO companies (company_id, name, mode) VALUES ($1, $2, $3)'
 const INSERT_NAMESPACE = 'INSERT INTO namespaces (namespace_id, company_id) VALUES ($1, $2)'
+// Only of a test company, whoever asks: what a live one has is never taken from it.
+const RETIRE = `
+  UPDATE namespaces n SET retired_at = clock_timestamp(), empty_again_at = clock_timestamp()
+  FROM companies c
+  WHERE n.company_id = $1 AND n.retired_at IS NULL AND c.company_id = n.company_id AND c.mode = 'test'
+  RETURNING n.retired_at`
 const CURRENT = `
   SELECT c.company_id, c.name, c.mode, n.namespace_id, c.created_at FROM companies c
   JOIN namespaces n ON n.company_id = c.company_id AND n.retired_at IS NULL`
@@ -41,6 +47,18 @@ export const companyRepository = (db: Queryable) => ({
       throw err
     }
     await db.query(INSERT_NAMESPACE, [company.namespaceId, company.id])
+  },
+
+  /**
+   * Within a transaction: gives a test company another namespace. Nothing of the old one is in it; that is emptied later.
+   *
+   * @returns when
+   */
+  async replaceNamespace(companyId: string, namespaceId: string): Promise<Date> {
+    const { rows } = await db.query<{ retired_at: Date }>(RETIRE, [companyId])
+    if (rows[0] === undefined) throw new Error('only a test company gets another namespace')
+    await db.query(INSERT_NAMESPACE, [namespaceId, companyId])
+    return rows[0].retired_at
   },
 
   async findByName(name: string): Promise<Company | undefined> {

@@ -6,7 +6,7 @@ export const AHEAD_MAX_S = 3_653 * 86_400
 const AHEAD = 'SELECT namespace_ahead_ms($1) AS ahead_ms'
 // Whole seconds are set and shown: to set the second that it shows already changes nothing.
 const SET_AHEAD = `
-  INSERT INTO namespace_clocks AS c (namespace_id, ahead_ms) VALUES ($1, greatest($2, 0))
+  INSERT INTO namespace_clocks AS c (namespace_id, ahead_ms) VALUES ($1, greatest($2::bigint, 0))
   ON CONFLICT (namespace_id) DO UPDATE
     SET ahead_ms = greatest(c.ahead_ms, excluded.ahead_ms), updated_at = clock_timestamp()
   RETURNING ahead_ms`

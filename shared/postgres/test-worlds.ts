@@ -14,7 +14,7 @@ export interface World {
 }
 
 /** A world that stays as it is until it is left. */
-export interface Visit extends World {
+interface Visit extends World {
   leave: () => void
 }
 
@@ -47,7 +47,7 @@ const TOGETHER_MS = 100
 /** Of requests that write; more wait. */
 const CONNECTIONS = 10
 /** How long a move waits for those who are inside, and keeps others waiting meanwhile. */
-const PATIENCE_MS_MAX = 10_000
+const PATIENCE_MS_MAX = 8_000
 
 /** Opens the connections for requests of test companies, closed with the process. */
 export function openTestWorlds(
@@ -57,7 +57,9 @@ export function openTestWorlds(
   log: Logger,
 ): TestWorlds & { pool: Pool } {
   const pool = openServicePool('test companies', CONNECTIONS, postgres, opened, log)
-  return { pool, ...testWorlds(pool, Math.min(PATIENCE_MS_MAX, requestTimeoutMs / 2)) }
+  // Less than a statement may take: whoever waits behind the move waits as long.
+  const patienceMs = Math.min(PATIENCE_MS_MAX, requestTimeoutMs / 2, postgres.statementTimeoutMs * 0.8)
+  return { pool, ...testWorlds(pool, patienceMs) }
 }
 
 const LOOK = 'SELECT namespace_id, ahead_ms FROM current_world($1)'
@@ -67,7 +69,10 @@ const WAIT_AT_MOST = "SELECT set_config('lock_timeout', $1, true)"
 const TAKE_ALONE = "SELECT pg_advisory_xact_lock(hashtext('tally.world'), hashtext($1))"
 const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
-/** @param patienceMs how long a move waits for those who are inside */
+/**
+ * @param patienceMs how long a move waits for those who are inside
+ * @internal
+ */
 export function testWorlds(pool: Pool, patienceMs: number): TestWorlds {
   const parties = new Map<string, Party>()
   return {

@@ -24,6 +24,8 @@ describe('every operation of openapi.yaml', function () {
   let api: ApiClient
   let world: World
   let limitedWorld: World
+  let trials: Company
+  let limitedTrials: Company
   const keys: Record<string, string> = {}
 
   before(async () => {
@@ -32,13 +34,11 @@ describe('every operation of openapi.yaml', function () {
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
     limitedWorld = await makeRequestWorld(new PatientClient(limited.url, limited.testKey))
-    const issue = async (...args: string[]) => {
-      const { output } = await tally.command('keys', 'issue', ...args)
-      return { key: /tally_live_\w+/.exec(output)?.[0] ?? '', id: /[0-9a-f-]{36}/.exec(output)?.[0] ?? '' }
-    }
-    keys['read:all'] = (await issue('--permissions', 'read:all')).key
-    keys['write:all'] = (await issue('--permissions', 'write:all')).key
-    const spent = await issue()
+    trials = await makeTrials(tally, (key) => new ApiClient(tally.url, key))
+    limitedTrials = await makeTrials(limited, (key) => new PatientClient(limited.url, key))
+    keys['read:all'] = (await issue(tally, '--permissions', 'read:all')).key
+    keys['write:all'] = (await issue(tally, '--permissions', 'write:all')).key
+    const spent = await issue(tally)
     keys['revoked'] = spent.key
     await tally.command('keys', 'revoke', spent.id)
     const revoked = new ApiClient(tally.url, keys['revoked'])
@@ -47,6 +47,8 @@ describe('every operation of openapi.yaml', function () {
   after(async () => {
     await Promise.all([tally.end(), limited.end()])
   })
+
+  const live = () => ({ api, world, keys })
 
   const send = async (
     client: ApiClient,
@@ -79,6 +81,7 @@ describe('every operation of openapi.yaml', function () {
 
     it(`${operationId} answers each status it lists`, async () => {
       const tries = triesOf(operation)
+      const { api, world, keys } = tries.isForTests === true ? trials : live()
       const good = await tries.good(world)
       const answer = await send(api, operation, good)
       expect(answer.status, answer.text).to.be.oneOf([200, 202])
@@ -87,7 +90,7 @@ describe('every operation of openapi.yaml', function () {
         expect(wrong.status, wrong.text).to.equal(400)
       }
       if (permission !== undefined) {
-        for (const key of [undefined, 'x', newApiKey('live'), keys['revoked']]) {
+        for (const key of [undefined, 'x', newApiKey('live'), live().keys['revoked']]) {
           const refused = await send(new ApiClient(tally.url, key), operation, good)
           expect([refused.status, refused.text]).to.deep.equal([401, 'Invalid API key'])
         }
@@ -96,6 +99,13 @@ describe('every operation of openapi.yaml', function () {
         expect([forbidden.status, forbidden.text]).to.deep.equal([
           403,
           `this key does not have the permission ${permission}`,
+        ])
+      }
+      if (tries.isForTests === true) {
+        const refused = await send(live().api, operation, good)
+        expect([refused.status, refused.text]).to.deep.equal([
+          403,
+          'only for test companies: this key belongs to a live company',
         ])
       }
       if (statuses.includes('404')) {
@@ -128,7 +138,7 @@ describe('every operation of openapi.yaml', function () {
       )
       expect(missed, 'statuses that no request caused').to.deep.equal([])
       const unknown = await fetch(tally.url + good.target, {
-        method: 'DELETE',
+        method: 'delete' in (document.paths[operation.path] ?? {}) ? 'PATCH' : 'DELETE',
         headers: { 'x-api-key': tally.key },
       })
       expect(unknown.status).to.equal(405)
@@ -137,10 +147,13 @@ describe('every operation of openapi.yaml', function () {
 
     if (statuses.includes('429'))
       it(`${operationId} answers 429 to whoever asks too much, and says when to come back`, async () => {
-        const client = new ApiClient(limited.url, limited.testKey)
+        const tries = triesOf(operation)
+        const { key, world } =
+          tries.isForTests === true ? limitedTrials : { key: limited.testKey, world: limitedWorld }
+        const client = new ApiClient(limited.url, key)
         const refused = await until(async () => {
-          if (isReport(operation)) await reportAsManyAsAllowed(client, limitedWorld)
-          const good = await triesOf(operation).good(limitedWorld)
+          if (isReport(operation)) await reportAsManyAsAllowed(client, world)
+          const good = await tries.good(world)
           const answers = await Promise.all([1, 2, 3].map(() => send(client, operation, good)))
           return answers.find(({ status }) => status === 429) ?? false
         })
@@ -156,6 +169,36 @@ describe('every operation of openapi.yaml', function () {
     expect(Object.keys(TRIES).filter((id) => !known.has(id))).to.deep.equal([])
   })
 })
+
+/** A company that may be reset at any time. */
+interface Company {
+  api: ApiClient
+  key: string
+  world: World
+  /** Of this company, by their one permission. */
+  keys: Record<string, string>
+}
+
+async function makeTrials(tally: TallyUnderTest, connect: (key: string) => ApiClient): Promise<Company> {
+  await tally.command('companies', 'create', '--name', 'trials', '--mode', 'test')
+  const of = async (...args: string[]) => (await issue(tally, '--company', 'trials', ...args)).key
+  const key = await of()
+  const api = connect(key)
+  const world = await makeRequestWorld(api)
+  const keys = {
+    'read:all': await of('--permissions', 'read:all'),
+    'write:all': await of('--permissions', 'write:all'),
+  }
+  return { api, key, world, keys }
+}
+
+async function issue(tally: TallyUnderTest, ...args: string[]): Promise<{ key: string; id: string }> {
+  const { output } = await tally.command('keys', 'issue', ...args)
+  return {
+    key: /tally_(?:live|test)_\w+/.exec(output)?.[0] ?? '',
+    id: /[0-9a-f-]{36}/.exec(output)?.[0] ?? '',
+  }
+}
 
 const isReport = ({ path, method }: Operation): boolean =>
   method === 'post' && /^\/v2\/events(\/batch)?$/.test(path)

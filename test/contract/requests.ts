@@ -8,6 +8,8 @@ export interface Request {
 
 /** How to make an operation answer each status that a request alone can cause. */
 export interface Tries {
+  /** Whether it is for test companies alone, and may take away what others made. */
+  isForTests?: true
   /** Succeeds; may be called again and again. */
   good: (world: World) => Request | Promise<Request>
   /** Names what does not exist, for operations that list 404; without one, `good` as another company. */
@@ -71,6 +73,7 @@ const grant = ({ account, metric }: World) => ({
   amount: '1',
   effective_at: 1_700_000_000,
 })
+const shownBy = async (api: ApiClient) => (await api.get<{ now: number }>('/v2/test/clock')).body.now
 const fixed = (target: string) => () => ({ target })
 
 /** Every operation of openapi.yaml, by its id. */
@@ -200,4 +203,30 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     impossible: fixed('/v2/events/aggregate?property=model&value=large&start_at=5&end_at=5'),
   },
   listCurrencies: { good: fixed('/v2/currencies') },
+
+  getTestClock: { isForTests: true, good: fixed('/v2/test/clock') },
+  setTestClock: {
+    isForTests: true,
+    good: async ({ api }) => ({ target: '/v2/test/clock', body: { now: (await shownBy(api)) + 60 } }),
+    impossible: () => ({ target: '/v2/test/clock', body: { now: 1_700_000_000 } }),
+  },
+  resetTestClock: { isForTests: true, good: fixed('/v2/test/clock') },
+  advanceTestClock: {
+    isForTests: true,
+    good: () => ({ target: '/v2/test/clock/advance', body: { seconds: 60 } }),
+    impossible: () => ({ target: '/v2/test/clock/advance', body: { seconds: 315_619_200 } }),
+  },
+  resetTestCompany: { isForTests: true, good: () => ({ target: '/v2/test/reset', body: {} }) },
+  seedTestCompany: {
+    isForTests: true,
+    good: () => ({ target: '/v2/test/seed', body: { seed: 7 } }),
+    // What it reported lies in a future that the clock has left.
+    conflict: async ({ api }) => {
+      await api.create('/v2/test/clock/advance', { seconds: 86_400 })
+      await api.create('/v2/test/seed', { seed: 8 })
+      await api.request('DELETE', '/v2/test/clock', undefined, {})
+      return { target: '/v2/test/seed', body: { seed: 8 } }
+    },
+  },
+  drainTestCompany: { isForTests: true, good: () => ({ target: '/v2/test/drain', body: { timeout: 20 } }) },
 }

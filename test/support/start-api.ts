@@ -77,6 +77,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       pool: countingPool(database.pool, counts),
       clickhouse: countingClickHouse(opened.client, counts),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
+      drain: () => Promise.resolve(true),
     },
     {
       findCaller: (digest) => Promise.resolve(callers.get(digest.toString('hex'))),

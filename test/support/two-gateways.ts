@@ -6,6 +6,7 @@ import { gatewayApp } from '../../services/gateway/app.ts'
 import { knownReferences } from '../../services/gateway/known-references.ts'
 import { reportListener } from '../../services/gateway/report-listener.ts'
 import { reportUsage, type RequestKeys } from '../../services/gateway/report-usage.ts'
+import { seedWorld } from '../../services/gateway/seed-world.ts'
 import { digestOfApiKey, newApiKey, type Permission } from '../../shared/domain/api-key.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { cachedFindCaller } from '../../shared/http/authentication.ts'
@@ -93,39 +94,38 @@ async function startGateway(
   })
   const lines: string[] = []
   const uses: string[] = []
-  const app = make(
-    reportUsage({
-      log: {
-        partitions: eventLog.partitions,
-        append: async (records) => {
-          await eventLog.append(records)
-          for (const { partition, value } of records) lines.push(`${partition} ${value.toString()}`)
-        },
+  const report = reportUsage({
+    log: {
+      partitions: eventLog.partitions,
+      append: async (records) => {
+        await eventLog.append(records)
+        for (const { partition, value } of records) lines.push(`${partition} ${value.toString()}`)
       },
-      acceptance: new Acceptance(() => clock.at, 1_000),
-      clock: () => clock.at,
-      findUnknown: knownReferences(
-        (namespaceId, accountIds, metricIds) =>
-          inNamespace(pool, namespaceId, (db) =>
-            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
-          ),
-        1_000,
-      ),
-      requestKeys: requestKeysIn(pool),
-    }),
-    {
-      findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
-      worlds: testWorlds(pool, 5_000),
-      log: testLog,
-      bodyBytesMax: BODY_BYTES_MAX,
-      limits: {
-        requests: countedLimit('requests', uses),
-        events: countedLimit('events', uses),
-        wrongKeys: countedLimit('wrong-keys', uses),
-      },
-      requestTimeoutMs: 10_000,
     },
-  )
+    acceptance: new Acceptance(() => clock.at, 1_000),
+    clock: () => clock.at,
+    findUnknown: knownReferences(
+      (namespaceId, accountIds, metricIds) =>
+        inNamespace(pool, namespaceId, (db) =>
+          referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
+        ),
+      1_000,
+    ),
+    requestKeys: requestKeysIn(pool),
+  })
+  const app = make(report, {
+    seedWorld: seedWorld(pool, report),
+    findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
+    worlds: testWorlds(pool, 5_000),
+    log: testLog,
+    bodyBytesMax: BODY_BYTES_MAX,
+    limits: {
+      requests: countedLimit('requests', uses),
+      events: countedLimit('events', uses),
+      wrongKeys: countedLimit('wrong-keys', uses),
+    },
+    requestTimeoutMs: 10_000,
+  })
   const server = await listen(app, {
     name: purpose,
     host: '127.0.0.1',

@@ -1,0 +1,75 @@
+import type { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
+import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import { repeat } from '../../shared/lifecycle/repeat.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { retiredNamespaceRepository } from '../../shared/postgres/retired-namespaces.ts'
+import { whileAlone } from '../../shared/postgres/while-alone.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+
+export interface EmptyingDeps {
+  pool: Pool
+  rows: Pick<ReturnType<typeof namespaceRowRepository>, 'remove'>
+  /** No event accepted before this can still come out of the event log. */
+  listedUpTo: () => Promise<Micros>
+}
+
+/** Namespaces that are emptied in one go. */
+const AT_ONCE = 500
+/** Rows of PostgreSQL that are deleted in one transaction. */
+const ROWS_AT_ONCE = 2_000
+/** No request lives so long, nor do clocks of gateways differ by it: what was accepted later is of another namespace. */
+const STRAGGLERS_MS = 600_000
+const JOB = 'the removal of what was reset'
+
+/**
+ * Empties the namespaces that it is time to empty. It may be cut short anywhere, and done again: a namespace counts as
+ * emptied once all of it was. As long as the event log may still hold something of it, it comes up again.
+ *
+ * @param againAfterMs when a namespace comes up again while something of it may be on its way
+ * @returns how many were emptied
+ * @internal
+ */
+export async function emptyRetiredNamespaces(
+  { pool, rows, listedUpTo }: EmptyingDeps,
+  againAfterMs: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const retired = retiredNamespaceRepository(pool)
+  const due = await retired.listDue(AT_ONCE)
+  if (due.length === 0) return 0
+  // First: what is loaded after this was accepted after it, or is deleted below.
+  const loadedUpTo = await listedUpTo()
+  for (const { id } of due) while ((await retired.removeRows(id, ROWS_AT_ONCE)) > 0) signal.throwIfAborted()
+  const ids = due.map(({ id }) => id)
+  await rows.remove(ids, signal)
+  for (const { id, retiredAt } of due) {
+    const isSettled = (retiredAt.getTime() + STRAGGLERS_MS) * 1_000 < loadedUpTo
+    await retired.noteEmptied(id, isSettled, againAfterMs)
+  }
+  return due.length
+}
+
+/** Does so again and again until it is closed; one process at a time, however many there are. */
+export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const round = async () => {
+    const emptied = await whileAlone(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
+    if (emptied > 0) log.info({ namespaces: emptied }, 'removed what was reset')
+  }
+  const rounds = repeat(JOB, everyMs, round, (err) => {
+    const isElsewhere = err instanceof DomainError && err.code === 'conflict'
+    if (!isElsewhere && !signal.aborted)
+      log.warn({ err: loggableError(err) }, 'could not remove what was reset, trying again')
+  })
+  return {
+    name: JOB,
+    close() {
+      stopping.abort()
+      return rounds.close()
+    },
+  }
+}

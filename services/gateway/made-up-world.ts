@@ -1,0 +1,135 @@
+import { hash } from 'node:crypto'
+
+/** A small world that a seed stands for. Things refer to each other by their places in the lists. */
+export interface MadeUpWorld {
+  customers: readonly { name: string; externalId: string }[]
+  accounts: readonly { name: string; externalId: string; customer: number | undefined }[]
+  metrics: readonly { name: string; description: string; measurementUnits: string }[]
+  grants: readonly MadeUpGrant[]
+  /** Not active: refills would make balances differ from one run to the next. */
+  refill: { account: number; metric: number; minimumBalance: string; targetBalance: string }
+}
+
+interface MadeUpGrant {
+  account: number
+  source: MadeUpSource
+  amount: string
+  description: string
+  /** Seconds from the end of the usage. */
+  effectiveS: number
+  expiresS: number | undefined
+}
+
+/** A metric by its place, or a currency. */
+export type MadeUpSource = number | 'usd'
+
+/** Usage of the world. */
+export interface MadeUpUsage {
+  account: number
+  source: MadeUpSource
+  quantity: string
+  /** Seconds before the end of all usage, at least 1. */
+  secondsBefore: number
+  key: string
+  properties: Readonly<Record<string, string>>
+}
+
+const DAY_S = 86_400
+export const USAGE_DAYS = 90
+
+const NAMES = ['Acme Robotics', 'Blue Harbour', 'Cinder Labs', 'Dovetail', 'Elm Street Media', 'Foxglove']
+const MODELS = ['small', 'medium', 'large']
+const REGIONS = ['eu-west', 'us-east']
+const CUSTOMERS = 3
+const EVENTS_A_DAY = 2
+
+/**
+ * Makes up a world. The same seed makes the same one on every machine and day: numbers are digests of the seed and of what
+ * they are for, and times are counted from the end of the usage.
+ */
+export function makeUpWorld(seed: number): MadeUpWorld {
+  const first = whole(NAMES.length, seed, 'first customer')
+  const customers = Array.from({ length: CUSTOMERS }, (_, n) => ({
+    name: NAMES[(first + n) % NAMES.length] as string,
+    externalId: `seed-${seed}-customer-${n + 1}`,
+  }))
+  const accounts = [
+    ...customers.flatMap(({ name }, customer) =>
+      ['production', 'staging'].map((purpose) => ({ name: `${name} ${purpose}`, customer })),
+    ),
+    { name: 'Internal', customer: undefined },
+  ].map((account, n) => ({ ...account, externalId: `seed-${seed}-account-${n + 1}` }))
+  return {
+    customers,
+    accounts,
+    metrics: [
+      { name: 'Tokens', description: 'Tokens in and out of a model', measurementUnits: 'tokens' },
+      { name: 'Compute', description: 'Seconds of a processor', measurementUnits: 'seconds' },
+    ],
+    grants: accounts.flatMap((_, account) => grantsOf(seed, account)),
+    refill: { account: 0, metric: 0, minimumBalance: '10000', targetBalance: '250000' },
+  }
+}
+
+/** Credit for everything, as long as there is usage; of each kind of grant the first accounts have one more. */
+function grantsOf(seed: number, account: number): MadeUpGrant[] {
+  const begin = -USAGE_DAYS * DAY_S
+  const grant = (source: MadeUpSource, amount: string, description: string): MadeUpGrant => ({
+    account,
+    source,
+    amount,
+    description,
+    effectiveS: begin,
+    expiresS: undefined,
+  })
+  const tokens = String(500_000 + 1_000 * whole(500, seed, account, 'tokens'))
+  return [
+    grant(0, tokens, 'Tokens of the plan'),
+    grant(1, String(50_000 + 100 * whole(500, seed, account, 'compute')), 'Compute of the plan'),
+    ...(account === 0
+      ? [
+          { ...grant(0, '25000', 'Welcome credit, used up in time or not'), expiresS: begin + 30 * DAY_S },
+          { ...grant('usd', '250.00', 'Prepaid') },
+          { ...grant(0, '100000', 'The next term'), effectiveS: 30 * DAY_S, expiresS: 120 * DAY_S },
+        ]
+      : []),
+  ]
+}
+
+/** All usage of a world: some events of each account and source a day, fewer on some days. */
+export function* makeUpUsage(seed: number, { accounts, metrics }: MadeUpWorld): Generator<MadeUpUsage> {
+  for (let day = 0; day < USAGE_DAYS; day++)
+    for (const account of accounts.keys())
+      for (const source of [...metrics.keys(), ...(account === 0 ? (['usd'] as const) : [])])
+        for (let n = 0; n < EVENTS_A_DAY; n++) {
+          const what = [seed, account, source, day, n]
+          if (share(...what, 'is there') < 0.2) continue
+          yield {
+            account,
+            source,
+            quantity: quantityOf(source, what),
+            secondsBefore: day * DAY_S + 1 + whole(DAY_S, ...what, 'time'),
+            key: `seed-${what.join('-')}`,
+            properties: {
+              model: MODELS[whole(MODELS.length, ...what, 'model')] as string,
+              region: REGIONS[whole(REGIONS.length, ...what, 'region')] as string,
+            },
+          }
+        }
+}
+
+function quantityOf(source: MadeUpSource, what: readonly (string | number)[]): string {
+  if (source === 0) return String(50 + whole(4_950, ...what, 'tokens'))
+  const thousandths = String(whole(source === 'usd' ? 2_000 : 300_000, ...what, 'quantity') + 1).padStart(
+    4,
+    '0',
+  )
+  return `${thousandths.slice(0, -3)}.${thousandths.slice(-3)}`
+}
+
+/** A number from 0 up to 1. */
+const share = (...what: readonly (string | number)[]): number =>
+  parseInt(hash('sha256', what.join('/'), 'hex').slice(0, 12), 16) / 2 ** 48
+
+/** A whole number from 0 to max - 1. */
+const whole = (max: number, ...what: readonly (string | number)[]): number => Math.floor(share(...what) * max)

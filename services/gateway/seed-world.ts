@@ -1,0 +1,143 @@
+import { parseAmount } from '../../shared/amount/amount.ts'
+import type { Caller } from '../../shared/domain/api-key.ts'
+import { newId, newUuid } from '../../shared/domain/ids.ts'
+import { findTimeFault } from '../../shared/domain/usage-event.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import { accountRepository } from '../../shared/postgres/accounts.ts'
+import { takeCreationTurn } from '../../shared/postgres/creation-turn.ts'
+import { customerRepository } from '../../shared/postgres/customers.ts'
+import { grantRepository } from '../../shared/postgres/grants.ts'
+import { metricRepository } from '../../shared/postgres/metrics.ts'
+import {
+  namespaceSeedRepository,
+  type NamespaceSeed,
+  type SeededResources,
+} from '../../shared/postgres/namespace-seeds.ts'
+import type { Pool, PoolClient } from '../../shared/postgres/pool.ts'
+import { refillConfigurationRepository } from '../../shared/postgres/refill-configurations.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { makeUpUsage, makeUpWorld, USAGE_DAYS, type MadeUpSource, type MadeUpWorld } from './made-up-world.ts'
+import type { ReportUsage } from './report-usage.ts'
+import type { ReportedEvent } from './reported-event.ts'
+
+interface SeededWorld extends NamespaceSeed {
+  /** How many usage events there are. */
+  events: number
+}
+
+/** @param aheadMs how far the clock of the caller's namespace runs ahead of real time */
+export type SeedWorld = (
+  caller: Pick<Caller, 'namespaceId'>,
+  aheadMs: number,
+  seed: number,
+) => Promise<SeededWorld>
+
+const DAY_S = 86_400
+const EVENTS_AT_ONCE = 1_000
+
+/**
+ * Makes up a small world in a namespace: its resources in one transaction, then its usage, reported as anybody's is. Each
+ * event has a key and a time that does not change, so a repeat makes nothing new and ends what was cut short.
+ *
+ * @throws DomainError conflict when its external ids are taken, or its usage cannot be reported at the time the clock shows
+ */
+export function seedWorld(pool: Pool, report: ReportUsage): SeedWorld {
+  return async (caller, aheadMs, seed) => {
+    const { namespaceId } = caller
+    const now = Math.floor((Date.now() + aheadMs) / 1_000)
+    const world = makeUpWorld(seed)
+    const seeded = await inNamespace(pool, namespaceId, async (db) => {
+      await takeCreationTurn(db, 'seeds', namespaceId)
+      const seeds = namespaceSeedRepository(db)
+      const before = await seeds.find(namespaceId, seed)
+      if (before !== undefined) return before
+      const made = { upTo: now, resources: await makeResources(db, namespaceId, world, now) }
+      await seeds.insert(namespaceId, seed, made)
+      return made
+    })
+    const { upTo, resources } = seeded
+    requireReportable(seed, upTo, now)
+    const events = [...makeUpUsage(seed, world)].map((usage): ReportedEvent => ({
+      account_id: resources.accountIds[usage.account] ?? '',
+      ...sourceFields(usage.source, resources),
+      quantity: usage.quantity,
+      occurred_at: upTo - usage.secondsBefore,
+      idempotency_key: usage.key,
+      properties: usage.properties,
+    }))
+    for (let start = 0; start < events.length; start += EVENTS_AT_ONCE)
+      await report({
+        caller,
+        aheadMs,
+        events: events.slice(start, start + EVENTS_AT_ONCE),
+        body: Buffer.alloc(0),
+        route: 'POST /v2/test/seed',
+        requestKey: undefined,
+        label: (index) => `events[${start + index}].`,
+      })
+    return { ...seeded, events: events.length }
+  }
+}
+
+function sourceFields(
+  source: MadeUpSource,
+  { metricIds }: SeededResources,
+): Pick<ReportedEvent, 'metric_id' | 'currency'> {
+  return source === 'usd' ? { currency: source } : { metric_id: metricIds[source] ?? '' }
+}
+
+/** The clock may have been returned to real time since, or moved years ahead. */
+function requireReportable(seed: number, upTo: number, now: number): void {
+  for (const at of [upTo, upTo - USAGE_DAYS * DAY_S]) {
+    const fault = findTimeFault(at, now)
+    if (fault !== undefined)
+      throw new DomainError('conflict', `seed: usage of ${seed}, made up at another time, ${fault} by now`)
+  }
+}
+
+async function makeResources(
+  db: PoolClient,
+  namespaceId: string,
+  world: MadeUpWorld,
+  now: number,
+): Promise<SeededResources> {
+  const customerIds: string[] = []
+  for (const { name, externalId } of world.customers) {
+    const others = { paymentsCustomerId: null, accountingCustomerId: null }
+    const customer = { id: newUuid(), name, externalId, ...others }
+    customerIds.push((await customerRepository(db).insert(namespaceId, customer)).id)
+  }
+  const accountIds: string[] = []
+  for (const { name, externalId, customer } of world.accounts) {
+    const customerId = customer === undefined ? null : (customerIds[customer] ?? null)
+    const account = { id: newId('account'), name, externalId, customerId, description: null }
+    accountIds.push((await accountRepository(db).insert(namespaceId, account)).id)
+  }
+  const metricIds: string[] = []
+  for (const metric of world.metrics)
+    metricIds.push((await metricRepository(db).insert(namespaceId, { id: newId('metric'), ...metric })).id)
+  const grantIds: string[] = []
+  for (const { account, source, amount, description, effectiveS, expiresS } of world.grants) {
+    const at = (seconds: number) => new Date((now + seconds) * 1_000)
+    const grant = {
+      id: newId('grant'),
+      accountId: accountIds[account] ?? '',
+      source: source === 'usd' ? source : (metricIds[source] ?? ''),
+      amount: parseAmount(amount),
+      description,
+      contractId: null,
+      effectiveAt: at(effectiveS),
+      expiresAt: expiresS === undefined ? null : at(expiresS),
+    }
+    grantIds.push((await grantRepository(db).insert(namespaceId, grant)).id)
+  }
+  const { account, metric, minimumBalance, targetBalance } = world.refill
+  await refillConfigurationRepository(db).insert(namespaceId, {
+    accountId: accountIds[account] ?? '',
+    metricId: metricIds[metric] ?? '',
+    minimumBalance: parseAmount(minimumBalance),
+    targetBalance: parseAmount(targetBalance),
+    isActive: false,
+  })
+  return { customerIds, accountIds, metricIds, grantIds }
+}

@@ -1,0 +1,30 @@
+import type { Queryable } from './pool.ts'
+
+/** What a seed has made in a namespace, in the order it was made in. */
+export interface SeededResources {
+  customerIds: readonly string[]
+  accountIds: readonly string[]
+  metricIds: readonly string[]
+  grantIds: readonly string[]
+}
+
+export interface NamespaceSeed {
+  /** Unix second up to which its usage goes. */
+  upTo: number
+  resources: SeededResources
+}
+
+const FIND = 'SELECT up_to, made FROM namespace_seeds WHERE namespace_id = $1 AND seed = $2'
+const INSERT = 'INSERT INTO namespace_seeds (namespace_id, seed, up_to, made) VALUES ($1, $2, $3, $4)'
+
+/** The small worlds that were made up in a namespace, by their seeds. */
+export const namespaceSeedRepository = (db: Queryable) => ({
+  async find(namespaceId: string, seed: number): Promise<NamespaceSeed | undefined> {
+    const { rows } = await db.query<{ up_to: Date; made: SeededResources }>(FIND, [namespaceId, seed])
+    return rows.map(({ up_to: upTo, made }) => ({ upTo: upTo.getTime() / 1_000, resources: made }))[0]
+  },
+
+  async insert(namespaceId: string, seed: number, { upTo, resources }: NamespaceSeed): Promise<void> {
+    await db.query(INSERT, [namespaceId, seed, new Date(upTo * 1_000), JSON.stringify(resources)])
+  },
+})
