@@ -8,10 +8,11 @@ import type { CurrentEvent, usageEventRepository } from '../../../shared/clickho
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import type { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { report, type AuditResult, type Finding } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'
-import { byNamespace, keyOf, lookUpRows } from './look-up-rows.ts'
+import { byNamespace, findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 import type { LinePlace, LogLine } from './read-log-lines.ts'
 
 export interface AuditLinesDeps {
@@ -19,6 +20,8 @@ export interface AuditLinesDeps {
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
+  /** Namespaces that a reset has retired; asked after rows were looked up, which may be deleted meanwhile. */
+  retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
 }
 
 /** Lines that are compared before other work of the process gets its turn. */
@@ -30,7 +33,7 @@ type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
 /** From the log's side: what became of these lines of one partition? */
 export async function auditLines(
   lines: readonly LogLine[],
-  { log, events, list, deadLetters }: AuditLinesDeps,
+  { log, events, list, deadLetters, retired }: AuditLinesDeps,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<void> {
@@ -41,9 +44,17 @@ export async function auditLines(
     result,
   )
   const dead = await listDead(log.source, deadLetters, lines)
+  const reset = await findRetired(
+    retired,
+    readable.map(({ event }) => event),
+  )
   const counted: CountedLine[] = []
   for (const line of lines) {
     if (result.logged++ % LINES_A_TURN === 0) await letOthersWork()
+    if ('event' in line && reset.has(line.event.namespaceId)) {
+      result.reset++
+      continue
+    }
     const found = 'event' in line ? (rows.get(keyOf(line.event)) ?? []) : []
     const fate = fateOf(line, found, dead.has(placeKey(line)))
     result[fate.is]++
@@ -63,7 +74,7 @@ export async function auditLines(
       confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }
   }
-  await findUnlisted(counted, list, result)
+  await findUnlisted(counted, { list, retired }, result)
 }
 
 interface Fate {
@@ -112,13 +123,15 @@ const placeKey = ({ partition, offset, line }: LinePlace): string => `${partitio
 
 async function findUnlisted(
   counted: readonly CountedLine[],
-  list: AuditLinesDeps['list'],
+  { list, retired }: Pick<AuditLinesDeps, 'list' | 'retired'>,
   result: AuditResult,
 ): Promise<void> {
   for (const [namespaceId, places] of byNamespace(counted)) {
     const listed = await list.listListed(namespaceId, places)
-    for (const place of places)
-      if (!listed.has(place))
+    const unlisted = places.filter((place) => !listed.has(place))
+    const reset = await findRetired(retired, unlisted)
+    for (const place of unlisted)
+      if (!reset.has(namespaceId))
         report(result, {
           kind: 'unlisted',
           eventId: place.id,

@@ -31,6 +31,8 @@ export interface AuditResult {
   superseded: number
   /** Lines in the dead letters. */
   dead: number
+  /** Lines of what a reset has taken away: their rows are deleted, now or later. */
+  reset: number
   /** Lines that are nowhere. */
   lost: number
   /** Events in ClickHouse that were looked at. */
@@ -55,8 +57,8 @@ export function isClean(result: AuditResult): boolean {
   return result.findings.length === 0 && addsUp(result)
 }
 
-export const addsUp = ({ logged, counted, superseded, dead, lost }: AuditResult): boolean =>
-  logged === counted + superseded + dead + lost
+export const addsUp = ({ logged, counted, superseded, dead, reset, lost }: AuditResult): boolean =>
+  logged === counted + superseded + dead + reset + lost
 
 export const describeRow = ({ accountId, source, quantity }: CurrentEvent): string =>
   `${quantity} of ${source} for ${accountId}`

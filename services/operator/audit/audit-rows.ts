@@ -4,7 +4,7 @@ import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock
 import type { AuditLinesDeps } from './audit-lines.ts'
 import { describeRow, report, type AuditResult } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'
-import { keyOf, lookUpRows } from './look-up-rows.ts'
+import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
 const ENTRIES_AT_ONCE = 3_000
 
@@ -15,7 +15,7 @@ const ENTRIES_AT_ONCE = 3_000
  */
 export async function auditRows(
   { from, to, before }: { from: number; to: number; before: Micros },
-  { events, list }: Pick<AuditLinesDeps, 'events' | 'list'>,
+  { events, list, retired }: Pick<AuditLinesDeps, 'events' | 'list' | 'retired'>,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<void> {
@@ -26,13 +26,19 @@ export async function auditRows(
     result.stored += entries.filter((entry) => wordOn(entry) === 'counts').length
     const open = entries.filter((entry) => wordOn(entry) !== 'counts')
     const rows = await lookUpRows(events, open, result)
+    const reset = await findRetired(retired, open)
     for (const entry of open) {
+      if (reset.has(entry.namespaceId)) continue
       const [row] = rows.get(keyOf(entry)) ?? []
       const word = wordOn(entry)
       if (row !== undefined && isListedBy(row, entry)) {
         result.stored++
         if (row.correctedAt === null || row.correctedAt < before)
-          confirmations.await(keyOf(entry), { row, outvotes: word === 'outvoted' })
+          confirmations.await(keyOf(entry), {
+            row,
+            namespaceId: entry.namespaceId,
+            outvotes: word === 'outvoted',
+          })
       } else if (row === undefined && word === undefined) {
         const detail = 'listed, but nothing is counted'
         report(result, { kind: 'not in the log', eventId: entry.id, detail })
@@ -49,8 +55,15 @@ const isListedBy = (row: CurrentEvent, entry: AcceptedEntry): boolean =>
   unixSeconds(row.acceptedAt) === entry.acceptedSecond
 
 /** Reports what is counted without a line, once the whole log was read. */
-export function reportUnconfirmed(confirmations: Confirmations, result: AuditResult): void {
-  for (const { row, outvotes } of confirmations.unconfirmed()) {
+export async function reportUnconfirmed(
+  confirmations: Confirmations,
+  { retired }: Pick<AuditLinesDeps, 'retired'>,
+  result: AuditResult,
+): Promise<void> {
+  const unconfirmed = confirmations.unconfirmed()
+  const reset = await findRetired(retired, unconfirmed)
+  for (const { row, namespaceId, outvotes } of unconfirmed) {
+    if (reset.has(namespaceId)) continue
     const kind = outvotes ? 'superseded by nobody' : 'not in the log'
     report(result, { kind, eventId: row.id, detail: describeRow(row) })
   }

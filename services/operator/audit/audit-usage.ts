@@ -69,7 +69,7 @@ export async function auditUsage(
     deps.onProgress({ readTo: Math.min(readTo, to), lines: result.logged })
   }
   await compareTo(to)
-  reportUnconfirmed(confirmations, result)
+  await reportUnconfirmed(confirmations, deps, result)
   await findElsewhere(deps, result)
   return result
 }
@@ -95,6 +95,7 @@ const emptyResult = (from: number, to: number, unread: AuditResult['unread']): A
   counted: 0,
   superseded: 0,
   dead: 0,
+  reset: 0,
   lost: 0,
   stored: 0,
   findings: [],

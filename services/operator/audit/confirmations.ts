@@ -7,6 +7,7 @@ type Word = 'counts' | 'outvoted' | 'missing'
 /** A row of ClickHouse that no line of the log has confirmed so far. */
 export interface UnconfirmedRow {
   row: CurrentEvent
+  namespaceId: string
   /** Lines of its event were seen, with other versions. */
   outvotes: boolean
 }

@@ -1,4 +1,5 @@
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { describeRow, report, type AuditResult } from './audit-result.ts'
 
 type Named = { namespaceId: string; id: string }
@@ -24,6 +25,15 @@ export async function lookUpRows(
         report(result, { kind: 'doubled', eventId: row.id, detail: rows.map(describeRow).join('; ') })
     }
   return found
+}
+
+/** The namespaces of some events that a reset has retired. */
+export async function findRetired(
+  retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>,
+  all: readonly Pick<Named, 'namespaceId'>[],
+): Promise<ReadonlySet<string>> {
+  const ids = new Set(all.map(({ namespaceId }) => namespaceId))
+  return ids.size === 0 ? ids : new Set(await retired.listRetired([...ids]))
 }
 
 /** One list for each namespace, in the order given. */

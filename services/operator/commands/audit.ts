@@ -3,6 +3,7 @@ import { usageEventListRepository } from '../../../shared/clickhouse/usage-event
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { whileAlone } from '../../../shared/postgres/while-alone.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
@@ -51,6 +52,7 @@ export const audit: Command = {
       events: usageEventRepository(clickhouse),
       list: usageEventListRepository(clickhouse),
       deadLetters: deadLetterRepository(pool),
+      retired: retiredNamespaceRepository(pool),
       listedUpTo,
       clock,
       onProgress: progressTo(caller),
@@ -94,7 +96,7 @@ const unreadSeconds = ({ unread }: AuditResult, now: number): number =>
   unread.oldestAt === undefined ? 0 : now - unixSeconds(unread.oldestAt)
 
 function describe(result: AuditResult, now: number, isBehind: boolean, isShort: boolean): string[] {
-  const { from, to, logged, counted, superseded, dead, lost, stored, findings, findingsMore } = result
+  const { from, to, logged, counted, superseded, dead, reset, lost, stored, findings, findingsMore } = result
   const verdict = isBehind || isShort ? 'what was audited adds up' : 'everything adds up'
   return [
     `accepted from ${timeOf(from)} to ${timeOf(to)}`,
@@ -102,6 +104,7 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     `  counted             ${counted}`,
     `  reported again      ${superseded}`,
     `  in the dead letters ${dead}`,
+    `  of what was reset   ${reset}`,
     `  lost                ${lost}`,
     `events in ClickHouse  ${stored}`,
     `not loaded yet        ${describeUnread(result, now)}`,
@@ -109,7 +112,9 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     ...(findingsMore > 0 ? [`and ${findingsMore} more findings`] : []),
     ...(addsUp(result)
       ? []
-      : ['the numbers do not add up: counted, reported again, dead and lost are not all lines of the log']),
+      : [
+          'the numbers do not add up: counted, reported again, dead, reset and lost are not all lines of the log',
+        ]),
     ...(isBehind ? [`THE LOADER IS BEHIND: nothing accepted since ${timeOf(to)} was audited`] : []),
     ...(isShort && !isBehind
       ? [

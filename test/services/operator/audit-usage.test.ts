@@ -1,4 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
+import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { withTransaction } from '../../../shared/postgres/transaction.ts'
 import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
 import { fillLog } from '../../support/fill-log.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
@@ -48,6 +51,32 @@ describe('auditing usage', function () {
     expect(usage.result.code).to.equal(1)
     expect(usage.heapMb, 'MB of memory').to.be.below(400)
     expect(usage.stallMs, 'ms in which nothing else could run').to.be.below(500)
+  })
+
+  it('counts what a reset has taken away by itself, before its rows are deleted, while they are, and after', async () => {
+    const { pool } = stage.db
+    const company = { id: randomUUID(), name: 'sandbox', mode: 'test' as const, namespaceId: randomUUID() }
+    await withTransaction(pool, (db) => companyRepository(db).insert(company))
+    const from = (Math.floor(Date.now() / 1_000) - 60) * 1e6
+    const { namespaceId } = company
+    const gone = [1, 2, 3].map((n) => makeReport({ namespaceId, acceptedAt: from + n }))
+    const kept = makeReport({ acceptedAt: from })
+    await stage.append(0, [...gone, kept], from)
+    await stage.load(0)
+    await withTransaction(pool, (db) => companyRepository(db).replaceNamespace(company.id, randomUUID()))
+    const expectClean = async () => {
+      const { code, output } = await stage.run('audit')
+      expect(output).to.match(/of what was reset +3$/m)
+      expect(output).to.match(/ counted +1$/m)
+      expect(code, output).to.equal(0)
+    }
+    await expectClean()
+    await stage.change(`DELETE FROM usage_events WHERE namespace_id = '${namespaceId}'`)
+    await expectClean()
+    await stage.change(`DELETE FROM usage_events_by_acceptance WHERE namespace_id = '${namespaceId}'`)
+    await expectClean()
+    await stage.change(`DELETE FROM usage_events WHERE id = unhex('${kept.id.slice(6)}')`)
+    expect((await stage.run('audit')).output).to.match(/lost +1$/m)
   })
 
   it('holds nothing against lines that come late, nor against corrections, unless nobody made them', async () => {
