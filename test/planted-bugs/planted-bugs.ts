@@ -235,4 +235,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'count: Math.min(0, end - committed)',
     suites: ['services/loader/watch-lag'],
   },
+  {
+    name: 'a reset does not wait for reports under way',
+    file: 'shared/postgres/test-worlds.ts',
+    right: 'await db.query(TAKE_ALONE, [companyId])',
+    wrong: 'await db.query(LOOK, [companyId])',
+    suites: ['services/test-area/reset'],
+  },
+  {
+    name: 'a balance goes by real time, whatever the company’s clock shows',
+    file: 'services/api/routes/accounts.ts',
+    right: 'source, nowOf(res))',
+    wrong: 'source, new Date())',
+    suites: ['services/test-area/clock'],
+  },
 ]
