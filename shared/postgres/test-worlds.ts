@@ -59,7 +59,7 @@ export function openTestWorlds(
   const pool = openServicePool('test companies', CONNECTIONS, postgres, opened, log)
   // Less than a statement may take: whoever waits behind the move waits as long.
   const patienceMs = Math.min(PATIENCE_MS_MAX, requestTimeoutMs / 2, postgres.statementTimeoutMs * 0.8)
-  return { pool, ...testWorlds(pool, patienceMs) }
+  return { pool, ...testWorlds(pool, patienceMs, requestTimeoutMs) }
 }
 
 const LOOK = 'SELECT namespace_id, ahead_ms FROM current_world($1)'
@@ -71,9 +71,10 @@ const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
 /**
  * @param patienceMs how long a move waits for those who are inside
+ * @param visitMsMax when a visit ends by itself: a request is answered by then, and who does not read its answer holds nobody
  * @internal
  */
-export function testWorlds(pool: Pool, patienceMs: number): TestWorlds {
+export function testWorlds(pool: Pool, patienceMs: number, visitMsMax = 30_000): TestWorlds {
   const parties = new Map<string, Party>()
   return {
     look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
@@ -84,10 +85,12 @@ export function testWorlds(pool: Pool, patienceMs: number): TestWorlds {
       const guest = { onLost }
       party.guests.add(guest)
       const leave = () => {
+        clearTimeout(late)
         if (!party.guests.delete(guest) || party.guests.size > 0) return
         if (parties.get(companyId) === party) parties.delete(companyId)
         party.end()
       }
+      const late = setTimeout(leave, visitMsMax).unref()
       try {
         return { ...(await party.entered), leave }
       } catch (err) {
@@ -129,6 +132,7 @@ function beginParty(pool: Pool, companyId: string): Party {
   const guests: Party['guests'] = new Set()
   let db: PoolClient | undefined
   let openUntil = Infinity
+  let isOver = false
   const lose = () => {
     openUntil = -Infinity
     for (const { onLost } of guests) onLost()
@@ -139,9 +143,10 @@ function beginParty(pool: Pool, companyId: string): Party {
     db = undefined
   }
   const enter = async (): Promise<World> => {
-    db = await pool.connect()
-    for (const event of ['error', 'end'] as const) db.on(event, lose)
     try {
+      db = await pool.connect()
+      if (isOver) throw new Error('nobody waits for this world any more')
+      for (const event of ['error', 'end'] as const) db.on(event, lose)
       const world = await readWorld(db, 'enter-world', ENTER, companyId)
       openUntil = Math.min(openUntil, performance.now() + TOGETHER_MS)
       return world
@@ -156,6 +161,7 @@ function beginParty(pool: Pool, companyId: string): Party {
     guests,
     isOpen: () => performance.now() < openUntil,
     end() {
+      isOver = true // if it waits for a connection, or else the statements go out in order
       db?.query<{ was_inside: boolean }>(LEAVE, [companyId]).then(
         ({ rows }) => {
           giveBack(rows[0]?.was_inside === true ? undefined : new Error('the lock was lost'))

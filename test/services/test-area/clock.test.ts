@@ -164,6 +164,9 @@ describe('the clock of a test company', function () {
     expect(months.data.at(-1)?.period_start_at).to.be.within(occurredAt - 32 * DAY_S, occurredAt)
   })
 
+  // Without a body until the service that grants refills is there.
+  it('decides which grants a refill finds in force, and when the grant it makes is effective')
+
   it('is no concern of live companies', async () => {
     const answers = await Promise.all([
       live.get('/v2/test/clock'),

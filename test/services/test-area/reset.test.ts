@@ -3,6 +3,7 @@ import pg from 'pg'
 import { ApiClient } from '../../support/api-client.ts'
 import { ResetLoad } from '../../support/reset-load.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
 
 describe('the reset of a test company', function () {
@@ -95,8 +96,17 @@ describe('the reset of a test company', function () {
           [namespaceId, key],
         )
       }
+      /** The report waits for that transaction: it is inside. */
+      const isHeld = () =>
+        until(async () => {
+          const { rows } = await query<{ n: number }>(
+            "SELECT count(*)::integer AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO idempotency_keys%' AND datname = current_database()",
+          )
+          return (rows[0]?.n ?? 0) > 0
+        })
       await hold('one')
       const late = world.report({ currency: 'usd', quantity: '1' }, { 'Idempotency-Key': 'one' })
+      await isHeld()
       const refused = await api.post('/v2/test/reset', {})
       expect([refused.status, refused.headers.get('retry-after')]).to.deep.equal([503, '1'])
       expect(refused.text).to.match(
@@ -109,6 +119,7 @@ describe('the reset of a test company', function () {
 
       await hold('two')
       const counted = world.report({ currency: 'usd', quantity: '1' }, { 'Idempotency-Key': 'two' })
+      await isHeld()
       const order: string[] = []
       const ended = [
         counted.then(({ status }) => order.push(`report ${status}`)),

@@ -119,6 +119,12 @@ describe('the worlds of test companies', function () {
     expect(pools[0].totalCount).to.be.at.most(3)
   })
 
+  it('are left by themselves by who does not leave', async () => {
+    await testWorlds(pools[0], 500, 100).enter(company.id, isLost)
+    await sleep(200)
+    expect(await setAhead(worlds[1], 1_000)).to.equal(1_000)
+  })
+
   it('do not let those of other companies wait', async () => {
     const visit = await worlds[0].enter(company.id, isLost)
     const other = { id: randomUUID(), namespaceId: randomUUID() }
