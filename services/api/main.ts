@@ -22,7 +22,8 @@ const LOG_LOOK_CONNECTIONS = 2
 
 const api: Service<ReturnType<typeof readApiServiceConfig>> = {
   name: 'api',
-  about: 'Answers everything but reports of usage, in a process of its own; npm run migrate goes before.',
+  about:
+    'Answers everything but reports and corrections of usage, in a process of its own; npm run migrate goes before.',
   readConfig: readApiServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
@@ -39,7 +40,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const access = openAccess(pool, worlds, config.rateLimits, sharing)
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
-    const parts = { pool, clickhouse, listedUpTo, access, requests, metrics, log }
+    const parts = { pool, clickhouse, eventLog, listedUpTo, access, requests, metrics, log }
     const handler = openApi(parts, config)
     const server = await openServers(opened, log).open(handler, {
       name: 'the API',

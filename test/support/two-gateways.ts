@@ -93,26 +93,29 @@ async function startGateway(
   })
   const lines: string[] = []
   const uses: string[] = []
-  const app = make(
-    reportUsage({
-      log: {
-        partitions: eventLog.partitions,
-        append: async (records) => {
-          await eventLog.append(records)
-          for (const { partition, value } of records) lines.push(`${partition} ${value.toString()}`)
-        },
+  const report = reportUsage({
+    log: {
+      partitions: eventLog.partitions,
+      append: async (records) => {
+        await eventLog.append(records)
+        for (const { partition, value } of records) lines.push(`${partition} ${value.toString()}`)
       },
-      acceptance: new Acceptance(() => clock.at, 1_000),
-      clock: () => clock.at,
-      findUnknown: knownReferences(
-        (namespaceId, accountIds, metricIds) =>
-          inNamespace(pool, namespaceId, (db) =>
-            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
-          ),
-        1_000,
-      ),
-      requestKeys: requestKeysIn(pool),
-    }),
+    },
+    acceptance: new Acceptance(() => clock.at, 1_000),
+    clock: () => clock.at,
+    findUnknown: knownReferences(
+      (namespaceId, accountIds, metricIds) =>
+        inNamespace(pool, namespaceId, (db) =>
+          referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
+        ),
+      1_000,
+    ),
+    requestKeys: requestKeysIn(pool),
+  })
+  // Corrections take one way only, and have tests of their own.
+  const correct = () => Promise.reject(new Error('no corrections here'))
+  const app = make(
+    { report, correct },
     {
       findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
       worlds: testWorlds(pool, 5_000),
