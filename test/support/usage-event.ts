@@ -6,8 +6,9 @@ import {
   type UsageEvent,
 } from '../../shared/domain/usage-event.ts'
 
-const NAMESPACE = '018cc251-f400-7000-8000-000000000001'
-const ACCOUNT = `account_${'a'.repeat(32)}`
+/** Whose made-up events are, unless a test says so. */
+export const NAMESPACE = '018cc251-f400-7000-8000-000000000001'
+export const ACCOUNT = `account_${'a'.repeat(32)}`
 
 let made = 0
 

@@ -8,6 +8,7 @@ import type { CurrentEvent, usageEventRepository } from '../../../shared/clickho
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import type { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import type { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { report, type AuditResult, type Finding } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'
@@ -17,8 +18,12 @@ import type { LinePlace, LogLine } from './read-log-lines.ts'
 export interface AuditLinesDeps {
   log: Pick<EventLog, 'source'>
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
-  list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed'>
+  list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed' | 'listAlike'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
+  revisions: Pick<
+    ReturnType<typeof everyRevisionRepository>,
+    'listCorrected' | 'listCorrectedAt' | 'listNewest'
+  >
 }
 
 /** Lines that are compared before other work of the process gets its turn. */
@@ -30,7 +35,7 @@ type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
 /** From the log's side: what became of these lines of one partition? */
 export async function auditLines(
   lines: readonly LogLine[],
-  { log, events, list, deadLetters }: AuditLinesDeps,
+  { log, events, list, deadLetters }: Pick<AuditLinesDeps, 'log' | 'events' | 'list' | 'deadLetters'>,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<void> {
@@ -60,7 +65,9 @@ export async function auditLines(
         id: line.event.id,
         acceptedSecond: unixSeconds(row.acceptedAt),
       })
-      confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
+      // A line is no proof of a correction: its revision is, and audit-rows.ts asks for it.
+      if (row.correctedAt !== null) confirmations.note(key, unixSeconds(row.acceptedAt), 'outvoted')
+      else confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }
   }
   await findUnlisted(counted, list, result)
@@ -80,7 +87,7 @@ function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): 
     const kept = same.find((row) => isSame(row, event))
     if (kept !== undefined) return { is: 'counted', row: kept }
     if (same[0] !== undefined) {
-      const detail = describeDifference(same[0], event)
+      const detail = describeDifference(same[0], event, 'the log')
       return { is: 'counted', row: same[0], finding: { kind: 'altered', eventId: event.id, detail } }
     }
     const newer = rows.find(({ version }) => version > event.version)
@@ -140,13 +147,14 @@ const COMPARED = [
   'properties',
 ] as const
 
-const isSame = (row: Compared, event: Compared): boolean =>
+export const isSame = (row: Compared, event: Compared): boolean =>
   COMPARED.every((field) => row[field] === event[field] || textOf(row, field) === textOf(event, field))
 
-const describeDifference = (row: Compared, event: Compared): string =>
+/** @param holder what has the other content: `the log` */
+export const describeDifference = (row: Compared, event: Compared, holder: string): string =>
   COMPARED.map((field) => [field, textOf(row, field), textOf(event, field)])
-    .filter(([, counted, logged]) => counted !== logged)
-    .map(([field, counted, logged]) => `${field} is ${counted}, the log has ${logged}`)
+    .filter(([, counted, held]) => counted !== held)
+    .map(([field, counted, held]) => `${field} is ${counted}, ${holder} has ${held}`)
     .join('; ')
 
 const textOf = (event: Compared, field: keyof Compared): string =>
