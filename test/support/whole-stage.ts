@@ -14,6 +14,7 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
+import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { withTransaction } from '../../shared/postgres/transaction.ts'
 import { openPurges } from '../../shared/redis/purges.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
@@ -65,7 +66,12 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     callers: undefined,
     references: undefined,
   }
-  const access = openAccess(pool, { eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 }, sharing)
+  const access = openAccess(
+    pool,
+    testWorlds(pool, 1_000),
+    { eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 },
+    sharing,
+  )
   const requests = requestMetrics(metrics)
   const options = { requestTimeoutMs: 30_000, lookUpTimeoutMs }
   const clock = microsecondClock()
@@ -126,10 +132,10 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
         randomUUID(),
         randomUUID(),
         randomUUID(),
-        newApiKey('test'),
+        newApiKey('live'),
       ]
       await withTransaction(pool, async (client) => {
-        await companyRepository(client).insert({ id: companyId, name: companyId, mode: 'test', namespaceId })
+        await companyRepository(client).insert({ id: companyId, name: companyId, mode: 'live', namespaceId })
         await apiKeyRepository(client).insert({
           id: keyId,
           companyId,
