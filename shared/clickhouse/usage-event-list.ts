@@ -81,7 +81,7 @@ const ALIKE = `
   ORDER BY ids
   LIMIT {limit:UInt32}`
 /** Each takes some 60 bytes of memory while they are grouped. */
-const IDS_A_SHARE = 2_000_000
+const IDS_A_SHARE = 4_000_000
 
 const LISTED = `
   SELECT DISTINCT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id
