@@ -4,12 +4,15 @@ import { reportedCurrencyRepository } from '../../shared/clickhouse/reported-cur
 import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
 import { usageEventListRepository } from '../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
+import { findStoredEventsIn } from '../../shared/events/stored-events.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountUsageIn } from './account-usage.ts'
 import { balanceAt } from './balance-at.ts'
 import type { Drain } from './drain.ts'
+import { currentEvent, eventRevisions } from './one-event.ts'
 import { handlerOf as of } from './handler-of.ts'
 import { balancesOf } from './balances-of.ts'
 import { listCurrencies } from './list-currencies.ts'
@@ -19,7 +22,7 @@ import * as accounts from './routes/accounts.ts'
 import { docsFiles, getDocs, getOpenApi } from './routes/documentation.ts'
 import { getBalances } from './routes/balances.ts'
 import { getCurrencies } from './routes/currencies.ts'
-import { getEvents } from './routes/events.ts'
+import { getEvent, getEventRevisions, getEvents } from './routes/events.ts'
 import { testAreaHandlers } from './routes/test-area.ts'
 import * as usageRoutes from './routes/usage.ts'
 import { accountDailyUsage, accountMonthlyUsage, namespaceMonthlyUsage } from './usage-by-period.ts'
@@ -32,9 +35,11 @@ export interface ApiDeps {
   listedUpTo: () => Promise<Micros>
   /** Waits until what was accepted is counted. */
   drain: Drain
+  /** Waits until what is in the event log is loaded. */
+  untilLoaded: UntilLoaded
 }
 
-/** The HTTP service for everything but reporting: resources in PostgreSQL, usage from ClickHouse, and both merged. */
+/** The HTTP service for everything but reporting and correcting: resources in PostgreSQL, usage from ClickHouse, and both merged. */
 export function apiApp(
   deps: ApiDeps,
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
@@ -43,6 +48,7 @@ export function apiApp(
   const usage = usageAggregateRepository(clickhouse)
   const events = usageEventRepository(clickhouse)
   const eventList = usageEventListRepository(clickhouse)
+  const findStored = findStoredEventsIn(events, deps.untilLoaded)
   return operationsApp(
     {
       getHealth: of(health),
@@ -59,6 +65,8 @@ export function apiApp(
       listBalances: of(getBalances(balancesOf(pool, usage))),
       getMonthlyUsage: of(usageRoutes.getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
       listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
+      getEvent: of(getEvent(currentEvent(pool, findStored))),
+      listEventRevisions: of(getEventRevisions(eventRevisions(pool, findStored))),
       aggregateEvents: of(usageRoutes.getEventAggregate(usageByProperty(pool, usage))),
       ...testAreaHandlers(options.worlds, deps.drain, options.requestTimeoutMs),
       listCurrencies: of(getCurrencies(listCurrencies(reportedCurrencyRepository(clickhouse)))),

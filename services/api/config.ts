@@ -3,7 +3,7 @@ import { readClickHouseServerConfig, readConnections } from '../../shared/clickh
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
-import { readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { readLookUpTimeoutMs, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
@@ -46,5 +46,6 @@ export const readApiServiceConfig = (read: EnvReader) => ({
   redis: readRedisConfig(read),
   rateLimits: readRateLimitConfig(read),
   requestTimeoutMs: readRequestTimeoutMs(read),
+  lookUpTimeoutMs: readLookUpTimeoutMs(read),
   api: readApiConfig(read),
 })

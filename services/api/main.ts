@@ -25,7 +25,8 @@ const LOG_LOOK_CONNECTIONS = 2
 
 const api: Service<ReturnType<typeof readApiServiceConfig>> = {
   name: 'api',
-  about: 'Answers everything but reports of usage, in a process of its own; npm run migrate goes before.',
+  about:
+    'Answers everything but reports and corrections of usage, in a process of its own; npm run migrate goes before.',
   readConfig: readApiServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
@@ -43,7 +44,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const drain = drainOf(eventLog)
-    const parts = { pool, clickhouse, listedUpTo, drain, access, requests, metrics, log }
+    const parts = { pool, clickhouse, eventLog, listedUpTo, drain, access, requests, metrics, log }
     const handler = openApi(parts, config)
     const rows = namespaceRowRepository(clickhouse)
     opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))

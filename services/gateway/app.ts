@@ -2,7 +2,9 @@ import type { Express } from 'express'
 import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import { explainBatch } from './offending-events.ts'
+import type { CorrectUsage } from './correct-usage.ts'
 import type { ReportUsage } from './report-usage.ts'
+import { patchEvent, postCorrections, voidEvent } from './routes/correct-events.ts'
 import { postEvent, postEventBatch } from './routes/report-events.ts'
 import { postSeed } from './routes/seed-test-company.ts'
 import type { SeedWorld } from './seed-world.ts'
@@ -14,14 +16,35 @@ export interface GatewayAppOptions extends Omit<
   seedWorld: SeedWorld
 }
 
-/** The HTTP service that takes reported usage, in full: report-listener.ts stands in front of it. */
-export function gatewayApp(report: ReportUsage, options: GatewayAppOptions): Express {
+/** What the gateway does. */
+export interface GatewayWork {
+  report: ReportUsage
+  correct: CorrectUsage
+}
+
+/** The HTTP service that takes reports and corrections, in full: report-listener.ts stands in front of it. */
+export function gatewayApp({ report, correct }: GatewayWork, options: GatewayAppOptions): Express {
   const { events, requests } = options.limits
+  const document = readOpenApiDocument()
   const handlers = {
     reportEvent: { handle: postEvent(report, events) },
     reportEvents: {
       handle: postEventBatch(report, events),
-      explainInvalid: explainBatch(readOpenApiDocument()),
+      explainInvalid: explainBatch(document, {
+        operationId: 'reportEvents',
+        list: 'events',
+        schema: 'NewUsageEvent',
+      }),
+    },
+    correctEvent: { handle: patchEvent(correct, events) },
+    voidEvent: { handle: voidEvent(correct, events) },
+    correctEvents: {
+      handle: postCorrections(correct, events),
+      explainInvalid: explainBatch(document, {
+        operationId: 'correctEvents',
+        list: 'corrections',
+        schema: 'EventCorrection',
+      }),
     },
     seedTestCompany: { handle: postSeed(options.seedWorld, requests) },
   }

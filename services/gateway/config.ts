@@ -1,8 +1,9 @@
 import { readAdminConfig } from '../../shared/admin/config.ts'
+import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
-import { readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { readLookUpTimeoutMs, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
@@ -37,6 +38,9 @@ export function readGatewayConfig(read: EnvReader) {
   }
 }
 
+/** For the events that are to be corrected. */
+const CLICKHOUSE_CONNECTIONS = 4
+
 /** Settings of the gateway in a process of its own. */
 export const readGatewayServiceConfig = (read: EnvReader) => ({
   host: readHost(read),
@@ -44,10 +48,13 @@ export const readGatewayServiceConfig = (read: EnvReader) => ({
   admin: readAdminConfig(read, 9_465),
   logLevel: readLogLevel(read),
   postgres: readPostgresServerConfig(read),
+  clickhouse: readClickHouseServerConfig(read),
+  clickhouseConnections: readConnections(read, CLICKHOUSE_CONNECTIONS),
   eventLog: readEventLogConfig(read),
   redis: readRedisConfig(read),
   rateLimits: readRateLimitConfig(read),
   requestTimeoutMs: readRequestTimeoutMs(read),
+  lookUpTimeoutMs: readLookUpTimeoutMs(read),
   gateway: readGatewayConfig(read),
   crashAt: readCrashAt(read, GATEWAY_POINTS),
 })

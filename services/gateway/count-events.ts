@@ -1,21 +1,37 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
-import type { ReportUsage } from './report-usage.ts'
+import type { GatewayWork } from './app.ts'
 
-/** Counts reported events by how their request was answered, as far as its body was worth a look. */
-export function countEvents(metrics: Metrics, report: ReportUsage): ReportUsage {
+/** Counts reported events and corrections by how their request was answered, as far as its body was worth a look. */
+export function countEvents(metrics: Metrics, { report, correct }: GatewayWork): GatewayWork {
   const events = metrics.counter(
     'tally_gateway_events_total',
     'Reported events by the class of the status they were answered with.',
     ['status'],
   )
-  const [accepted, refused, failed] = [events('2xx'), events('4xx'), events('5xx')]
-  return async (reported) => {
-    const count = reported.events.length
+  const corrections = metrics.counter(
+    'tally_gateway_corrections_total',
+    'Corrections by the class of the status they were answered with.',
+    ['status'],
+  )
+  return {
+    report: countBy(events, (reported) => reported.events.length, report),
+    correct: countBy(corrections, (request) => request.corrections.length, correct),
+  }
+}
+
+function countBy<Asked, Answer>(
+  counter: ReturnType<Metrics['counter']>,
+  countOf: (asked: Asked) => number,
+  work: (asked: Asked) => Promise<Answer>,
+): (asked: Asked) => Promise<Answer> {
+  const [accepted, refused, failed] = [counter('2xx'), counter('4xx'), counter('5xx')]
+  return async (asked) => {
+    const count = countOf(asked)
     try {
-      const taken = await report(reported)
+      const answer = await work(asked)
       accepted(count)
-      return taken
+      return answer
     } catch (err) {
       if (isRefusal(err)) refused(count)
       else failed(count)

@@ -1,4 +1,5 @@
 import { allAnswer } from '../../shared/admin/probes.ts'
+import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -28,7 +29,8 @@ import { publishFloor } from './published-floor.ts'
 
 const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
   name: 'gateway',
-  about: 'Takes reported usage into the event log, in a process of its own; npm run migrate goes before.',
+  about:
+    'Takes reported and corrected usage into the event log, in a process of its own; npm run migrate goes before.',
   readConfig: readGatewayServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
@@ -47,14 +49,35 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
     const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
     opened.push(eventLog)
+    // Not looked at yet: reports are taken while it is away, too.
+    const clickhouse = await openClickHouse({
+      ...config.clickhouse,
+      connections: config.clickhouseConnections,
+    })
+    opened.push(clickhouse)
     const sharing = await openSharing(config.redis, pool, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
     const access = openAccess(pool, worlds, config.rateLimits, sharing)
     watchPools(metrics, { gateway: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const reached = crashAt(config.crashAt)
-    const parts = { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log, reached }
-    const handler = openGateway(parts, config)
+    const { handler, relay } = openGateway(
+      {
+        pool,
+        clickhouse: clickhouse.client,
+        eventLog,
+        acceptance,
+        clock,
+        access,
+        sharing,
+        requests,
+        metrics,
+        log,
+        reached,
+      },
+      config,
+    )
+    opened.push(relay)
     const server = await openServers(opened, log).open(handler, {
       name: 'the gateway',
       host,

@@ -1,43 +1,55 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { faultDescriber, type SchemaFault } from '../../shared/http/describe-fault.ts'
 import { listOperations, type OpenApiDocument } from '../../shared/http/openapi-document.ts'
-import { compileReportSchemas } from './report-schemas.ts'
-import { faultList } from './report-usage.ts'
+import { faultList } from './faults.ts'
+import { compileSchemas } from './report-schemas.ts'
 
 /** As openapi.yaml has it. */
-const EVENTS_MAX = 1_000
+const ITEMS_MAX = 1_000
+
+/** A batch of openapi.yaml. */
+interface Batch {
+  operationId: string
+  /** The field that holds its items. */
+  list: string
+  /** What the schema of an item is called. */
+  schema: string
+}
 
 /**
- * Makes the explanation of a batch that openapi.yaml does not allow: its first events that are wrong, by their index.
+ * Makes the explanation of a batch that openapi.yaml does not allow: its first items that are wrong, by their index.
  *
  * The validator in front stops at its first fault, on purpose: gathering all of them in 4 MiB of nonsense takes more
- * memory than the body. Only then is each event looked at by itself, until enough are named.
+ * memory than the body. Only then is each item looked at by itself, until enough are named.
  */
-export function explainBatch(document: OpenApiDocument): (body: unknown) => string | undefined {
-  const { isEvent } = compileReportSchemas(document)
-  const operation = listOperations(document).find(({ operationId }) => operationId === 'reportEvents')
-  if (operation === undefined) throw new Error('openapi.yaml has no operation reportEvents')
+export function explainBatch(
+  document: OpenApiDocument,
+  { operationId, list, schema }: Batch,
+): (body: unknown) => string | undefined {
+  const isItem = compileSchemas(document)(`/components/schemas/${schema}`)
+  const operation = listOperations(document).find((known) => known.operationId === operationId)
+  if (operation === undefined) throw new Error(`openapi.yaml has no operation ${operationId}`)
   const describe = faultDescriber(document, operation)
   return (body) => {
-    const events = eventsOf(body)
-    if (events === undefined) return undefined
+    const items = itemsOf(body, list)
+    if (items === undefined) return undefined
     const faults: string[] = []
-    for (const [index, event] of events.entries())
-      if (!isEvent(event)) faults.push(describe(firstFault(index, isEvent.errors ?? []), { body }))
-    return faults.length === 0 ? undefined : faultList(faults)
+    for (const [index, item] of items.entries())
+      if (!isItem(item)) faults.push(describe(firstFault(list, index, isItem.errors ?? []), { body }))
+    return faults.length === 0 ? undefined : faultList(faults, list)
   }
 }
 
-function eventsOf(body: unknown): unknown[] | undefined {
-  if (typeof body !== 'object' || body === null || !('events' in body)) return undefined
-  const { events } = body
-  return Array.isArray(events) && events.length <= EVENTS_MAX ? events : undefined
+function itemsOf(body: unknown, list: string): unknown[] | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const items = (body as Record<string, unknown>)[list]
+  return Array.isArray(items) && items.length <= ITEMS_MAX ? items : undefined
 }
 
-function firstFault(index: number, errors: readonly ErrorObject[]): SchemaFault {
+function firstFault(list: string, index: number, errors: readonly ErrorObject[]): SchemaFault {
   const [error] = errors
   const { missingProperty, additionalProperty } = (error?.params ?? {}) as Record<string, string | undefined>
   const property = missingProperty ?? additionalProperty
-  const path = `/body/events/${index}${error?.instancePath ?? ''}${property === undefined ? '' : `/${property}`}`
-  return { path, keyword: error?.keyword ?? '', message: error?.message ?? 'is not a usage event' }
+  const path = `/body/${list}/${index}${error?.instancePath ?? ''}${property === undefined ? '' : `/${property}`}`
+  return { path, keyword: error?.keyword ?? '', message: error?.message ?? 'is not allowed' }
 }

@@ -1,7 +1,12 @@
 import type { RequestListener } from 'node:http'
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
+import { untilLoadedIn } from '../../shared/event-log/until-loaded.ts'
+import { findStoredEventsIn } from '../../shared/events/stored-events.ts'
 import type { Access } from '../../shared/http/open-access.ts'
 import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { measureAppends } from './measure-appends.ts'
@@ -13,18 +18,23 @@ import { inNamespace } from '../../shared/postgres/transaction.ts'
 import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { readGatewayConfig } from './config.ts'
+import { correctUsage } from './correct-usage.ts'
 import { countEvents } from './count-events.ts'
 import type { GatewayPoint } from './crash-points.ts'
 import { knownReferences } from './known-references.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
+import { relayRevisions } from './relay-revisions.ts'
 import { reportListener } from './report-listener.ts'
 import { reportUsage, type RequestKeys } from './report-usage.ts'
 import { seedWorld } from './seed-world.ts'
+import { revisionSender } from './send-revisions.ts'
 
 export interface GatewayParts {
   /** Connections that reports have to themselves. */
   pool: Pool
-  eventLog: Pick<EventLog, 'append' | 'partitions'>
+  /** Where events are looked up that are to be corrected. Reports do without. */
+  clickhouse: ClickHouse
+  eventLog: Pick<EventLog, 'append' | 'partitions' | 'lag'>
   acceptance: Acceptance
   clock: Clock
   access: Access
@@ -33,45 +43,69 @@ export interface GatewayParts {
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
-  /** Told where reports get to. */
+  /** Told where reports and corrections get to. */
   reached?: Reached<GatewayPoint>
 }
 
 export interface GatewayOptions {
   gateway: ReturnType<typeof readGatewayConfig>
   requestTimeoutMs: number
+  lookUpTimeoutMs: number
+}
+
+/** The gateway, as far as it is opened before it serves. */
+export interface OpenedGateway {
+  handler: RequestListener
+  /** Sends on what a crash left behind, until it is closed. */
+  relay: Closeable
 }
 
 /** The gateway on its engines, for a process of its own or one with others. */
-export function openGateway(parts: GatewayParts, options: GatewayOptions): RequestListener {
-  const { pool, eventLog, acceptance, clock, access, sharing, requests, metrics, log, reached } = parts
-  const { gateway, requestTimeoutMs } = options
-  const report = countEvents(
-    metrics,
-    reportUsage({
-      log: measureAppends(metrics, eventLog),
-      acceptance,
-      clock,
-      findUnknown: knownReferences(
-        (namespaceId, accountIds, metricIds) =>
-          inNamespace(pool, namespaceId, (db) =>
-            referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
-          ),
-        gateway.knownIdsMax,
-        { purges: sharing.purges, shared: sharing.references },
-      ),
-      requestKeys: requestKeysIn(pool),
-      ...(reached === undefined ? {} : { reached }),
-    }),
-  )
-  return reportListener(report, {
-    ...access,
-    seedWorld: seedWorld(pool, report),
-    requests,
-    requestTimeoutMs,
-    log: log.child({ part: 'gateway' }),
-    bodyBytesMax: gateway.bodyBytesMax,
+export function openGateway(parts: GatewayParts, options: GatewayOptions): OpenedGateway {
+  const { pool, clickhouse, eventLog, acceptance, clock, access, sharing, requests, metrics } = parts
+  const { gateway, requestTimeoutMs, lookUpTimeoutMs } = options
+  const log = parts.log.child({ part: 'gateway' })
+  const told = parts.reached === undefined ? {} : { reached: parts.reached }
+  const measuredLog = measureAppends(metrics, eventLog)
+  const sender = revisionSender(measuredLog, pool, clock)
+  const report = reportUsage({
+    log: measuredLog,
+    acceptance,
+    clock,
+    findUnknown: knownReferences(
+      (namespaceId, accountIds, metricIds) =>
+        inNamespace(pool, namespaceId, (db) =>
+          referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
+        ),
+      gateway.knownIdsMax,
+      { purges: sharing.purges, shared: sharing.references },
+    ),
+    requestKeys: requestKeysIn(pool),
+    ...told,
   })
+  const correct = correctUsage({
+    pool,
+    findStored: findStoredEventsIn(
+      usageEventRepository(clickhouse),
+      untilLoadedIn(eventLog, lookUpTimeoutMs),
+    ),
+    sender,
+    clock,
+    log,
+    ...told,
+  })
+  const work = countEvents(metrics, { report, correct })
+  return {
+    handler: reportListener(work, {
+      ...access,
+      seedWorld: seedWorld(pool, work.report),
+      requests,
+      requestTimeoutMs,
+      log,
+      bodyBytesMax: gateway.bodyBytesMax,
+    }),
+    relay: relayRevisions({ pool, sender, metrics, log, ...told }),
+  }
 }
 
 /** Keys of requests, each step a transaction of its own: the events between them go to the log, not to PostgreSQL. */

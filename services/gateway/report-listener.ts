@@ -10,9 +10,8 @@ import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { hasBody, keepJson, readJson } from '../../shared/http/read-json-body.ts'
 import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
 import { isAnsweredLate, startDeadline } from '../../shared/http/request-deadline.ts'
-import { gatewayApp, type GatewayAppOptions } from './app.ts'
+import { gatewayApp, type GatewayAppOptions, type GatewayWork } from './app.ts'
 import { compileReportSchemas } from './report-schemas.ts'
-import type { ReportUsage } from './report-usage.ts'
 import type { ReportedEvent } from './reported-event.ts'
 import { batchAnswer, eventAnswer, labelInBatch, labelOfOne } from './routes/report-events.ts'
 
@@ -38,9 +37,10 @@ const REQUEST_KEY_MAX = 255
  * Why: Express and its validator take most of the time that one event takes (measured without the log: 295 µs of CPU a request against 79).
  * Both give the same answer to the same request; test/services/gateway/report-listener.test.ts holds them side by side.
  */
-export function reportListener(report: ReportUsage, options: GatewayAppOptions): RequestListener {
+export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
+  const { report } = work
   const { findCaller, worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
-  const express = gatewayApp(report, options)
+  const express = gatewayApp(work, options)
   const fail = answerError(log)
   const routes = reportRoutes(options.requests)
 

@@ -9,14 +9,24 @@ export interface ReportSchemas {
   isBatch: ValidateFunction<{ events: ReportedEvent[] }>
 }
 
-/** Compiles the schemas of reports. They stop at the first fault: gathering all of them in 4 MiB of nonsense takes more memory. */
+/** Compiles the schemas of reports. */
 export function compileReportSchemas(document: OpenApiDocument): ReportSchemas {
+  const compile = compileSchemas(document)
+  return {
+    isEvent: compile<ReportedEvent>('/components/schemas/NewUsageEvent'),
+    isBatch: compile<{ events: ReportedEvent[] }>(
+      '/paths/~1v2~1events~1batch/post/requestBody/content/application~1json/schema',
+    ),
+  }
+}
+
+/**
+ * Compiles schemas of openapi.yaml, by where they stand in it. They stop at the first fault: gathering all of them in 4 MiB
+ * of nonsense takes more memory.
+ */
+export function compileSchemas(document: OpenApiDocument): <T>(pointer: string) => ValidateFunction<T> {
   const ajv = new Ajv2020({ strict: false })
   ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
   ajv.addSchema({ ...document, $id: 'openapi' })
-  const compile = <T>(pointer: string) => ajv.compile<T>({ $ref: `openapi#${pointer}` })
-  return {
-    isEvent: compile('/components/schemas/NewUsageEvent'),
-    isBatch: compile('/paths/~1v2~1events~1batch/post/requestBody/content/application~1json/schema'),
-  }
+  return <T>(pointer: string) => ajv.compile<T>({ $ref: `openapi#${pointer}` })
 }

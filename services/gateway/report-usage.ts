@@ -7,22 +7,15 @@ import {
   type IdentityKey,
   type UsageEvent,
 } from '../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
-import { DomainError } from '../../shared/errors/domain-error.ts'
-import { RECORD_BYTES_MAX, type EventLog, type NewRecord } from '../../shared/event-log/event-log.ts'
-import { partitionOfAccount } from '../../shared/event-log/partition.ts'
+import type { EventLog } from '../../shared/event-log/event-log.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { GatewayPoint } from './crash-points.ts'
+import { impossible, throwFaults, type Fault } from './faults.ts'
 import type { FindUnknown } from './known-references.ts'
-import {
-  checkEvent,
-  findLostDigits,
-  type CheckedEvent,
-  type Fault,
-  type ReportedEvent,
-} from './reported-event.ts'
+import { recordsOf } from './records-of.ts'
+import { checkEvent, findLostDigits, type CheckedEvent, type ReportedEvent } from './reported-event.ts'
 
 /** Keeps Idempotency-Key headers of reports; see shared/postgres/idempotency-keys.ts. */
 export interface RequestKeys {
@@ -58,9 +51,6 @@ export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
 
 const MICROS_PER_MS = 1_000
 
-/** How many faulty events an answer names. */
-const FAULTS_NAMED_MAX = 20
-
 /**
  * Takes reported usage: checks all of it, then appends it to the event log; when it resolves, every event is durable.
  *
@@ -88,7 +78,8 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
       })
     }
     const events = await acceptance.during(prepare, (accepted) => {
-      const appended = log.append(recordsOf(accepted, log.partitions))
+      const [first] = accepted
+      const appended = log.append(recordsOf(distinct(accepted), log.partitions, first?.acceptedAt ?? 0))
       reached('gateway-appending')
       return appended
     })
@@ -191,48 +182,6 @@ function addConflicts(
   }
 }
 
-const impossible = (message: string): Fault => ({ code: 'unprocessable', message })
-
-/** Names the first faulty events by their place; what is malformed goes before what is impossible. */
-function throwFaults(faults: ReadonlyMap<number, Fault>, label: (index: number) => string): void {
-  if (faults.size === 0) return
-  const ordered = [...faults].sort(([a], [b]) => a - b)
-  const code = ordered.some(([, fault]) => fault.code === 'malformed') ? 'malformed' : 'unprocessable'
-  const named = ordered.filter(([, fault]) => fault.code === code)
-  throw new DomainError(code, faultList(named.map(([index, { message }]) => `${label(index)}${message}`)))
-}
-
-/** The first faults, one a line, and how many more there are. */
-export function faultList(messages: readonly string[]): string {
-  const shown = messages.slice(0, FAULTS_NAMED_MAX)
-  const more = messages.length - shown.length
-  return [...shown, ...(more > 0 ? [`and ${more} more events`] : [])].join('\n')
-}
-
-/** One record for each partition, and more where one would be too large. */
-function recordsOf(events: readonly UsageEvent[], partitions: number): NewRecord[] {
-  const records: NewRecord[] = []
-  const open = new Map<number, { text: string; bytes: number }>()
-  const seen = new Set<string>()
-  const acceptedAt = events[0]?.acceptedAt ?? 0
-  const flush = (partition: number, text: string) =>
-    records.push({ partition, acceptedAt, value: Buffer.from(text) })
-  for (const event of events) {
-    if (seen.has(event.id)) continue // an equal report in the same request
-    seen.add(event.id)
-    const line = `${usageEventToLine(event)}\n`
-    const bytes = Buffer.byteLength(line)
-    const partition = partitionOfAccount(event.accountId, partitions)
-    const record = open.get(partition)
-    if (record === undefined) open.set(partition, { text: line, bytes })
-    else if (record.bytes + bytes > RECORD_BYTES_MAX) {
-      flush(partition, record.text)
-      open.set(partition, { text: line, bytes })
-    } else {
-      record.text += line
-      record.bytes += bytes
-    }
-  }
-  for (const [partition, { text }] of open) flush(partition, text)
-  return records
-}
+/** Equal reports of one event in one request are the same event. */
+const distinct = (events: readonly UsageEvent[]): Iterable<UsageEvent> =>
+  events.length === 1 ? events : new Map(events.map((event) => [event.id, event])).values()

@@ -2,6 +2,7 @@ import { canonicalAmount } from '../../shared/amount/amount.ts'
 import { findInexactNumbers } from '../../shared/amount/exact-number.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
 import { findTimeFault, type UsageSource } from '../../shared/domain/usage-event.ts'
+import { impossible, malformed, type Fault } from './faults.ts'
 
 /** An event as a caller reports it, after the check against openapi.yaml. */
 export interface ReportedEvent {
@@ -27,13 +28,6 @@ export interface CheckedEvent {
   properties: string
   propertyPairs: readonly string[]
   hasNumber: boolean
-}
-
-/** What is wrong with an event: malformed in itself, or well-formed and still impossible. */
-export interface Fault {
-  code: 'malformed' | 'unprocessable'
-  /** Begins with the field. */
-  message: string
 }
 
 const NO_PROPERTIES: Properties = {}
@@ -72,9 +66,6 @@ function sourceOf({ metric_id: metricId, currency }: ReportedEvent): UsageSource
   if (metricId === undefined) return currency?.toLowerCase()
   return currency === undefined ? metricId : undefined
 }
-
-const malformed = (message: string): Fault => ({ code: 'malformed', message })
-const impossible = (message: string): Fault => ({ code: 'unprocessable', message })
 
 /**
  * Finds the events whose properties hold a number that lost digits when the request was parsed.

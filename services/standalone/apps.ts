@@ -17,7 +17,7 @@ import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { drainOf } from '../api/drain.ts'
 import { openApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
-import { openGateway } from '../gateway/open-gateway.ts'
+import { openGateway, type OpenedGateway } from '../gateway/open-gateway.ts'
 import { addCommands } from '../operator/add-commands.ts'
 import { ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
 import type { StandaloneConfig } from './config.ts'
@@ -42,19 +42,22 @@ export interface Parts {
   stopping: AbortSignal
 }
 
-/** Gateway and API behind one port. */
-export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
+/** Gateway and API behind one port, and what sends corrections on. */
+export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): OpenedGateway {
   const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, worlds, metrics, sharing } =
     parts
   const requests = requestMetrics(metrics)
   const access = openAccess(reportPool, worlds, config.rateLimits, sharing)
-  const gateway = openGateway(
-    { pool: reportPool, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
+  const { handler, relay } = openGateway(
+    { pool: reportPool, clickhouse, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
     config,
   )
   const drain = drainOf(eventLog)
-  const api = openApi({ pool, clickhouse, listedUpTo, drain, access, requests, metrics, log }, config)
-  return dispatch(gateway, api)
+  const api = openApi(
+    { pool, clickhouse, eventLog, listedUpTo, drain, access, requests, metrics, log },
+    config,
+  )
+  return { handler: dispatch(handler, api), relay }
 }
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */

@@ -6,7 +6,7 @@ import { readAnalystsConfig } from '../../shared/clickhouse/http-endpoint/config
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
-import { readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { readLookUpTimeoutMs, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readPostgresConfig } from '../../shared/postgres/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readApiConfig } from '../api/config.ts'
@@ -34,6 +34,7 @@ export function readStandaloneConfig(read: EnvReader) {
     redis: readRedisConfig(read),
     rateLimits: readRateLimitConfig(read),
     requestTimeoutMs: readRequestTimeoutMs(read),
+    lookUpTimeoutMs: readLookUpTimeoutMs(read),
     gateway: readGatewayConfig(read),
     loader: readLoaderConfig(read),
     api: readApiConfig(read),

@@ -168,8 +168,10 @@ async function serve(
     `${hostToCall(config.admin.host)}:${adminServer.port}\n`,
   )
   const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
+  const { handler, relay } = makeTallyApp(parts, config, log)
+  opened.push(relay)
   // Last to open: whoever connects finds everything there.
-  const server = await servers.open(makeTallyApp(parts, config, log), {
+  const server = await servers.open(handler, {
     ...ports.api,
     requestTimeoutMs: config.requestTimeoutMs,
   })

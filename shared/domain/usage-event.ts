@@ -26,7 +26,7 @@ export interface UsageEvent {
   /** When the gateway took the correction that this row is, or null for a report. */
   correctedAt: Micros | null
   voided: boolean
-  /** Decides between rows of one event; see reportVersion. */
+  /** Decides between rows of one event; see reportVersion and correctionVersion. */
   version: bigint
 }
 
@@ -106,6 +106,18 @@ export function reportVersion(acceptedAt: Micros, content: string): bigint {
     versionTop = { at: acceptedAt, bits: (REPORT_TOP - BigInt(acceptedAt)) << CONTENT_BITS }
   return versionTop.bits | BigInt(crc32(content) & CONTENT_MASK)
 }
+
+/** The highest bit: any correction counts before any report. */
+const CORRECTION = 1n << 63n
+
+/**
+ * The version of a correction: it lies above those of all reports and rises with `correctedAt`, so of several corrections
+ * of one event the last wins. Its lowest 8 bits are taken from the content, as those of a report.
+ *
+ * @param content see contentOf
+ */
+export const correctionVersion = (correctedAt: Micros, content: string): bigint =>
+  CORRECTION | (BigInt(correctedAt) << CONTENT_BITS) | BigInt(crc32(content) & CONTENT_MASK)
 
 /** Why the last one is kept: all events of a request share their acceptedAt. */
 let versionTop = { at: -1, bits: 0n }

@@ -1,9 +1,9 @@
 import type { RequestListener } from 'node:http'
 
-/** Reports, a made-up world's among them, go to the gateway, everything else to the API: two services behind one port. */
+/** Reports, corrections and a made-up world go to the gateway, everything else to the API: two services behind one port. */
 export function dispatch(gateway: RequestListener, api: RequestListener): RequestListener {
   return (req, res) => {
-    const handle = isReport(req.method, req.url) ? gateway : api
+    const handle = isForGateway(req.method, req.url) ? gateway : api
     handle(req, res)
   }
 }
@@ -13,5 +13,6 @@ export function dispatch(gateway: RequestListener, api: RequestListener): Reques
  *
  * @internal
  */
-export const isReport = (method = '', url = ''): boolean =>
-  method === 'POST' && /^\/v2\/(?:events(?:\/batch)?|test\/seed)\/?(?:\?|$)/.test(url)
+export const isForGateway = (method = '', url = ''): boolean =>
+  ((method === 'POST' || method === 'PATCH') && /^\/v2\/events(?:[/?]|$)/.test(url)) ||
+  (method === 'POST' && /^\/v2\/test\/seed\/?(?:\?|$)/.test(url))

@@ -18,5 +18,8 @@ export function eventToBody(event: Omit<UsageEvent, 'namespaceId' | 'propertyPai
     properties: JSON.parse(event.properties) as unknown,
     accepted_at: unixSeconds(event.acceptedAt),
     created_at: unixSeconds(event.acceptedAt),
+    ...(event.correctedAt === null ? {} : { corrected_at: unixSeconds(event.correctedAt) }),
+    // The last correction there is: nothing can be changed after it.
+    ...(event.correctedAt !== null && event.voided ? { voided_at: unixSeconds(event.correctedAt) } : {}),
   }
 }

@@ -32,6 +32,16 @@ export async function inNamespace<T>(
   }
 }
 
+/**
+ * Reads rows of every namespace in one transaction, where a table lets maintenance do so: what sends on or proves what all
+ * companies have left behind. Nothing that answers a caller may use it.
+ */
+export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promise<T>): Promise<T> =>
+  run(pool, async (db) => {
+    await db.query("SELECT set_config('tally.every_namespace', 'on', true)")
+    return read(db)
+  })
+
 async function run<T>(pool: Pool, work: (db: PoolClient) => Promise<T>): Promise<T> {
   const db = await pool.connect()
   let broken: Error | undefined

@@ -30,6 +30,8 @@ export interface World {
   grant: string
   /** For what changes them. */
   spare: { account: string; metric: string; grant: string }
+  eventId: string
+  voidedEventId: string
 }
 
 let made = 0
@@ -57,7 +59,11 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
     metric: await create('/v2/metrics', { name: 'spare' }),
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
   }
-  return { api, customer, takenExternalId, account, externalId, metric, grant, spare }
+  const used = { account_id: account, metric_id: metric, quantity: '1' }
+  const { id: eventId } = await api.create<{ id: string }>('/v2/events', used)
+  const { id: voidedEventId } = await api.create<{ id: string }>('/v2/events', used)
+  await api.create(`/v2/events/${voidedEventId}/void`, {})
+  return { api, customer, takenExternalId, account, externalId, metric, grant, spare, eventId, voidedEventId }
 }
 
 const refill = (account: string, metric: string) => ({
@@ -74,6 +80,10 @@ const grant = ({ account, metric }: World) => ({
   effective_at: 1_700_000_000,
 })
 const shownBy = async (api: ApiClient) => (await api.get<{ now: number }>('/v2/test/clock')).body.now
+const correctAll = (...corrections: readonly object[]): Request => ({
+  target: '/v2/events/corrections',
+  body: { corrections },
+})
 const fixed = (target: string) => () => ({ target })
 
 /** Every operation of openapi.yaml, by its id. */
@@ -197,6 +207,19 @@ export const TRIES: Readonly<Record<string, Tries>> = {
       body: { events: [{ ...event(world), metric_id: NO_METRIC }] },
     }),
   },
+  correctEvents: {
+    good: ({ eventId }) => correctAll({ event_id: eventId, quantity: '2' }),
+    conflict: ({ voidedEventId }) => correctAll({ event_id: voidedEventId, quantity: '2' }),
+    impossible: ({ eventId }) => correctAll({ event_id: eventId }),
+  },
+  getEvent: { good: ({ eventId }) => ({ target: `/v2/events/${eventId}` }) },
+  correctEvent: {
+    good: ({ eventId }) => ({ target: `/v2/events/${eventId}`, body: { quantity: '2' } }),
+    conflict: ({ voidedEventId }) => ({ target: `/v2/events/${voidedEventId}`, body: { quantity: '2' } }),
+    impossible: ({ eventId }) => ({ target: `/v2/events/${eventId}`, body: {} }),
+  },
+  voidEvent: { good: ({ voidedEventId }) => ({ target: `/v2/events/${voidedEventId}/void`, body: {} }) },
+  listEventRevisions: { good: ({ eventId }) => ({ target: `/v2/events/${eventId}/revisions` }) },
   listEvents: { good: fixed('/v2/events') },
   aggregateEvents: {
     good: fixed('/v2/events/aggregate?property=model&value=large'),

@@ -4,7 +4,9 @@ import { expect } from 'chai'
 import { GATEWAY_POINTS } from '../../services/gateway/crash-points.ts'
 import { LOADER_POINTS } from '../../services/loader/crash-points.ts'
 import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
-import { runProgram } from '../support/by-hand.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { namespaceOf, runProgram } from '../support/by-hand.ts'
 import { checkLedger, checkUsage } from '../support/check-ledger.ts'
 import { SEED, startFaultStage, type FaultStage } from '../support/fault-stage.ts'
 import { findKafka } from '../support/kafka.ts'
@@ -15,13 +17,16 @@ import { until } from '../support/until.ts'
 /** Points that a batch gets to only when ClickHouse refuses a line of it. */
 const NEED_POISON: ReadonlySet<string> = new Set(['loader-inserting', 'loader-buried'])
 
+/** Points that the relay gets to only when a correction was left behind. */
+const NEED_UNSENT: ReadonlySet<string> = new Set(['gateway-relayed'])
+
 /**
  * How often a point is passed before the crash. The next service is armed when it takes the place of the one that crashed,
  * so the first times must suffice for what was left over to be brought through and checked.
  */
 const GATEWAY_TIMES = { min: 8, max: 16 }
 const LOADER_TIMES = { min: 6, max: 10 }
-const POISONED_TIMES = { min: 1, max: 3 }
+const RARE_TIMES = { min: 1, max: 3 }
 
 const POISON_EVERY_MS = 400
 
@@ -35,15 +40,17 @@ for (const where of ['PostgreSQL', 'Kafka'])
 
     before(async function () {
       const brokers = where === 'Kafka' ? await findKafka(this) : undefined
-      stage = await startFaultStage(`crash_${where.toLowerCase()}`, brokers === undefined ? {} : { brokers })
+      stage = await startFaultStage(`crash_${where.toLowerCase()}`, {
+        ...(brokers === undefined ? {} : { brokers }),
+        load: { corrects: 0.4 },
+      })
     })
     after(() => (stage as FaultStage | undefined)?.close())
 
     /** The setting by which the next service crashes at a point; none after the last. */
     const arm = (point: string | undefined): Record<string, string> => {
       if (point === undefined) return {}
-      const isPoisoned = NEED_POISON.has(point)
-      const { min, max } = isPoisoned ? POISONED_TIMES : timesOf(point)
+      const { min, max } = timesOf(point)
       return { CRASH_AT: `${point}:${min + randomInteger(random, max - min + 1)}` }
     }
 
@@ -56,6 +63,7 @@ for (const where of ['PostgreSQL', 'Kafka'])
       await stage.ledger.during(async () => {
         await until(async () => {
           if (NEED_POISON.has(point)) dead += await appendRefusedLines(stage.eventLog)
+          if (NEED_UNSENT.has(point)) await forgetSent(stage.pool)
           await Promise.race([ended, sleep(POISON_EVERY_MS)])
           return hasEnded()
         })
@@ -84,7 +92,19 @@ for (const where of ['PostgreSQL', 'Kafka'])
     })
   })
 
-const timesOf = (point: string) => (point.startsWith('gateway-') ? GATEWAY_TIMES : LOADER_TIMES)
+function timesOf(point: string): { min: number; max: number } {
+  if (NEED_POISON.has(point) || NEED_UNSENT.has(point)) return RARE_TIMES
+  return point.startsWith('gateway-') ? GATEWAY_TIMES : LOADER_TIMES
+}
+
+/** As if a gateway had crashed after it committed some corrections. */
+async function forgetSent(pool: Pool): Promise<void> {
+  const namespaceId = await namespaceOf(pool, 'default')
+  await inNamespace(pool, namespaceId, (db) =>
+    db.query(`UPDATE event_revisions SET sent_at = NULL WHERE (event_id, revision) IN
+      (SELECT event_id, revision FROM event_revisions WHERE revision > 0 ORDER BY made_at LIMIT 3)`),
+  )
+}
 
 describe('CRASH_AT', function () {
   this.timeout(60_000)

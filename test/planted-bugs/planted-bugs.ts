@@ -249,4 +249,47 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'source, new Date())',
     suites: ['services/test-area/clock'],
   },
+  {
+    name: 'the version of a correction is without its highest bit: reports win over it',
+    file: 'shared/domain/usage-event.ts',
+    right: '  CORRECTION | (BigInt(correctedAt) << CONTENT_BITS)',
+    wrong: '  (BigInt(correctedAt) << CONTENT_BITS)',
+    suites: ['shared/domain/usage-event', 'services/corrections'],
+  },
+  {
+    name: 'two corrections within a microsecond have one time',
+    file: 'shared/domain/correct-event.ts',
+    right: 'Math.max(now, (event.correctedAt ?? event.acceptedAt) + 1)',
+    wrong: 'now',
+    suites: ['services/corrections'],
+  },
+  {
+    name: 'a correction starts from the row it saw before it had its turn',
+    file: 'services/gateway/correct-usage.ts',
+    right: 'correctEvent(found.event, change, now)',
+    wrong: 'correctEvent(reports.stored.get(eventId) ?? found.event, change, now)',
+    suites: ['services/corrections'],
+  },
+  {
+    name: 'events are corrected without being taken first',
+    file: 'shared/postgres/event-revisions.ts',
+    right: '    await db.query(LOCK, [namespaceId, ids])\n',
+    wrong: '',
+    suites: ['services/corrections', 'services/corrections-model'],
+  },
+  {
+    name: 'corrections are marked as sent before they are',
+    file: 'services/gateway/correct-usage.ts',
+    right: '    if (unsent.length > 0) {\n',
+    wrong: '    if (unsent.length > 0) {\n      await sender.markSent(unsent)\n',
+    suites: ['services/corrections'],
+  },
+  {
+    name: 'what was voided still counts for whoever asks by property',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right: "    ...(property === undefined ? [] : [WITH_PROPERTY]),\n  ].join(' ')",
+    wrong:
+      "    ...(property === undefined ? [] : [WITH_PROPERTY]),\n  ]\n    .join(' ')\n    .replace(property === undefined ? /$^/ : 'AND voided = 0', '')",
+    suites: ['services/api/usage-model', 'services/corrections-model'],
+  },
 ]

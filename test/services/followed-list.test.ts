@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { ApiClient } from '../support/api-client.ts'
 import { startService, type RunningService } from '../support/start-service.ts'
 import {
+  envOfServices,
   startServices,
   startSharedEngines,
   type RunningServices,
@@ -27,8 +28,7 @@ describe('the list of events over several gateways', function () {
   before(async () => {
     engines = await startSharedEngines('followed')
     services = await startServices(engines, QUICK)
-    const { DATABASE_URL = '' } = engines.env
-    second = await startService('gateway', { DATABASE_URL, ...QUICK })
+    second = await startService('gateway', { ...envOfServices(engines), ...QUICK })
   })
   after(async () => {
     await second.stop()
@@ -119,10 +119,7 @@ describe('the list of events over several gateways', function () {
   })
 
   it('is not kept waiting by a gateway that slept for longer than others wait for it', async () => {
-    const gateway = await startService('gateway', {
-      ...QUICK,
-      DATABASE_URL: engines.env['DATABASE_URL'] ?? '',
-    })
+    const gateway = await startService('gateway', { ...envOfServices(engines), ...QUICK })
     const ready = async () => (await fetch(`${gateway.adminUrl}/readyz`)).status
     await until(async () => (await ready()) === 200) // a busy machine may keep it from renewing while it starts
     gateway.process.kill('SIGSTOP')

@@ -1,15 +1,24 @@
+import { randomUUID } from 'node:crypto'
 import { runCommand } from '../../services/operator/run-command.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { digestOfApiKey, newApiKey } from '../../shared/domain/api-key.ts'
 import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
+import { accountRepository } from '../../shared/postgres/accounts.ts'
+import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
+import { companyRepository } from '../../shared/postgres/companies.ts'
+import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { inNamespace, withTransaction } from '../../shared/postgres/transaction.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { openPurges } from '../../shared/redis/purges.ts'
 import type { CommandResult } from './by-hand.ts'
 import { createClickHouse } from './clickhouse.ts'
 import { testLog } from './log.ts'
 import { createDatabase } from './postgres.ts'
+import { ACCOUNT, NAMESPACE } from './usage-event.ts'
 
 export type AuditStage = Awaited<ReturnType<typeof makeAuditStage>>
 
@@ -69,6 +78,9 @@ export async function makeAuditStage(purpose: string) {
     await consumer.commit([{ partition, offset }])
   }
 
+  const keyId = randomUUID()
+  await makeOwners(db.pool, keyId)
+
   return {
     db,
     clickhouse,
@@ -77,6 +89,20 @@ export async function makeAuditStage(purpose: string) {
     deps,
     append,
     load,
+    /** What corrections in a namespace refer to. */
+    makeAccount: (namespaceId: string) => makeAccount(db.pool, namespaceId),
+    /** Keeps a correction as a gateway does, without sending it. */
+    async keepCorrection(report: UsageEvent, corrected: UsageEvent, isSent = true): Promise<void> {
+      const { namespaceId, id } = report
+      await inNamespace(db.pool, namespaceId, async (client) => {
+        const revisions = eventRevisionRepository(client)
+        await revisions.take(namespaceId, [id], [report])
+        const before = (await revisions.listNewest(namespaceId, [id])).get(id)?.revision ?? 0
+        const made = { revision: before + 1, event: corrected, keyId, isSent }
+        await revisions.insert(namespaceId, [made])
+        if (isSent) await revisions.markSent(namespaceId, [made])
+      })
+    },
     change: async (statement: string) => {
       await clickhouse.client.command({ query: statement })
     },
@@ -97,4 +123,27 @@ export async function makeAuditStage(purpose: string) {
       await db.close()
     },
   }
+}
+
+/** What revisions refer to, for events as makeReport makes them. */
+async function makeOwners(pool: Pool, keyId: string): Promise<void> {
+  const companyId = randomUUID()
+  await withTransaction(pool, async (client) => {
+    await companyRepository(client).insert({ id: companyId, name: 'c', mode: 'test', namespaceId: NAMESPACE })
+    await apiKeyRepository(client).insert({
+      id: keyId,
+      companyId,
+      name: 'test',
+      digest: digestOfApiKey(newApiKey('test')),
+      lastCharacters: 'test',
+      permissions: ['write:all'],
+      expiresAt: null,
+    })
+  })
+  await makeAccount(pool, NAMESPACE)
+}
+
+async function makeAccount(pool: Pool, namespaceId: string): Promise<void> {
+  const account = { id: ACCOUNT, name: 'a', externalId: null, customerId: null, description: null }
+  await inNamespace(pool, namespaceId, (client) => accountRepository(client).insert(namespaceId, account))
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
 import { runProgram } from './by-hand.ts'
 import { textOf, unitsOf } from './decimal-units.ts'
@@ -19,11 +20,12 @@ export async function checkUsage(stage: FaultStage): Promise<void> {
   const { ledger } = stage
   expect(ledger.surprises).to.deep.equal([])
   expect(ledger.count('unknown'), 'events whose fate no answer told').to.equal(0)
-  const expected = usageOf(ledger.events.filter(({ outcome }) => outcome === 'acknowledged'))
-  const total = ledger.count('acknowledged')
+  const expected = usageOf(
+    ledger.events.filter(({ outcome, isVoid }) => outcome === 'acknowledged' && isVoid !== true),
+  )
   const counted = await until(async () => {
     const usage = await readUsage(stage)
-    return Object.values(usage.counts).reduce((sum, count) => sum + count, 0) >= total && usage
+    return isDeepStrictEqual(usage, expected) && usage
   }, COUNTED_MS).catch(() => readUsage(stage)) // what is missing is told below
   expect(counted).to.deep.equal(expected)
 }
@@ -41,13 +43,16 @@ export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Prom
   await stage.drained()
   const listed = await listEvents(stage, ledger.count('acknowledged'))
   const seen = new Set<number>()
-  for (const { account_id: account, metric_id: metric, currency, quantity, properties } of listed) {
+  for (const listing of listed) {
+    const { account_id: account, metric_id: metric, currency, quantity, properties } = listing
+    const { voided_at: voidedAt } = listing
     const number = ledger.numberOf(properties) ?? -1
     const event = ledger.events[number]
     expect(event, 'an event that nobody reported').not.to.equal(undefined)
     expect(event?.outcome, 'an event that was refused').not.to.equal('refused')
     expect(seen.has(number), `event ${number} is listed twice`).to.equal(false)
     seen.add(number)
+    expect(voidedAt !== undefined, `event ${number} counts no more`).to.equal(event?.isVoid === true)
     expect({ account, source: metric ?? currency, quantity }).to.deep.equal({
       account: event?.account,
       source: event?.source,
@@ -58,11 +63,13 @@ export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Prom
     ({ outcome }, number) => outcome === 'acknowledged' && !seen.has(number),
   )
   expect(missing, 'acknowledged and not counted').to.deep.equal([])
-  const ofList = listed.map((event) => ({
-    account: event.account_id,
-    source: event.metric_id ?? event.currency ?? '',
-    quantity: event.quantity,
-  }))
+  const ofList = listed
+    .filter(({ voided_at: voidedAt }) => voidedAt === undefined)
+    .map((event) => ({
+      account: event.account_id,
+      source: event.metric_id ?? event.currency ?? '',
+      quantity: event.quantity,
+    }))
   expect(await readUsage(stage)).to.deep.equal(usageOf(ofList))
   const { code, output } = await runProgram('operator/main', stage.commandEnv, 'audit')
   expect(output).to.contain('everything adds up')
@@ -71,8 +78,9 @@ export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Prom
   expect(output).to.match(/^not loaded yet +0 records$/m)
   expect(code, output).to.equal(0)
   const again = Number(/reported again +(\d+)$/m.exec(output)?.[1])
+  const made = Number(/^corrections +(\d+)$/m.exec(output)?.[1])
   tell(
-    `${ledger.count('acknowledged')} events counted once each, ${again} lines of them again, ${ledger.count('refused')} refused; ` +
+    `${ledger.count('acknowledged')} events counted once each, ${again} lines of them again, ${made} corrections, ${ledger.count('refused')} refused; ` +
       `${ledger.attempts.length} requests, ${ledger.attempts.filter(({ status }) => status === undefined || status >= 500).length} without an answer`,
   )
 }

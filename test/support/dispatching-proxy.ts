@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { endAfterRest, isUnread } from '../../shared/http/end-answer.ts'
-import { isReport } from '../../shared/http/dispatch.ts'
+import { isForGateway } from '../../shared/http/dispatch.ts'
 
 /** What stands in front of separate services: one base URL for both, as an operator's proxy gives it. */
 export interface DispatchingProxy {
@@ -13,13 +13,13 @@ export interface DispatchingProxy {
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
 /**
- * @param gateway where reports go, asked at each request: services start again on other ports
+ * @param gateway where reports and corrections go, asked at each request: services start again on other ports
  * @param api where everything else goes
  */
 export async function dispatchingProxy(gateway: () => string, api: () => string): Promise<DispatchingProxy> {
   const agent = new Agent({ keepAlive: true })
   const server = createServer((req, res) => {
-    pass(req, res, isReport(req.method, req.url) ? gateway() : api(), agent)
+    pass(req, res, isForGateway(req.method, req.url) ? gateway() : api(), agent)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -29,7 +29,7 @@ export interface FaultStageOptions {
   postgres?: OwnPostgres
   /** Further settings of all services. */
   env?: Record<string, string>
-  load?: Partial<Pick<LedgerOptions, 'workers' | 'batchMax' | 'pauseMs'>>
+  load?: Partial<Pick<LedgerOptions, 'workers' | 'batchMax' | 'pauseMs' | 'corrects'>>
 }
 
 /** Gateway, loader and API in processes of their own, with reporters that keep books, and ways to get between all of them. */

@@ -10,13 +10,20 @@ type Outcome = 'unknown' | 'acknowledged' | 'refused'
 export interface LedgerEvent {
   account: string
   source: string
+  /** As it was reported, or corrected since. */
   quantity: string
   outcome: Outcome
+  /** Known once an answer told. */
+  id?: string
+  isVoid?: boolean
+  /** Somebody corrects it: who keeps books must know in which order. */
+  isTaken?: boolean
 }
 
 /** One request, as it is sent and sent again. */
 interface Request {
-  path: '/v2/events' | '/v2/events/batch'
+  method: 'POST' | 'PATCH'
+  path: string
   body: string
   /** An Idempotency-Key header, where the events have no keys of their own. */
   key: string | undefined
@@ -24,6 +31,8 @@ interface Request {
   numbers: number[]
   /** It holds something that Tally must refuse. */
   isBad: boolean
+  /** What a correction makes of its events, in their order. */
+  changes?: Pick<LedgerEvent, 'quantity' | 'isVoid'>[]
 }
 
 /** An answer, or the lack of one. */
@@ -49,6 +58,8 @@ export interface LedgerOptions {
   workers: number
   /** The most events in a batch. */
   batchMax: number
+  /** Which part of the requests corrects events that were acknowledged before. */
+  corrects?: number
   /** Between the requests of a worker; without it the next follows at once. */
   pauseMs?: number
 }
@@ -59,6 +70,8 @@ const BACK_OFF_MS = { first: 20, longest: 500 }
 /** How long an event is reported again before its reporter gives up, and the run fails. */
 const GIVE_UP_MS = 120_000
 const RECENT_MAX = 400
+/** The most events of one request that corrects. */
+const CORRECTED_MAX = 5
 const SPAN_S = 30 * 86_400
 
 /**
@@ -121,10 +134,57 @@ export class Ledger {
     while (this.isRunning()) {
       // Now and then the same request once more, though it was answered.
       const repeats = last !== undefined && random() < 0.1
-      const request = repeats && last !== undefined ? last : this.makeRequest(random)
+      const correction = random() < (this.options.corrects ?? 0) ? this.makeCorrection(random) : undefined
+      const request = repeats && last !== undefined ? last : (correction ?? this.makeRequest(random))
+      if (request !== correction) this.letGo(correction)
       await this.bringThrough(request)
-      last = request
+      this.letGo(request)
+      // Another may have corrected its events since.
+      last = request.changes === undefined ? request : undefined
       if (this.options.pauseMs !== undefined) await sleep(this.options.pauseMs * (0.5 + random()))
+    }
+  }
+
+  /** Corrects one event, or several at once; undefined while there is none to correct. */
+  private makeCorrection(random: Random): Request | undefined {
+    const wanted = random() < 0.7 ? 1 : 1 + randomInteger(random, CORRECTED_MAX)
+    const numbers = new Set<number>()
+    for (let n = 0; n < wanted; n++) {
+      const number = randomInteger(random, Math.max(1, this.events.length))
+      const { outcome, id, isVoid, isTaken } = this.events[number] ?? {}
+      if (outcome === 'acknowledged' && id !== undefined && isVoid !== true && isTaken !== true)
+        numbers.add(number)
+    }
+    const events = [...numbers].map((number) => this.events[number] as LedgerEvent)
+    const [first] = events
+    if (first === undefined) return undefined
+    const changes = events.map(({ quantity }) =>
+      random() < 0.2 ? { quantity, isVoid: true } : { quantity: randomQuantity(random) },
+    )
+    for (const event of events) event.isTaken = true
+    const bodies = changes.map(({ quantity, isVoid }) => (isVoid === true ? { void: true } : { quantity }))
+    const common = { key: undefined, numbers: [...numbers], isBad: false, changes }
+    if (wanted > 1) {
+      const corrections = events.map(({ id }, n) => ({ event_id: id, ...bodies[n] }))
+      return {
+        ...common,
+        method: 'POST',
+        path: '/v2/events/corrections',
+        body: JSON.stringify({ corrections }),
+      }
+    }
+    const path = `/v2/events/${first.id ?? ''}`
+    return changes[0]?.isVoid === true
+      ? { ...common, method: 'POST', path: `${path}/void`, body: '{}' }
+      : { ...common, method: 'PATCH', path, body: JSON.stringify(bodies[0]) }
+  }
+
+  /** Lets others correct the events of a correction that came to its end, or was not sent at all. */
+  private letGo(request: Request | undefined): void {
+    if (request?.changes === undefined) return
+    for (const number of request.numbers) {
+      const event = this.events[number]
+      if (event !== undefined) event.isTaken = false
     }
   }
 
@@ -152,8 +212,15 @@ export class Ledger {
     if (isBad) bodies[bodies.length - 1] = { ...bodies.at(-1), ...pick(random, FAULTS) }
     const key = hasHeader ? `${this.run} ${this.requests++}` : undefined
     return isSingle
-      ? { path: '/v2/events', body: JSON.stringify(bodies[0]), key, numbers, isBad }
-      : { path: '/v2/events/batch', body: JSON.stringify({ events: bodies }), key, numbers, isBad }
+      ? { method: 'POST', path: '/v2/events', body: JSON.stringify(bodies[0]), key, numbers, isBad }
+      : {
+          method: 'POST',
+          path: '/v2/events/batch',
+          body: JSON.stringify({ events: bodies }),
+          key,
+          numbers,
+          isBad,
+        }
   }
 
   private makeEvent(random: Random, hasKey: boolean): { number: number; body: object } {
@@ -187,11 +254,13 @@ export class Ledger {
       const wasRepeated = status === 409 && request.key !== undefined && this.isKnown(request)
       if (isDone || wasRepeated) {
         this.settle(request, 'acknowledged')
+        if (request.changes !== undefined) this.noteCorrected(request)
+        else if (status === 202) this.noteIds(request, text)
         if (request.isBad) this.surprises.push(`a bad request was accepted: ${request.body}`)
         return
       }
       if (status !== undefined && status >= 400 && status < 500) {
-        this.settle(request, 'refused')
+        if (request.changes === undefined) this.settle(request, 'refused')
         if (!request.isBad) this.surprises.push(`a good request was refused: ${status} ${text}`)
         return
       }
@@ -202,6 +271,19 @@ export class Ledger {
       }
       wasUnclear = true
       await sleep(waitMs)
+    }
+  }
+
+  private noteCorrected({ numbers, changes = [] }: Request): void {
+    for (const [n, number] of numbers.entries()) Object.assign(this.events[number] ?? {}, changes[n])
+  }
+
+  private noteIds({ numbers }: Request, text: string): void {
+    const answer = JSON.parse(text) as { id?: string; event_ids?: string[] }
+    const ids = answer.event_ids ?? [answer.id]
+    for (const [n, number] of numbers.entries()) {
+      const [event, id] = [this.events[number], ids[n]]
+      if (event !== undefined && id !== undefined) event.id = id
     }
   }
 
@@ -226,7 +308,7 @@ export class Ledger {
     }
     try {
       const response = await fetch(this.options.url() + request.path, {
-        method: 'POST',
+        method: request.method,
         headers: {
           'x-api-key': this.options.key,
           'content-type': 'application/json',

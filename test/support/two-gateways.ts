@@ -113,19 +113,24 @@ async function startGateway(
     ),
     requestKeys: requestKeysIn(pool),
   })
-  const app = make(report, {
-    seedWorld: seedWorld(pool, report),
-    findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
-    worlds: testWorlds(pool, 5_000),
-    log: testLog,
-    bodyBytesMax: BODY_BYTES_MAX,
-    limits: {
-      requests: countedLimit('requests', uses),
-      events: countedLimit('events', uses),
-      wrongKeys: countedLimit('wrong-keys', uses),
+  // Corrections take one way only, and have tests of their own.
+  const correct = () => Promise.reject(new Error('no corrections here'))
+  const app = make(
+    { report, correct },
+    {
+      seedWorld: seedWorld(pool, report),
+      findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
+      worlds: testWorlds(pool, 5_000),
+      log: testLog,
+      bodyBytesMax: BODY_BYTES_MAX,
+      limits: {
+        requests: countedLimit('requests', uses),
+        events: countedLimit('events', uses),
+        wrongKeys: countedLimit('wrong-keys', uses),
+      },
+      requestTimeoutMs: 10_000,
     },
-    requestTimeoutMs: 10_000,
-  })
+  )
   const server = await listen(app, {
     name: purpose,
     host: '127.0.0.1',

@@ -1,10 +1,14 @@
-import { contentOf, reportVersion, usageEventId, type UsageEvent } from '../../shared/domain/usage-event.ts'
+import {
+  contentOf,
+  correctionVersion,
+  reportVersion,
+  usageEventId,
+  type UsageEvent,
+} from '../../shared/domain/usage-event.ts'
 
-const NAMESPACE = '018cc251-f400-7000-8000-000000000001'
-const ACCOUNT = `account_${'a'.repeat(32)}`
-
-/** The top bit: any correction counts before any report. */
-const CORRECTION = 1n << 63n
+/** Whose made-up events are, unless a test says so. */
+export const NAMESPACE = '018cc251-f400-7000-8000-000000000001'
+export const ACCOUNT = `account_${'a'.repeat(32)}`
 
 let made = 0
 
@@ -36,5 +40,5 @@ export function makeReport(fields: Partial<UsageEvent> & { key?: string } = {}):
 export function makeCorrection(event: UsageEvent, change: Partial<UsageEvent>): UsageEvent {
   const correctedAt = (event.correctedAt ?? event.acceptedAt) + 1_000
   const corrected = { ...event, ...change, correctedAt }
-  return { ...corrected, version: CORRECTION | BigInt(correctedAt) }
+  return { ...corrected, version: correctionVersion(correctedAt, contentOf(corrected)) }
 }

@@ -30,6 +30,8 @@ export interface EventBody {
   properties: Record<string, unknown>
   accepted_at: number
   created_at: number
+  corrected_at?: number
+  voided_at?: number
 }
 
 /** An account and two metrics of their own, and short ways to report and ask. */

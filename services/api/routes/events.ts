@@ -1,7 +1,9 @@
 import type { RequestHandler } from 'express'
+import type { EventRevision } from '../../../shared/domain/correct-event.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import { eventToBody } from '../../../shared/http/event-body.ts'
 import type { ListEvents } from '../list-events.ts'
+import type { CurrentEventOf, EventRevisionsOf } from '../one-event.ts'
 import { pageToBody } from './bodies.ts'
 import { pageOfQuery } from './page-query.ts'
 
@@ -15,3 +17,33 @@ export function getEvents(list: ListEvents): RequestHandler {
     res.json(pageToBody(page, eventToBody))
   }
 }
+
+interface OfEvent {
+  event_id: string
+}
+
+export function getEvent(current: CurrentEventOf): RequestHandler<OfEvent> {
+  return async (req, res) => {
+    res.json(eventToBody(await current(callerOf(res).namespaceId, req.params.event_id)))
+  }
+}
+
+export function getEventRevisions(revisions: EventRevisionsOf): RequestHandler<OfEvent> {
+  return async (req, res) => {
+    const { limit, starting_after: after } = req.query as unknown as RevisionsQuery
+    const page = await revisions(callerOf(res).namespaceId, req.params.event_id, { limit, after })
+    res.json(pageToBody(page, revisionToBody))
+  }
+}
+
+/** The validator has checked it, made numbers of numbers, and filled in the default limit. */
+interface RevisionsQuery {
+  limit: number
+  starting_after?: number
+}
+
+const revisionToBody = ({ revision, keyId, event }: EventRevision): object => ({
+  revision,
+  api_key_id: keyId,
+  event: eventToBody(event),
+})

@@ -37,14 +37,16 @@ export const labelOfOne = (): string => ''
 export const labelInBatch = (index: number): string => `events[${index}].`
 
 export function eventAnswer([event]: readonly UsageEvent[]): object {
-  if (event === undefined) throw new Error('a report of one event came back empty')
+  if (event === undefined) throw new Error('a request about one event came back empty')
   return eventToBody(event)
 }
 
 export const batchAnswer = (taken: readonly UsageEvent[]): object => ({
   accepted: taken.length,
-  event_ids: taken.map(({ id }) => id),
+  event_ids: batchIds(taken),
 })
+
+export const batchIds = (events: readonly UsageEvent[]): string[] => events.map(({ id }) => id)
 
 function reportOf(req: Request, res: Response, route: string): Omit<Report, 'events' | 'label'> {
   const { rawBody } = req as Request & RawBody

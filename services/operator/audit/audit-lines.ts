@@ -9,6 +9,7 @@ import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import type { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
+import type { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { report, type AuditResult, type Finding } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'
@@ -18,10 +19,14 @@ import type { LinePlace, LogLine } from './read-log-lines.ts'
 export interface AuditLinesDeps {
   log: Pick<EventLog, 'source'>
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
-  list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed'>
+  list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed' | 'listAlike'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
   /** Namespaces that a reset has retired; asked after rows were looked up, which may be deleted meanwhile. */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
+  revisions: Pick<
+    ReturnType<typeof everyRevisionRepository>,
+    'listCorrected' | 'listCorrectedAt' | 'listNewest'
+  >
 }
 
 /** Lines that are compared before other work of the process gets its turn. */
@@ -33,7 +38,7 @@ type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
 /** From the log's side: what became of these lines of one partition? */
 export async function auditLines(
   lines: readonly LogLine[],
-  { log, events, list, deadLetters, retired }: AuditLinesDeps,
+  { log, events, list, deadLetters, retired }: Omit<AuditLinesDeps, 'revisions'>,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<void> {
@@ -71,7 +76,9 @@ export async function auditLines(
         id: line.event.id,
         acceptedSecond: unixSeconds(row.acceptedAt),
       })
-      confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
+      // A line is no proof of a correction: its revision is, and audit-rows.ts asks for it.
+      if (row.correctedAt !== null) confirmations.note(key, unixSeconds(row.acceptedAt), 'outvoted')
+      else confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }
   }
   await findUnlisted(counted, { list, retired }, result)
@@ -91,7 +98,7 @@ function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): 
     const kept = same.find((row) => isSame(row, event))
     if (kept !== undefined) return { is: 'counted', row: kept }
     if (same[0] !== undefined) {
-      const detail = describeDifference(same[0], event)
+      const detail = describeDifference(same[0], event, 'the log')
       return { is: 'counted', row: same[0], finding: { kind: 'altered', eventId: event.id, detail } }
     }
     const newer = rows.find(({ version }) => version > event.version)
@@ -153,13 +160,14 @@ const COMPARED = [
   'properties',
 ] as const
 
-const isSame = (row: Compared, event: Compared): boolean =>
+export const isSame = (row: Compared, event: Compared): boolean =>
   COMPARED.every((field) => row[field] === event[field] || textOf(row, field) === textOf(event, field))
 
-const describeDifference = (row: Compared, event: Compared): string =>
+/** @param holder what has the other content: `the log` */
+export const describeDifference = (row: Compared, event: Compared, holder: string): string =>
   COMPARED.map((field) => [field, textOf(row, field), textOf(event, field)])
-    .filter(([, counted, logged]) => counted !== logged)
-    .map(([field, counted, logged]) => `${field} is ${counted}, the log has ${logged}`)
+    .filter(([, counted, held]) => counted !== held)
+    .map(([field, counted, held]) => `${field} is ${counted}, ${holder} has ${held}`)
     .join('; ')
 
 const textOf = (event: Compared, field: keyof Compared): string =>

@@ -8,7 +8,9 @@ export interface Finding {
     | 'lost' // in the log, neither counted nor in the dead letters
     | 'unlisted' // counted, but not in the list of events
     | 'altered' // counted with another content than the log has
-    | 'superseded by nobody' // counted with a version that the log does not hold
+    | 'superseded by nobody' // counted with a version that neither the log nor a revision holds
+    | 'not applied' // corrected, and counted as it was before
+    | 'not sent' // corrected, and the event log never had it
     | 'not in the log' // counted, but nobody reported it
     | 'doubled' // counted more than once
     | 'misplaced' // counted at another time than its id says
@@ -37,6 +39,23 @@ export interface AuditResult {
   lost: number
   /** Events in ClickHouse that were looked at. */
   stored: number
+  corrections: {
+    /** Micros of correction, half-open. */
+    from: Micros
+    to: Micros
+    /** Corrections that were looked at, each of them one of the following. */
+    made: number
+    /** Those that count. */
+    applied: number
+    /** Those after which another one counts. */
+    followed: number
+    /** Those that are not loaded yet. */
+    waiting: number
+    /** Those that should count and do not. */
+    unapplied: number
+  }
+  /** Events that one idempotency key was reported for, with several times; they count as long as nobody voids them. */
+  sharedKeys: string[][]
   findings: Finding[]
   /** Findings beyond those listed. */
   findingsMore: number
@@ -52,13 +71,27 @@ export function report(result: AuditResult, finding: Finding): void {
   else result.findingsMore++
 }
 
+/** Whether the like was noted of an event before. */
+export const isNoted = ({ findings }: AuditResult, kind: Finding['kind'], eventId: string): boolean =>
+  findings.some((finding) => finding.kind === kind && finding.eventId === eventId)
+
 /** The audit found nothing, and its numbers agree. */
 export function isClean(result: AuditResult): boolean {
   return result.findings.length === 0 && addsUp(result)
 }
 
-export const addsUp = ({ logged, counted, superseded, dead, reset, lost }: AuditResult): boolean =>
-  logged === counted + superseded + dead + reset + lost
+export const addsUp = ({
+  logged,
+  counted,
+  superseded,
+  dead,
+  reset,
+  lost,
+  corrections,
+}: AuditResult): boolean =>
+  logged === counted + superseded + dead + reset + lost &&
+  corrections.made ===
+    corrections.applied + corrections.followed + corrections.waiting + corrections.unapplied
 
 export const describeRow = ({ accountId, source, quantity }: CurrentEvent): string =>
   `${quantity} of ${source} for ${accountId}`

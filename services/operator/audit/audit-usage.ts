@@ -5,13 +5,15 @@ import {
   type Clock,
   type Micros,
 } from '../../../shared/time/microsecond-clock.ts'
+import { auditCorrections, type AuditCorrectionsDeps } from './audit-corrections.ts'
 import { auditLines, type AuditLinesDeps } from './audit-lines.ts'
 import { FINDINGS_MAX, report, type AuditResult } from './audit-result.ts'
 import { auditRows, reportUnconfirmed } from './audit-rows.ts'
 import { Confirmations } from './confirmations.ts'
+import { findSharedKeys } from './find-shared-keys.ts'
 import { readLogLines } from './read-log-lines.ts'
 
-export interface AuditDeps extends AuditLinesDeps {
+export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps {
   log: EventLog
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
@@ -33,11 +35,15 @@ const LAST_SECOND = 2 ** 32 - 1
  * that nobody reported. It reads the log again, line by line, and looks every event up in ClickHouse and the dead letters.
  * Memory does not grow with what was accepted: a line is compared as it comes and forgotten.
  *
+ * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that was.
+ *
  * @param wanted Unix seconds; the start is moved up to where the log is whole, the end down to what is surely loaded
+ * @param lagMaxS how long a correction may be on its way to the log
  */
 export async function auditUsage(
   deps: AuditDeps,
   wanted: { from: number; to: number },
+  lagMaxS: number,
 ): Promise<AuditResult> {
   const { log, signal } = deps
   const { ends, loadedTo, unread } = await readState(deps)
@@ -45,12 +51,16 @@ export async function auditUsage(
   const since = await log.keptSince()
   const from = Math.max(wanted.from, since === 0 ? 0 : unixSeconds(since) + CLOCK_AHEAD_MAX_S)
   const to = Math.max(from, Math.min(wanted.to, unixSeconds(loadedTo)))
-  const result = emptyResult(from, to, unread)
+  const corrections = {
+    from: wanted.from * MICROS_PER_SECOND,
+    to: Math.min(wanted.to * MICROS_PER_SECOND, deps.clock()),
+  }
+  const result = emptyResult(from, to, unread, corrections)
   const confirmations = new Confirmations(from)
   let comparedTo = from
   let comparedAt = 0
   const compareTo = async (second: number) => {
-    await auditRows({ from: comparedTo, to: second, before: loadedTo }, deps, confirmations, result)
+    await auditRows({ from: comparedTo, to: second }, deps, confirmations, result)
     comparedTo = second
     comparedAt = result.logged
   }
@@ -70,7 +80,9 @@ export async function auditUsage(
   }
   await compareTo(to)
   await reportUnconfirmed(confirmations, deps, result)
+  await auditCorrections(corrections, deps, lagMaxS, result)
   await findElsewhere(deps, result)
+  await findSharedKeys(deps, result)
   return result
 }
 
@@ -88,7 +100,12 @@ async function readState({ log, listedUpTo }: AuditDeps) {
   }
 }
 
-const emptyResult = (from: number, to: number, unread: AuditResult['unread']): AuditResult => ({
+const emptyResult = (
+  from: number,
+  to: number,
+  unread: AuditResult['unread'],
+  corrections: { from: Micros; to: Micros },
+): AuditResult => ({
   from,
   to,
   logged: 0,
@@ -98,6 +115,8 @@ const emptyResult = (from: number, to: number, unread: AuditResult['unread']): A
   reset: 0,
   lost: 0,
   stored: 0,
+  corrections: { ...corrections, made: 0, applied: 0, followed: 0, waiting: 0, unapplied: 0 },
+  sharedKeys: [],
   findings: [],
   findingsMore: 0,
   unread,

@@ -1,6 +1,6 @@
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
-import { describeRow, report, type AuditResult } from './audit-result.ts'
+import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
 
 type Named = { namespaceId: string; id: string }
 
@@ -20,8 +20,7 @@ export async function lookUpRows(
       const rows = found.get(key) ?? []
       found.set(key, rows)
       rows.push(row)
-      const isKnown = result.findings.some(({ kind, eventId }) => kind === 'doubled' && eventId === row.id)
-      if (rows.length > 1 && !isKnown)
+      if (rows.length > 1 && !isNoted(result, 'doubled', row.id))
         report(result, { kind: 'doubled', eventId: row.id, detail: rows.map(describeRow).join('; ') })
     }
   return found

@@ -2,12 +2,16 @@ import { parseArgs } from 'node:util'
 import { usageEventListRepository } from '../../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
+import { untilLoadedIn } from '../../../shared/event-log/until-loaded.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
+import type { Pool } from '../../../shared/postgres/pool.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
+import { inEveryNamespace } from '../../../shared/postgres/transaction.ts'
 import { whileAlone } from '../../../shared/postgres/while-alone.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
-import { auditUsage } from '../audit/audit-usage.ts'
+import { auditUsage, type AuditDeps } from '../audit/audit-usage.ts'
 import type { Caller, Command } from '../command.ts'
 
 const TELL_EVERY_MS = 3_000
@@ -23,10 +27,13 @@ export const audit: Command = {
     'Each line of the log is counted, was reported again, is a dead letter, or is lost; each event in ClickHouse must come',
     'from one of them, with the same quantity, time and properties. It covers what the log still holds: usage that was',
     'loaded is kept there for EVENT_LOG_RETENTION_HOURS.',
+    'Each correction must count, or one after it: these are kept for good, and looked at from --from on by the time they were',
+    'made. One that nobody sent to the log for longer than --lag-max-s is a finding too.',
+    'Events that one idempotency key was reported for, with several times, are listed; they are for whoever reported them.',
     'It ends where the loader stands, and before what may still be on its way from a gateway that was killed: for a minute and',
     'a half after that. It fails when records have been waiting longer than --lag-max-s to be loaded.',
     '',
-    '  --from, --to TIME   only what was accepted in this range, such as 2026-01-31T12:00:00Z',
+    '  --from, --to TIME   only what was accepted or corrected in this range, such as 2026-01-31T12:00:00Z',
     `  --lag-max-s N       seconds that records may wait to be loaded, ${LAG_MAX_S} unless given`,
     '',
   ],
@@ -53,13 +60,15 @@ export const audit: Command = {
       list: usageEventListRepository(clickhouse),
       deadLetters: deadLetterRepository(pool),
       retired: retiredNamespaceRepository(pool),
+      revisions: revisionsOf(pool),
+      untilLoaded: untilLoadedIn(log, SETTLED_S * 1_000),
       listedUpTo,
       clock,
       onProgress: progressTo(caller),
       signal: caller.signal,
     }
     const startedAt = performance.now()
-    const result = await whileAlone(pool, 'audit', () => auditUsage(deps, wanted))
+    const result = await whileAlone(pool, 'audit', () => auditUsage(deps, wanted, lagMaxS))
     const now = unixSeconds(clock())
     const isBehind = result.to < wanted.to && unreadSeconds(result, now) > lagMaxS
     const isShort = result.to < Math.min(wanted.to, now - SETTLED_S)
@@ -67,6 +76,17 @@ export const audit: Command = {
     caller.print(`took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
     return isClean(result) && !isBehind ? 0 : 1
   },
+}
+
+/** Revisions of all namespaces, each question in a transaction of its own. */
+function revisionsOf(pool: Pool): AuditDeps['revisions'] {
+  const ask = <T>(question: (revisions: ReturnType<typeof everyRevisionRepository>) => Promise<T>) =>
+    inEveryNamespace(pool, (db) => question(everyRevisionRepository(db)))
+  return {
+    listCorrected: (...asked) => ask((revisions) => revisions.listCorrected(...asked)),
+    listCorrectedAt: (places) => ask((revisions) => revisions.listCorrectedAt(places)),
+    listNewest: (keys) => ask((revisions) => revisions.listNewest(keys)),
+  }
 }
 
 function parseSecond(text: string | undefined, option: string, missing: number): number {
@@ -97,6 +117,7 @@ const unreadSeconds = ({ unread }: AuditResult, now: number): number =>
 
 function describe(result: AuditResult, now: number, isBehind: boolean, isShort: boolean): string[] {
   const { from, to, logged, counted, superseded, dead, reset, lost, stored, findings, findingsMore } = result
+  const { corrections, sharedKeys } = result
   const verdict = isBehind || isShort ? 'what was audited adds up' : 'everything adds up'
   return [
     `accepted from ${timeOf(from)} to ${timeOf(to)}`,
@@ -108,13 +129,17 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     `  lost                ${lost}`,
     `events in ClickHouse  ${stored}`,
     `not loaded yet        ${describeUnread(result, now)}`,
+    `corrections           ${corrections.made}`,
+    `  counted             ${corrections.applied}`,
+    `  corrected again     ${corrections.followed}`,
+    `  on their way        ${corrections.waiting}`,
+    `  not applied         ${corrections.unapplied}`,
+    ...sharedKeys.map((ids) => `ONE KEY, SEVERAL TIMES: ${ids.join(', ')}`),
     ...findings.map(describeFinding),
     ...(findingsMore > 0 ? [`and ${findingsMore} more findings`] : []),
     ...(addsUp(result)
       ? []
-      : [
-          'the numbers do not add up: counted, reported again, dead, reset and lost are not all lines of the log',
-        ]),
+      : ['the numbers do not add up: their parts are not all lines of the log, or not all corrections']),
     ...(isBehind ? [`THE LOADER IS BEHIND: nothing accepted since ${timeOf(to)} was audited`] : []),
     ...(isShort && !isBehind
       ? [

@@ -1,13 +1,12 @@
-import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
-import { askPeriods, linesOf, type BalanceBody } from '../../support/period-usage.ts'
+import { compareBalances, compareUsage, type UsageAsk } from '../../support/compare-usage.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 import { makeCorrection } from '../../support/usage-event.ts'
-import { hasProperty, UsageModel, type ModelBucket, type ModelEvent } from '../../support/usage-model.ts'
+import { UsageModel } from '../../support/usage-model.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 const now = Math.floor(Date.now() / 1_000)
@@ -100,7 +99,7 @@ describe('usage and balances against a plain model', function () {
         await report(world, model, drawn)
         await grant(world, model, drawn)
         await world.change('UPDATE metrics SET archived_at = now() WHERE metric_id = $1', [world.metrics[2]])
-        for (const ask of drawn.asks) await compareUsage(world, model, ask, drawn)
+        for (const ask of drawn.asks) await compareUsage(world, model, askOf(ask, drawn))
         await compareBalances(world, model)
       }),
       { numRuns: 15, interruptAfterTimeLimit: 120_000, markInterruptAsFailure: true },
@@ -151,6 +150,11 @@ describe('usage and balances against a plain model', function () {
   const timeOf = (asked: number | { report: number }, { reports }: History): number =>
     typeof asked === 'number' ? asked : (reports[asked.report % reports.length]?.occurredAt ?? 0)
 
+  const askOf = (ask: History['asks'][number], drawn: History): UsageAsk => {
+    const [one, two] = [timeOf(ask.start, drawn), timeOf(ask.end, drawn)]
+    return { ...ask, from: Math.min(one, two), to: one < two ? two : one + 1 }
+  }
+
   /** An order that has nothing to do with time. */
   const hashOf = (event: UsageEvent, { inserts }: History) =>
     Number((event.version * 2_654_435_761n + BigInt(inserts)) % 1_000_003n)
@@ -178,80 +182,5 @@ describe('usage and balances against a plain model', function () {
         await world.change('UPDATE grants SET archived_at = now() WHERE grant_id = $1', [id])
       model.grant({ accountId, source: granted, amount, active: state === 'active' })
     }
-  }
-
-  async function compareUsage(
-    world: StoredWorld,
-    model: UsageModel,
-    ask: History['asks'][number],
-    drawn: History,
-  ) {
-    const { api } = world
-    const [one, two] = [timeOf(ask.start, drawn), timeOf(ask.end, drawn)]
-    const [from, to] = one < two ? [one, two] : [two, one + 1]
-    const accountId = world.accounts[ask.account] ?? ''
-    const code = ask.currency?.toLowerCase()
-    const how = `aggregation=${ask.aggregation}${ask.currency === undefined ? '' : `&currency=${ask.currency}`}`
-    const range = `start_at=${from}&end_at=${to}&${how}`
-    const ofCurrency = (event: ModelEvent) => code === undefined || event.source === code
-    const ofAccount = (event: ModelEvent) => event.accountId === accountId && ofCurrency(event)
-    const inOrder = (usage: Record<string, string>) =>
-      [...world.metrics, 'eur', 'usd'].flatMap((name) => (name in usage ? [[name, usage[name]]] : []))
-    const bucketsInOrder = (buckets: readonly ModelBucket[]) =>
-      buckets.map(({ start, usage }) => [start, inOrder(usage)])
-
-    const plain = await api.get<{ events_consumed: Parameters<typeof linesOf>[0] }>(
-      `/v2/accounts/${accountId}/usage?${range}`,
-    )
-    const usage = model.usage(ask.aggregation, from, to, ofAccount)
-    expect(linesOf(plain.body.events_consumed), range).to.deep.equal(inOrder(usage))
-
-    const daily = await askPeriods(api, `/v2/accounts/${accountId}/usage/daily?${range}`)
-    const days = model.buckets('day', ask.aggregation, from, to - 1, ofAccount)
-    expect(daily, range).to.deep.equal(bucketsInOrder(days))
-
-    const monthly = await askPeriods(api, `/v2/accounts/${accountId}/usage/monthly?${how}`)
-    const span = model.span(ofAccount)
-    const months =
-      span === undefined ? [] : model.buckets('month', ask.aggregation, span.first, span.last, ofAccount)
-    expect(monthly, how).to.deep.equal(bucketsInOrder(months))
-
-    const everywhere = await askPeriods(api, `/v2/metrics/usage/monthly?${range}`)
-    const allMonths = model.buckets('month', ask.aggregation, from, to - 1, ofCurrency)
-    expect(everywhere, range).to.deep.equal(bucketsInOrder(allMonths))
-
-    const property = `property=${ask.property}&value=${encodeURIComponent(ask.value)}&${range}`
-    const found = await api.get<{ data: Parameters<typeof linesOf>[0] }>(`/v2/events/aggregate?${property}`)
-    const matching = model.usage(
-      ask.aggregation,
-      from,
-      to,
-      (event) => ofCurrency(event) && hasProperty(event, ask.property, ask.value),
-    )
-    expect(found.body, property).to.include({ property: ask.property, value: ask.value })
-    expect(linesOf(found.body.data), property).to.deep.equal(inOrder(matching))
-  }
-
-  async function compareBalances({ api, accounts, metrics }: StoredWorld, model: UsageModel) {
-    const { body } = await api.get<{ data: BalanceBody[] }>(
-      `/v2/accounts/balances?account_ids=${accounts.join(',')}`,
-    )
-    const expected = accounts.flatMap((accountId) => [
-      ...metrics.slice(0, 2).map((metric) => ({
-        ...{ account_id: accountId, metric_id: metric, currency: null },
-        ...model.balance(accountId, metric),
-      })),
-      ...model.grantedCurrencies(accountId).map((currency) => ({
-        ...{ account_id: accountId, metric_id: null, currency },
-        ...model.balance(accountId, currency),
-      })),
-    ])
-    expect(body.data).to.deep.equal(expected)
-    for (const accountId of accounts)
-      for (const name of [...metrics, 'usd', 'eur']) {
-        const by = name.length === 3 ? `currency=${name}` : `metric_id=${name}`
-        const one = await api.get<BalanceBody>(`/v2/accounts/${accountId}/balance?${by}`)
-        expect(one.body, by).to.include(model.balance(accountId, name))
-      }
   }
 })

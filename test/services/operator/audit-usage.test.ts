@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { withTransaction } from '../../../shared/postgres/transaction.ts'
 import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
@@ -10,9 +12,11 @@ import { whileMeasuring } from '../../support/while-measuring.ts'
 const COLUMNS =
   'namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, version'
 
+const CORRECTED = `${COLUMNS}, corrected_at, voided`
+
 /** A statement that writes another row of an event, as only somebody's hand can. */
-const copyOf = (id: string, change: string, newId = id): string => `
-  INSERT INTO usage_events (${COLUMNS}) SELECT ${COLUMNS.replace('event_id', `'${newId}'`)}
+const copyOf = (id: string, change: string, newId = id, columns = COLUMNS): string => `
+  INSERT INTO usage_events (${columns}) SELECT ${columns.replace('event_id', `'${newId}'`)}
   FROM (SELECT * REPLACE (${change}) FROM usage_events FINAL WHERE id = unhex('${id.slice(6)}'))`
 
 describe('auditing usage', function () {
@@ -63,9 +67,13 @@ describe('auditing usage', function () {
     const kept = makeReport({ acceptedAt: from })
     await stage.append(0, [...gone, kept], from)
     await stage.load(0)
+    await stage.makeAccount(namespaceId)
+    for (const [n, event] of gone.entries())
+      await stage.keepCorrection(event, makeCorrection(event, { quantity: '5' }), n > 0)
+    expect((await stage.run('audit', '--lag-max-s', '0')).output).to.match(/^NOT SENT: /m)
     await withTransaction(pool, (db) => companyRepository(db).replaceNamespace(company.id, randomUUID()))
     const expectClean = async () => {
-      const { code, output } = await stage.run('audit')
+      const { code, output } = await stage.run('audit', '--lag-max-s', '0')
       expect(output).to.match(/of what was reset +3$/m)
       expect(output).to.match(/ counted +1$/m)
       expect(code, output).to.equal(0)
@@ -87,7 +95,9 @@ describe('auditing usage', function () {
     await stage.append(0, [corrected, conjured], from)
     await fillLog(stage.log, { count: 80_000, from, seconds: 60, recordLines: 500, bytes: 10 })
     await stage.append(1, [late], from + 5e6)
-    await stage.append(0, [makeCorrection(corrected, { quantity: '5' })], from + 100e6)
+    const correction = makeCorrection(corrected, { quantity: '5' })
+    await stage.keepCorrection(corrected, correction)
+    await stage.append(0, [correction], from + 100e6)
     await stage.load(0)
     await stage.load(1)
     const clean = await stage.run('audit')
@@ -100,6 +110,97 @@ describe('auditing usage', function () {
     const { output } = await stage.run('audit')
     expect(output).to.match(new RegExp(`^SUPERSEDED BY NOBODY: ${conjured.id}`, 'm'))
     expect(output).to.contain('1 findings')
+  })
+
+  it('finds corrections that do not count, that count altered, and that nobody sent, by the time they were made', async () => {
+    const acceptedAt = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const reports = Array.from({ length: 6 }, () => makeReport({ acceptedAt }))
+    const [amended, voided, twice, altered, unsent, fine] = reports as [UsageEvent, ...UsageEvent[]]
+    const changes = new Map<UsageEvent | undefined, Partial<UsageEvent>>([
+      [voided, { voided: true }],
+      [amended, { quantity: '2' }],
+      [twice, { quantity: '3' }],
+      [altered, { quantity: '4' }],
+      [unsent, { quantity: '5' }],
+      [fine, { quantity: '6' }],
+    ])
+    await stage.append(0, reports, acceptedAt)
+    const corrections = reports.map((event) => makeCorrection(event, changes.get(event) ?? {}))
+    for (const [n, event] of reports.entries())
+      await stage.keepCorrection(event, corrections[n] as UsageEvent, event !== unsent)
+    const last = makeCorrection(corrections[2] as UsageEvent, { quantity: '7' })
+    await stage.keepCorrection(twice as UsageEvent, last)
+    await stage.append(0, corrections.slice(2, 4).concat(corrections[5] ?? []), acceptedAt)
+    await stage.load(0)
+    await stage.change(copyOf(altered?.id ?? '', 'quantity + 1 AS quantity', undefined, CORRECTED))
+    const { output, code } = await stage.run('audit', '--lag-max-s', '0')
+    const notApplied = (event: UsageEvent | undefined, how: string) =>
+      new RegExp(`^NOT APPLIED: ${event?.id ?? ''}: ${how} at 20\\S+Z, and counted is still `, 'm')
+    expect(output).to.match(notApplied(amended, 'corrected'))
+    expect(output).to.match(notApplied(voided, 'voided'))
+    expect(output).to.match(notApplied(twice, 'corrected'))
+    expect(output).to.match(new RegExp(`^NOT SENT: ${unsent?.id ?? ''}: corrected at 20`, 'm'))
+    expect(output).to.match(new RegExp(`^ALTERED: ${altered?.id ?? ''}.*quantity is 5, `, 'm'))
+    expect(output).to.match(/^corrections +7$/m)
+    expect(output).to.match(/^ {2}not applied +3$/m)
+    expect(output).to.match(/^ {2}on their way +1$/m)
+    expect(output).to.match(/^ {2}counted +3$/m)
+    expect(output).not.to.contain(fine?.id)
+    expect(code, output).to.equal(1)
+    const past = await stage.run('audit', '--to', '2020-01-01T00:00:00Z', '--lag-max-s', '0')
+    expect(past.output).to.match(/^corrections +0$/m)
+    await stage.append(0, [corrections[0], corrections[1], corrections[4], last] as UsageEvent[], acceptedAt)
+    await stage.load(0)
+    const healed = await stage.run('audit')
+    expect(healed.output).to.match(/^ {2}corrected again +1$/m)
+    expect(healed.output).to.contain('1 findings') // the one that was altered
+  })
+
+  it('waits for corrections that are sent and not loaded yet, and holds nothing against them', async () => {
+    const acceptedAt = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const report = makeReport({ acceptedAt })
+    await stage.append(0, [report], acceptedAt)
+    await stage.load(0)
+    const correction = makeCorrection(report, { quantity: '2' })
+    await stage.keepCorrection(report, correction)
+    await stage.append(0, [correction], Date.now() * 1_000)
+    const [waiting] = await Promise.all([stage.run('audit'), sleep(700).then(() => stage.load(0))])
+    expect(waiting.output).to.match(/^corrections +1\n {2}counted +1$/m)
+    expect(waiting.code, waiting.output).to.equal(0)
+    const another = makeCorrection(correction, { quantity: '3' })
+    await stage.keepCorrection(report, another)
+    await stage.append(0, [another], Date.now() * 1_000)
+    const behind = await stage.run('audit')
+    expect(behind.output).to.match(/^ {2}on their way +1$/m)
+    expect(behind.code, behind.output).to.equal(0)
+  })
+
+  it('finds a correction that is counted and that nobody made, though it is in the log', async () => {
+    const acceptedAt = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const report = makeReport({ acceptedAt })
+    await stage.append(0, [report, makeCorrection(report, { voided: true })], acceptedAt)
+    await stage.load(0)
+    const { output, code } = await stage.run('audit')
+    expect(output).to.match(new RegExp(`^SUPERSEDED BY NOBODY: ${report.id}`, 'm'))
+    expect(code, output).to.equal(1)
+  })
+
+  it('lists keys that were used for several times, until one of their events is voided', async () => {
+    const acceptedAt = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const one = makeReport({ acceptedAt, key: 'reused', occurredAt: 1_767_225_600 })
+    const two = makeReport({ acceptedAt: acceptedAt + 30e6, key: 'reused', occurredAt: 1_767_225_601 })
+    await stage.append(0, [one, two, makeReport({ acceptedAt })], acceptedAt)
+    await stage.load(0)
+    const { output, code } = await stage.run('audit')
+    expect(output).to.contain(`ONE KEY, SEVERAL TIMES: ${[one.id, two.id].sort().join(', ')}\n`)
+    expect(code, output).to.equal(0)
+    const voided = makeCorrection(two, { voided: true })
+    await stage.keepCorrection(two, voided)
+    await stage.append(0, [voided], Date.now() * 1_000)
+    await stage.load(0)
+    const settled = await stage.run('audit')
+    expect(settled.output).not.to.contain('ONE KEY')
+    expect(settled.code, settled.output).to.equal(0)
   })
 
   it('finds an event that is missing in the list of events', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   contentOf,
+  correctionVersion,
   occurredAtOfEventId,
   reportVersion,
   usageEventId,
@@ -90,5 +91,36 @@ describe('the version of a usage event', () => {
     const version = (quantity: string) => reportVersion(5, contentOf({ quantity, properties: '{}' }))
     expect(version('1')).to.equal(version('1'))
     expect(new Set(Array.from({ length: 100 }, (_, n) => version(String(n)))).size).to.be.greaterThan(70)
+  })
+})
+
+describe('the version of a correction', () => {
+  const time = fc.integer({ min: 0, max: 9_007_199_254_740_991 }) // beyond the year 2200
+  const content = fc.string()
+
+  it('lies above that of every report, and fits into 64 bits', () => {
+    fc.assert(
+      fc.property(time, time, content, content, (correctedAt, acceptedAt, a, b) => {
+        const version = correctionVersion(correctedAt, a)
+        expect(version > reportVersion(acceptedAt, b)).to.equal(true)
+        expect(version < 1n << 64n).to.equal(true)
+      }),
+    )
+  })
+
+  it('rises with every microsecond, whatever the contents', () => {
+    fc.assert(
+      fc.property(time, fc.integer({ min: 1, max: 1_000_000 }), content, content, (at, later, a, b) => {
+        expect(correctionVersion(at + later, b) > correctionVersion(at, a)).to.equal(true)
+      }),
+    )
+  })
+
+  it('tells voided from not voided where all else is equal', () => {
+    const event = { quantity: '5', properties: '{}' }
+    const versions = [true, false].map((voided) =>
+      correctionVersion(1_700_000_000_000_000, contentOf({ ...event, voided })),
+    )
+    expect(new Set(versions).size).to.equal(2)
   })
 })

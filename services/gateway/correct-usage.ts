@@ -1,0 +1,179 @@
+import type { Caller } from '../../shared/domain/api-key.ts'
+import { changesNothing, correctEvent, type EventRevision } from '../../shared/domain/correct-event.ts'
+import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import type { FindStoredEvents } from '../../shared/events/stored-events.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
+import type { Pool, PoolClient } from '../../shared/postgres/pool.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { Clock } from '../../shared/time/microsecond-clock.ts'
+import type { GatewayPoint } from './crash-points.ts'
+import { faultList, impossible, throwFaults, type Fault } from './faults.ts'
+import { findLostDigits } from './reported-event.ts'
+import { checkCorrection, type CheckedCorrection, type RequestedCorrection } from './requested-correction.ts'
+import type { RevisionSender } from './send-revisions.ts'
+
+export interface CorrectUsageDeps {
+  pool: Pool
+  findStored: FindStoredEvents
+  sender: RevisionSender
+  clock: Clock
+  log: Logger
+  /** Told where corrections get to. */
+  reached?: Reached<GatewayPoint>
+}
+
+export interface CorrectionRequest {
+  caller: Caller
+  corrections: readonly RequestedCorrection[]
+  /** The bytes of the whole request. */
+  body: Buffer
+  /** How faults name a correction: `corrections[3].`; undefined where the path names the one event. */
+  label: ((index: number) => string) | undefined
+}
+
+export type CorrectUsage = (request: CorrectionRequest) => Promise<UsageEvent[]>
+
+/**
+ * Corrects usage events, all of them or none: each revision is committed to PostgreSQL, then its row is appended to the
+ * event log; when it resolves, both are durable. What is committed and not appended, because the log or the process was
+ * away, is sent by relay-revisions.ts or by the same request sent again: that one finds nothing left to change.
+ *
+ * @returns the events as they count from now on, in the order given
+ * @throws DomainError malformed, unprocessable, not_found, conflict or overloaded when nothing was written or the log took
+ *   nothing; unavailable when that is not known
+ */
+export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
+  const { pool, findStored, sender, clock, log, reached = () => undefined } = deps
+  return async (request) => {
+    const { namespaceId, keyId } = request.caller
+    const checked = checkAll(request)
+    const ids = checked.map(({ eventId }) => eventId)
+    const reports = await findReports(pool, namespaceId, ids, findStored)
+    requireKnown(ids, reports, request.label)
+    const revisions = await inNamespace(pool, namespaceId, async (db) => {
+      const before = await takeEvents(db, namespaceId, checked, reports.stored)
+      requireNotVoided(checked, before, request.label)
+      const now = clock()
+      const made = checked.flatMap(({ eventId, change }) => {
+        const found = before.get(eventId)
+        if (found === undefined || changesNothing(found.event, change)) return []
+        const event = correctEvent(found.event, change, now)
+        return [{ revision: found.revision + 1, event, keyId, isSent: false }]
+      })
+      if (made.length > 0) await eventRevisionRepository(db).insert(namespaceId, made)
+      reached('gateway-correcting')
+      for (const revision of made) before.set(revision.event.id, revision)
+      return before
+    })
+    reached('gateway-corrected')
+    // Also those of an earlier request that was cut short.
+    const unsent = [...revisions.values()].filter(({ revision, isSent }) => revision > 0 && !isSent)
+    if (unsent.length > 0) {
+      const sent = sender.send(unsent)
+      reached('gateway-sending')
+      await sent
+      reached('gateway-sent')
+      await sender.markSent(unsent).catch((err: unknown) => {
+        log.warn({ err }, 'could not note that corrections were sent: they are sent once more')
+      })
+      reached('gateway-marked')
+    }
+    return ids.map((id) => {
+      const event = revisions.get(id)?.event ?? reports.stored.get(id)
+      if (event === undefined) throw new Error(`no event ${id} after its correction`)
+      return event
+    })
+  }
+}
+
+function checkAll({ corrections, body, label = ofOne }: CorrectionRequest): CheckedCorrection[] {
+  const faults = new Map<number, Fault>()
+  const checked: CheckedCorrection[] = []
+  const firsts = new Map<string, number>()
+  for (const [index, correction] of corrections.entries()) {
+    const first = firsts.get(correction.event_id)
+    if (first === undefined) firsts.set(correction.event_id, index)
+    const result =
+      first === undefined
+        ? checkCorrection(correction)
+        : impossible(`event_id: the same as ${label(first)}event_id; an event is corrected once in a request`)
+    if ('code' in result) faults.set(index, result)
+    else checked.push(result)
+  }
+  if (faults.size === 0 && checked.some(({ hasNumber }) => hasNumber))
+    for (const [index, fault] of findLostDigits(body)) faults.set(index, fault)
+  throwFaults(faults, label, NOUN)
+  return checked
+}
+
+const NOUN = 'corrections'
+const ofOne = (): string => ''
+
+/** Which events have revisions, and the reports of those that have none. */
+async function findReports(
+  pool: Pool,
+  namespaceId: string,
+  ids: readonly string[],
+  findStored: FindStoredEvents,
+): Promise<{ corrected: ReadonlySet<string>; stored: Map<string, UsageEvent> }> {
+  const newest = await inNamespace(pool, namespaceId, (db) =>
+    eventRevisionRepository(db).listNewest(namespaceId, ids),
+  )
+  const others = ids.filter((id) => !newest.has(id))
+  return { corrected: new Set(newest.keys()), stored: await findStored(namespaceId, others) }
+}
+
+function requireKnown(
+  ids: readonly string[],
+  { corrected, stored }: Awaited<ReturnType<typeof findReports>>,
+  label: CorrectionRequest['label'],
+): void {
+  const faults = new Map<number, Fault>()
+  for (const [index, id] of ids.entries())
+    if (!corrected.has(id) && !stored.has(id))
+      faults.set(index, impossible('event_id: there is no such event'))
+  if (faults.size > 0 && label === undefined) throw new DomainError('not_found', 'no such event')
+  throwFaults(faults, label ?? ofOne, NOUN)
+}
+
+/**
+ * Takes the events for the rest of the transaction, and reads their newest revisions. An event whose first correction
+ * changes nothing is left as it is: it has no revision, and ClickHouse alone says what it is.
+ */
+async function takeEvents(
+  db: PoolClient,
+  namespaceId: string,
+  checked: readonly CheckedCorrection[],
+  stored: ReadonlyMap<string, UsageEvent>,
+): Promise<Map<string, EventRevision>> {
+  const wanted = checked.filter(({ eventId, change }) => {
+    const event = stored.get(eventId)
+    return event === undefined || !changesNothing(event, change)
+  })
+  if (wanted.length === 0) return new Map()
+  const ids = wanted.map(({ eventId }) => eventId)
+  // One that ClickHouse shows corrected was corrected after its revisions were looked for: it has some now.
+  const reports = ids.flatMap((id) => stored.get(id) ?? []).filter(({ correctedAt }) => correctedAt === null)
+  const revisions = eventRevisionRepository(db)
+  await revisions.take(namespaceId, ids, reports)
+  const newest = await revisions.listNewest(namespaceId, ids)
+  for (const id of ids)
+    if (!newest.has(id)) throw new Error(`ClickHouse has a correction of ${id} that PostgreSQL does not know`)
+  return newest
+}
+
+function requireNotVoided(
+  checked: readonly CheckedCorrection[],
+  before: ReadonlyMap<string, EventRevision>,
+  label: CorrectionRequest['label'] = ofOne,
+): void {
+  const voided = [...checked.entries()].flatMap(([index, { eventId, change }]) =>
+    before.get(eventId)?.event.voided === true && !('void' in change)
+      ? [`${label(index)}event_id: this event was voided, which cannot be taken back`]
+      : [],
+  )
+  if (voided.length > 0) throw new DomainError('conflict', faultList(voided, NOUN))
+}

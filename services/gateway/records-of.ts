@@ -1,0 +1,33 @@
+import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import { RECORD_BYTES_MAX, type NewRecord } from '../../shared/event-log/event-log.ts'
+import { partitionOfAccount } from '../../shared/event-log/partition.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+
+/**
+ * What the event log is given of some events: one record for each partition, and more where one would be too large.
+ *
+ * @param acceptedAt when the gateway took what it appends
+ */
+export function recordsOf(events: Iterable<UsageEvent>, partitions: number, acceptedAt: Micros): NewRecord[] {
+  const records: NewRecord[] = []
+  const open = new Map<number, { text: string; bytes: number }>()
+  const flush = (partition: number, text: string) =>
+    records.push({ partition, acceptedAt, value: Buffer.from(text) })
+  for (const event of events) {
+    const line = `${usageEventToLine(event)}\n`
+    const bytes = Buffer.byteLength(line)
+    const partition = partitionOfAccount(event.accountId, partitions)
+    const record = open.get(partition)
+    if (record === undefined) open.set(partition, { text: line, bytes })
+    else if (record.bytes + bytes > RECORD_BYTES_MAX) {
+      flush(partition, record.text)
+      open.set(partition, { text: line, bytes })
+    } else {
+      record.text += line
+      record.bytes += bytes
+    }
+  }
+  for (const [partition, { text }] of open) flush(partition, text)
+  return records
+}

@@ -1,0 +1,40 @@
+import { canonicalAmount } from '../../shared/amount/amount.ts'
+import type { EventChange } from '../../shared/domain/correct-event.ts'
+import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
+import { impossible, malformed, type Fault } from './faults.ts'
+
+/** A correction as a caller asks for it, after the check against openapi.yaml. */
+export interface RequestedCorrection {
+  event_id: string
+  quantity?: string
+  properties?: Properties
+  void?: true
+}
+
+/** A correction that was looked at closely. */
+export interface CheckedCorrection {
+  eventId: string
+  change: EventChange
+  hasNumber: boolean
+}
+
+/** Checks what a schema cannot say about one correction, as strictly as a report is checked. */
+export function checkCorrection(correction: RequestedCorrection): CheckedCorrection | Fault {
+  const { event_id: eventId, quantity, properties } = correction
+  if (correction.void === true) {
+    if (quantity !== undefined || properties !== undefined)
+      return impossible('void: an event that counts no more has nothing else to change')
+    return { eventId, change: { void: true }, hasNumber: false }
+  }
+  if (quantity === undefined && properties === undefined)
+    return impossible('quantity, properties: at least one of them is required')
+  const ofQuantity = quantity === undefined ? {} : { quantity: canonicalAmount(quantity) }
+  if (properties === undefined) return { eventId, change: ofQuantity, hasNumber: false }
+  const checked = checkProperties(properties)
+  if ('fault' in checked) return malformed(`properties: they ${checked.fault}`)
+  return {
+    eventId,
+    change: { ...ofQuantity, properties: checked.json, propertyPairs: propertyPairs(properties) },
+    hasNumber: checked.hasNumber,
+  }
+}

@@ -1,0 +1,137 @@
+import type { CurrentEvent } from '../../../shared/clickhouse/usage-events.ts'
+import type { EventRevision } from '../../../shared/domain/correct-event.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { UntilLoaded } from '../../../shared/event-log/until-loaded.ts'
+import type { CorrectionPlace } from '../../../shared/postgres/event-revisions.ts'
+import type { Micros } from '../../../shared/time/microsecond-clock.ts'
+import type { AuditLinesDeps } from './audit-lines.ts'
+import { describeRow, report, type AuditResult } from './audit-result.ts'
+import { requireRevisions, type CorrectedRow } from './audit-rows.ts'
+import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
+
+export interface AuditCorrectionsDeps extends Pick<AuditLinesDeps, 'events' | 'revisions' | 'retired'> {
+  untilLoaded: UntilLoaded
+  signal: AbortSignal
+}
+
+const AT_ONCE = 3_000
+/** The most corrections that are looked for again later, before more are gone through. */
+const SUSPECTS_MAX = 20_000
+
+/** A correction that was sent, and that ClickHouse did not have when it was looked for. */
+type Suspect = CorrectionPlace & { voided: boolean }
+
+/**
+ * From PostgreSQL's side: does each correction count that was made in a stretch of time? One that was sent must, once all is
+ * loaded that the log holds; one that was not sent must not be old. Pages of corrections and of rows are read, compared and
+ * forgotten. What was reset meanwhile is nobody's any more.
+ *
+ * @param unsentMaxS how long a correction may be on its way to the log
+ */
+export async function auditCorrections(
+  { from, to }: { from: Micros; to: Micros },
+  deps: AuditCorrectionsDeps,
+  unsentMaxS: number,
+  result: AuditResult,
+): Promise<void> {
+  const { events, revisions, retired, signal } = deps
+  const { corrections } = result
+  let suspects: Suspect[] = []
+  let after: CorrectionPlace | Micros = from
+  for (;;) {
+    signal.throwIfAborted()
+    const page = await revisions.listCorrected(after, to, AT_ONCE)
+    const newest = new Map(
+      (await revisions.listNewest(page)).map((revision) => [keyOf(revision.event), revision]),
+    )
+    const rows = await lookUpRows(events, page, result)
+    const reset = await findRetired(retired, page)
+    const corrected: CorrectedRow[] = []
+    for (const place of page) {
+      if (reset.has(place.namespaceId)) continue
+      corrections.made++
+      const { isSent, ageS, correctedAt } = place
+      if (!isSent && ageS > unsentMaxS)
+        report(result, { kind: 'not sent', eventId: place.id, detail: since(correctedAt) })
+      const [row] = rows.get(keyOf(place)) ?? []
+      const last = newest.get(keyOf(place))
+      const fate = fateOf(place, row)
+      if (fate === 'missing') {
+        if (isSent) suspects.push({ ...place, voided: isVoid(last, correctedAt) })
+        else corrections.waiting++
+        continue
+      }
+      corrections[fate]++
+      // Once for each event, and also when it is a row that nobody made.
+      if (row !== undefined && row.correctedAt !== null && last?.event.correctedAt === correctedAt)
+        corrected.push({ namespaceId: place.namespaceId, row, correctedAt: row.correctedAt })
+    }
+    await requireRevisions(corrected, deps, result)
+    after = page.at(-1) ?? after
+    if (suspects.length >= SUSPECTS_MAX || page.length < AT_ONCE) {
+      await lookAgain(suspects, deps, result)
+      suspects = []
+    }
+    if (page.length < AT_ONCE) return
+  }
+}
+
+/** Whether a correction counts, another one counts after it, or neither. */
+function fateOf(
+  { correctedAt }: CorrectionPlace,
+  row: CurrentEvent | undefined,
+): 'applied' | 'followed' | 'missing' {
+  const counted = row?.correctedAt ?? -Infinity
+  if (counted === correctedAt) return 'applied'
+  return counted > correctedAt ? 'followed' : 'missing'
+}
+
+const isVoid = (last: EventRevision | undefined, correctedAt: Micros): boolean =>
+  last?.event.correctedAt === correctedAt && last.event.voided
+
+/** What was sent before this is in ClickHouse once the log is loaded as far as it reaches now. */
+async function lookAgain(
+  suspects: readonly Suspect[],
+  { events, untilLoaded, retired }: AuditCorrectionsDeps,
+  result: AuditResult,
+): Promise<void> {
+  if (suspects.length === 0) return
+  const { corrections } = result
+  const isLoaded = await untilLoaded().then(
+    () => true,
+    (err: unknown) => {
+      if (err instanceof DomainError && err.code === 'overloaded') return false
+      throw err
+    },
+  )
+  if (!isLoaded) {
+    corrections.waiting += suspects.length
+    return
+  }
+  for (let start = 0; start < suspects.length; start += AT_ONCE) {
+    const some = suspects.slice(start, start + AT_ONCE)
+    const rows = await lookUpRows(events, some, result)
+    const reset = await findRetired(retired, some)
+    for (const suspect of some) {
+      if (reset.has(suspect.namespaceId)) {
+        corrections.made--
+        continue
+      }
+      const [row] = rows.get(keyOf(suspect)) ?? []
+      const fate = fateOf(suspect, row)
+      if (fate === 'missing') {
+        corrections.unapplied++
+        const counted = row === undefined ? 'nothing is counted' : `counted is still ${describeRow(row)}`
+        const made = suspect.voided ? 'voided' : 'corrected'
+        report(result, {
+          kind: 'not applied',
+          eventId: suspect.id,
+          detail: `${made} at ${timeOf(suspect.correctedAt)}, and ${counted}`,
+        })
+      } else corrections[fate]++
+    }
+  }
+}
+
+const timeOf = (at: Micros): string => new Date(at / 1_000).toISOString()
+const since = (at: Micros): string => `corrected at ${timeOf(at)}, and the event log is not known to have it`

@@ -1,0 +1,40 @@
+import type { CurrentEvent, usageEventRepository } from '../clickhouse/usage-events.ts'
+import { canonicalAmount } from '../amount/amount.ts'
+import { propertyPairs, type Properties } from '../domain/properties.ts'
+import type { UsageEvent } from '../domain/usage-event.ts'
+import type { UntilLoaded } from '../event-log/until-loaded.ts'
+
+/** Finds events in ClickHouse; ids that nobody reported are absent. */
+export type FindStoredEvents = (
+  namespaceId: string,
+  ids: readonly string[],
+) => Promise<Map<string, UsageEvent>>
+
+/**
+ * Events as they count in ClickHouse. One that was accepted a moment ago may not be there yet: it is taken for missing only
+ * once all that was in the log when it was asked for is loaded.
+ *
+ * @throws DomainError overloaded when that takes too long
+ */
+export function findStoredEventsIn(
+  events: Pick<ReturnType<typeof usageEventRepository>, 'listByIds'>,
+  untilLoaded: UntilLoaded,
+): FindStoredEvents {
+  return async (namespaceId, ids) => {
+    if (ids.length === 0) return new Map()
+    const found = await events.listByIds(namespaceId, ids)
+    const missing = ids.filter((id) => !found.has(id))
+    if (missing.length > 0) {
+      await untilLoaded()
+      for (const [id, event] of await events.listByIds(namespaceId, missing)) found.set(id, event)
+    }
+    return new Map([...found].map(([id, event]) => [id, wholeEvent(namespaceId, event)]))
+  }
+}
+
+const wholeEvent = (namespaceId: string, event: CurrentEvent): UsageEvent => ({
+  ...event,
+  namespaceId,
+  quantity: canonicalAmount(event.quantity),
+  propertyPairs: propertyPairs(JSON.parse(event.properties) as Properties),
+})

@@ -1,0 +1,229 @@
+import { canonicalAmount } from '../amount/amount.ts'
+import type { EventRevision } from '../domain/correct-event.ts'
+import { propertyPairs, type Properties } from '../domain/properties.ts'
+import { isMetric } from '../domain/resources.ts'
+import {
+  contentOf,
+  correctionVersion,
+  occurredAtOfEventId,
+  reportVersion,
+  type UsageEvent,
+} from '../domain/usage-event.ts'
+import type { Micros } from '../time/microsecond-clock.ts'
+import type { Queryable } from './pool.ts'
+
+/** Names an event among those of all namespaces. */
+export type EventKey = Pick<UsageEvent, 'namespaceId' | 'id'>
+
+/** A correction, as the audit goes through them. */
+export type CorrectionPlace = EventKey & { correctedAt: Micros }
+
+interface RevisionRow {
+  namespace_id: string
+  event_id: string
+  revision: number
+  account_id: string
+  metric_id: string | null
+  currency: string | null
+  quantity: string
+  properties: string
+  voided: boolean
+  accepted_at: string
+  corrected_at: string | null
+  key_id: string | null
+  is_sent: boolean
+}
+
+const COLUMNS = `namespace_id, event_id, revision, account_id, metric_id, currency, quantity, properties, voided,
+  accepted_at, corrected_at, key_id, sent_at IS NOT NULL AS is_sent`
+const INSERT = `
+  INSERT INTO event_revisions (namespace_id, event_id, revision, account_id, metric_id, currency, quantity, properties,
+    voided, accepted_at, corrected_at, key_id)
+  SELECT $1, event_id, revision, account_id, metric_id, currency, quantity, properties, voided, accepted_at, corrected_at, key_id
+  FROM unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::numeric[], $8::text[], $9::boolean[],
+      $10::bigint[], $11::bigint[], $12::uuid[])
+    AS r (event_id, revision, account_id, metric_id, currency, quantity, properties, voided, accepted_at, corrected_at, key_id)
+  ORDER BY event_id COLLATE "C"`
+const UNLESS_THERE = 'ON CONFLICT (namespace_id, event_id, revision) DO NOTHING'
+const LOCK = `
+  SELECT FROM event_revisions WHERE namespace_id = $1 AND event_id = ANY ($2) AND revision = 0 ORDER BY event_id FOR UPDATE`
+const LIST_NEWEST = `
+  SELECT DISTINCT ON (event_id) ${COLUMNS} FROM event_revisions
+  WHERE namespace_id = $1 AND event_id = ANY ($2) ORDER BY event_id, revision DESC`
+const LIST = `
+  SELECT ${COLUMNS} FROM event_revisions
+  WHERE namespace_id = $1 AND event_id = $2 AND revision > $3 ORDER BY revision LIMIT $4`
+const MARK_SENT = `
+  UPDATE event_revisions SET sent_at = clock_timestamp()
+  WHERE namespace_id = $1 AND sent_at IS NULL
+    AND (event_id, revision) IN (SELECT * FROM unnest($2::text[], $3::integer[]))`
+const LIST_UNSENT = `
+  SELECT ${COLUMNS}, extract(epoch FROM clock_timestamp() - made_at)::float8 AS age_s FROM event_revisions
+  WHERE sent_at IS NULL AND revision > 0 AND made_at < clock_timestamp() - $1 * interval '1 millisecond'
+  ORDER BY made_at LIMIT $2`
+const LIST_CORRECTED = `
+  SELECT namespace_id, event_id, corrected_at, sent_at IS NOT NULL AS is_sent,
+    extract(epoch FROM clock_timestamp() - made_at)::float8 AS age_s
+  FROM event_revisions
+  WHERE revision > 0 AND corrected_at < $1 AND (corrected_at, namespace_id, event_id) > ($2, $3, $4)
+  ORDER BY corrected_at, namespace_id, event_id LIMIT $5`
+const LIST_CORRECTED_AT = `
+  SELECT ${COLUMNS} FROM event_revisions
+  WHERE (namespace_id, event_id, corrected_at) IN (SELECT * FROM unnest($1::uuid[], $2::text[], $3::bigint[]))`
+const LIST_NEWEST_OF_ALL = `
+  SELECT DISTINCT ON (namespace_id, event_id) ${COLUMNS} FROM event_revisions
+  WHERE (namespace_id, event_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))
+  ORDER BY namespace_id, event_id, revision DESC`
+
+/** After every other one. */
+const LAST_NAMESPACE = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+
+/** Revisions of the events of one namespace; a transaction with that namespace set is needed. */
+export const eventRevisionRepository = (db: Queryable) => ({
+  /** The newest revision of each of these events; those that were never corrected are absent. */
+  async listNewest(namespaceId: string, ids: readonly string[]): Promise<Map<string, EventRevision>> {
+    const { rows } = await db.query<RevisionRow>(LIST_NEWEST, [namespaceId, ids])
+    return new Map(rows.map((row) => [row.event_id, revisionFromRow(row)]))
+  },
+
+  /**
+   * Takes these events for the rest of the transaction, so that their newest revisions stay the newest. Whoever corrects
+   * several takes them in the order of their ids, so that no two wait for each other.
+   *
+   * @param reports of those that may have no revision yet: their reports, which are kept as revision 0
+   */
+  async take(namespaceId: string, ids: readonly string[], reports: readonly UsageEvent[]): Promise<void> {
+    const first = reports.map((event) => ({ event, revision: 0, keyId: null }))
+    await db.query(`${INSERT} ${UNLESS_THERE}`, valuesOf(namespaceId, first))
+    await db.query(LOCK, [namespaceId, ids])
+  },
+
+  /** Adds corrections of events that were taken. */
+  async insert(
+    namespaceId: string,
+    revisions: readonly Pick<EventRevision, 'event' | 'revision' | 'keyId'>[],
+  ): Promise<void> {
+    await db.query(INSERT, valuesOf(namespaceId, revisions))
+  },
+
+  /** In order, after a revision. */
+  async list(namespaceId: string, id: string, after: number, limit: number): Promise<EventRevision[]> {
+    const { rows } = await db.query<RevisionRow>(LIST, [namespaceId, id, after, limit])
+    return rows.map(revisionFromRow)
+  },
+
+  /** Notes that the event log has them. */
+  async markSent(namespaceId: string, revisions: readonly EventRevision[]): Promise<void> {
+    await db.query(MARK_SENT, [
+      namespaceId,
+      revisions.map(({ event }) => event.id),
+      revisions.map(({ revision }) => revision),
+    ])
+  },
+})
+
+/** Corrections of all namespaces; see inEveryNamespace. */
+export const everyRevisionRepository = (db: Queryable) => ({
+  /**
+   * Corrections that the event log is not known to have, the oldest first.
+   *
+   * @param olderThanMs younger ones are likely to be on their way
+   */
+  async listUnsent(
+    olderThanMs: number,
+    limit: number,
+  ): Promise<{ revisions: EventRevision[]; ageS: number }> {
+    const { rows } = await db.query<RevisionRow & { age_s: number }>(LIST_UNSENT, [olderThanMs, limit])
+    return { revisions: rows.map(revisionFromRow), ageS: rows[0]?.age_s ?? 0 }
+  },
+
+  /**
+   * Where corrections stand that were made before a time, in their order.
+   *
+   * @param after the first time that is wanted, or the last place of the page before
+   */
+  async listCorrected(
+    after: CorrectionPlace | Micros,
+    before: Micros,
+    limit: number,
+  ): Promise<(CorrectionPlace & { isSent: boolean; ageS: number })[]> {
+    const place =
+      typeof after === 'number' ? { correctedAt: after - 1, namespaceId: LAST_NAMESPACE, id: '' } : after
+    const { rows } = await db.query<
+      Pick<RevisionRow, 'namespace_id' | 'event_id' | 'corrected_at' | 'is_sent'> & { age_s: number }
+    >(LIST_CORRECTED, [before, place.correctedAt, place.namespaceId, place.id, limit])
+    return rows.map((row) => ({
+      namespaceId: row.namespace_id,
+      id: row.event_id,
+      correctedAt: Number(row.corrected_at),
+      isSent: row.is_sent,
+      ageS: row.age_s,
+    }))
+  },
+
+  /** The corrections at these places; where there is none it is absent. */
+  async listCorrectedAt(places: readonly CorrectionPlace[]): Promise<EventRevision[]> {
+    const { rows } = await db.query<RevisionRow>(LIST_CORRECTED_AT, [
+      places.map(({ namespaceId }) => namespaceId),
+      places.map(({ id }) => id),
+      places.map(({ correctedAt }) => correctedAt),
+    ])
+    return rows.map(revisionFromRow)
+  },
+
+  /** The newest revision of each of these events. */
+  async listNewest(keys: readonly EventKey[]): Promise<EventRevision[]> {
+    const { rows } = await db.query<RevisionRow>(LIST_NEWEST_OF_ALL, [
+      keys.map(({ namespaceId }) => namespaceId),
+      keys.map(({ id }) => id),
+    ])
+    return rows.map(revisionFromRow)
+  },
+})
+
+function valuesOf(
+  namespaceId: string,
+  revisions: readonly Pick<EventRevision, 'event' | 'revision' | 'keyId'>[],
+): unknown[] {
+  const events = revisions.map(({ event }) => event)
+  return [
+    namespaceId,
+    events.map(({ id }) => id),
+    revisions.map(({ revision }) => revision),
+    events.map(({ accountId }) => accountId),
+    events.map(({ source }) => (isMetric(source) ? source : null)),
+    events.map(({ source }) => (isMetric(source) ? null : source)),
+    events.map(({ quantity }) => quantity),
+    events.map(({ properties }) => properties),
+    events.map(({ voided }) => voided),
+    events.map(({ acceptedAt }) => acceptedAt),
+    events.map(({ correctedAt }) => correctedAt),
+    revisions.map(({ keyId }) => keyId),
+  ]
+}
+
+function revisionFromRow(row: RevisionRow): EventRevision {
+  const acceptedAt = Number(row.accepted_at)
+  const correctedAt = row.corrected_at === null ? null : Number(row.corrected_at)
+  const content = { quantity: canonicalAmount(row.quantity), properties: row.properties, voided: row.voided }
+  return {
+    revision: row.revision,
+    keyId: row.key_id,
+    isSent: row.is_sent,
+    event: {
+      ...content,
+      namespaceId: row.namespace_id,
+      id: row.event_id,
+      accountId: row.account_id,
+      source: row.metric_id ?? row.currency ?? '',
+      occurredAt: occurredAtOfEventId(row.event_id),
+      propertyPairs: propertyPairs(JSON.parse(row.properties) as Properties),
+      acceptedAt,
+      correctedAt,
+      version:
+        correctedAt === null
+          ? reportVersion(acceptedAt, contentOf(content))
+          : correctionVersion(correctedAt, contentOf(content)),
+    },
+  }
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto'
+import { drainOf } from '../../services/api/drain.ts'
+import { openApi } from '../../services/api/open-api.ts'
+import { Acceptance } from '../../services/gateway/acceptance.ts'
+import { openGateway } from '../../services/gateway/open-gateway.ts'
+import { openLoader } from '../../services/loader/open-loader.ts'
+import { digestOfApiKey, newApiKey } from '../../shared/domain/api-key.ts'
+import { LOADER_GROUP, USAGE_TOPIC, type NewRecord } from '../../shared/event-log/event-log.ts'
+import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
+import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
+import { dispatch } from '../../shared/http/dispatch.ts'
+import { listen } from '../../shared/http/http-server.ts'
+import { openAccess } from '../../shared/http/open-access.ts'
+import { requestMetrics } from '../../shared/http/request-metrics.ts'
+import { openMetrics } from '../../shared/metrics/metrics.ts'
+import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
+import { companyRepository } from '../../shared/postgres/companies.ts'
+import { testWorlds } from '../../shared/postgres/test-worlds.ts'
+import { withTransaction } from '../../shared/postgres/transaction.ts'
+import { openPurges } from '../../shared/redis/purges.ts'
+import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
+import { ApiClient } from './api-client.ts'
+import { createClickHouse } from './clickhouse.ts'
+import { testLog } from './log.ts'
+import { createDatabase } from './postgres.ts'
+import { until } from './until.ts'
+
+export type WholeStage = Awaited<ReturnType<typeof startWholeStage>>
+
+const LOADER = { failingMaxMs: 30_000, batchRowsMax: 50_000, batchBytesMax: 32_000_000, flushMs: 20 }
+
+/**
+ * Gateway, loader and API in this process, on databases of their own and wired as the services wire them, with holds that
+ * only the inside has: the log can be made to refuse, the loader to stand still, and lines to arrive in another order.
+ *
+ * @param purpose names the databases: letters, digits and underscores
+ */
+export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000 } = {}) {
+  const db = await createDatabase(purpose)
+  const clickhouse = await createClickHouse(purpose)
+  const { pool } = db
+  const metrics = openMetrics()
+  const eventLog = await openPostgresEventLog({
+    pool,
+    topic: USAGE_TOPIC,
+    partitions: 3,
+    log: testLog,
+    appendDeadlineMs: 5_000,
+    appendsWaitingMax: 1_000,
+    appendsWaitingBytesMax: 1e9,
+    leaseMs: 60_000,
+    segmentBytesMax: 1e12,
+    segmentAgeMaxMs: 1e12,
+    retentionMs: 1e12,
+    housekeepingMs: 0,
+    alone: true,
+  })
+  /** What the gateways are told by the log: tests put faults in. */
+  const log = {
+    partitions: eventLog.partitions,
+    append: (records: readonly NewRecord[]) => eventLog.append(records),
+    lag: (group: string) => eventLog.lag(group),
+  }
+  const sharing = {
+    redis: undefined,
+    purges: openPurges(undefined),
+    callers: undefined,
+    references: undefined,
+  }
+  const access = openAccess(
+    pool,
+    testWorlds(pool, 1_000),
+    { eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 },
+    sharing,
+  )
+  const requests = requestMetrics(metrics)
+  const options = { requestTimeoutMs: 30_000, lookUpTimeoutMs }
+  const clock = microsecondClock()
+  const acceptance = new Acceptance(clock, 1_000)
+  const listedUpTo = listedUpToOf({ lowestUnderWay: () => acceptance.lowest(), eventLog })
+  const common = { pool, clickhouse: clickhouse.client, access, requests, metrics, log: testLog }
+  const { handler: gateway, relay } = openGateway(
+    {
+      ...common,
+      eventLog: {
+        partitions: log.partitions,
+        append: (records) => log.append(records),
+        lag: (group) => log.lag(group),
+      },
+      acceptance,
+      clock,
+      sharing,
+    },
+    {
+      ...options,
+      gateway: { bodyBytesMax: 4 * 1_024 * 1_024, knownIdsMax: 10_000, unrenewedMaxMs: 60_000 },
+    },
+  )
+  const api = openApi(
+    { ...common, eventLog, listedUpTo, drain: drainOf(eventLog) },
+    { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000 } },
+  )
+  const server = await listen(dispatch(gateway, api), {
+    name: 'the stage',
+    host: '127.0.0.1',
+    port: 0,
+    portSetting: 'none',
+    closeTimeoutMs: 1_000,
+  })
+  const url = `http://127.0.0.1:${server.port}`
+  const openOwnLoader = () =>
+    openLoader(
+      {
+        pool,
+        clickhouse: clickhouse.client,
+        eventLog,
+        deadLetterTopic: undefined,
+        metrics: openMetrics(),
+        log: testLog,
+      },
+      LOADER,
+    )
+  let loader: Awaited<ReturnType<typeof openOwnLoader>> | undefined = await openOwnLoader()
+
+  return {
+    url,
+    db,
+    clickhouse: clickhouse.client,
+    eventLog,
+    /** What the gateway asks of the log; a test may put something else in its place. */
+    log,
+    listedUpTo,
+    /** A company of its own: a client with its key. */
+    async newCaller() {
+      const [companyId, namespaceId, keyId, key] = [
+        randomUUID(),
+        randomUUID(),
+        randomUUID(),
+        newApiKey('live'),
+      ]
+      await withTransaction(pool, async (client) => {
+        await companyRepository(client).insert({ id: companyId, name: companyId, mode: 'live', namespaceId })
+        await apiKeyRepository(client).insert({
+          id: keyId,
+          companyId,
+          name: 'test',
+          digest: digestOfApiKey(key),
+          lastCharacters: key.slice(-4),
+          permissions: ['read:all', 'write:all'],
+          expiresAt: null,
+        })
+      })
+      return { api: new ApiClient(url, key), namespaceId, keyId }
+    },
+    /** Nothing is loaded until the loader is let go on. */
+    async holdLoader() {
+      await loader?.close()
+      loader = undefined
+    },
+    async letLoaderGoOn() {
+      loader ??= await openOwnLoader()
+    },
+    loaded: () =>
+      until(async () => (await eventLog.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end)),
+    /** Every line of the log, in the order of its partitions. */
+    async readLines(): Promise<string[]> {
+      const lines: string[] = []
+      for (const { partition, end } of await eventLog.lag(LOADER_GROUP))
+        for (let offset = 0; offset < end;)
+          for (const record of await eventLog.read({ partition, offset }, 1_000_000)) {
+            lines.push(...record.value.toString().trim().split('\n'))
+            offset = record.offset + 1
+          }
+      return lines
+    },
+    async close() {
+      await server.close()
+      await relay.close()
+      await loader?.close()
+      await eventLog.close()
+      await clickhouse.close()
+      await db.close()
+    },
+  }
+}
