@@ -31,9 +31,10 @@ for _ in $(seq 300); do
 done
 url=$(sed -n 's/^Tally serves on \(\S*\).*/\1/p' "$folder/out")
 
-# With the key of the test company; without one every answer is 401, which the test suite tries by itself.
+# One worker: parsing Python in several threads at once fails now and then ("AST constructor recursion depth mismatch", CPython
+# before 3.12). With the key of the test company; without one every answer is 401, which the test suite tries by itself.
 "$HOME_OF_TOOLS/bin/schemathesis" --config-file test/contract/schemathesis.toml run "$url/openapi.yaml" \
-  --header "x-api-key:$(cat "$folder/data/test-api-key")" --workers 2 "$@"
+  --header "x-api-key:$(cat "$folder/data/test-api-key")" --workers 1 "$@"
 
 # What went wrong on our side is in the log, whatever was answered.
 if grep -q '"level":[56]0' "$folder/err"; then
