@@ -3,6 +3,7 @@ import { audit } from './commands/audit.ts'
 import { companies } from './commands/companies.ts'
 import { deadLetters } from './commands/dead-letters.ts'
 import { keys } from './commands/keys.ts'
+import { trail } from './commands/trail.ts'
 
 /** Every maintenance command. */
-export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, keys]
+export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, keys, trail]

@@ -6,12 +6,11 @@ import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { dispatch } from '../../shared/http/dispatch.ts'
-import { openAccess } from '../../shared/http/open-access.ts'
+import type { Access } from '../../shared/http/open-access.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
-import type { TestWorlds } from '../../shared/postgres/test-worlds.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { drainOf } from '../api/drain.ts'
@@ -33,9 +32,9 @@ export interface Parts {
   acceptance: Acceptance
   clock: Clock
   listedUpTo: () => Promise<Micros>
-  worlds: TestWorlds
   isLive: () => boolean
   sharing: Sharing
+  access: Access
   isReady: () => Promise<boolean>
   metrics: Metrics
   /** Aborted when Tally stops: commands of operators end with it. */
@@ -44,16 +43,16 @@ export interface Parts {
 
 /** Gateway and API behind one port. */
 export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): RequestListener {
-  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, worlds, metrics, sharing } =
-    parts
+  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics } = parts
+  const { access, sharing } = parts
   const requests = requestMetrics(metrics)
-  const access = openAccess(reportPool, worlds, config.rateLimits, sharing)
   const gateway = openGateway(
     { pool: reportPool, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
     config,
   )
+  const { purges } = sharing
   const drain = drainOf(eventLog)
-  const api = openApi({ pool, clickhouse, listedUpTo, drain, access, requests, metrics, log }, config)
+  const api = openApi({ pool, clickhouse, listedUpTo, drain, purges, access, requests, metrics, log }, config)
   return dispatch(gateway, api)
 }
 

@@ -70,6 +70,7 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${service};
     GRANT DELETE ON event_log_members, event_log_marks, gateways TO ${service};
     REVOKE INSERT, UPDATE ON schema_migrations FROM ${service};
+    REVOKE UPDATE ON audit_trail FROM ${service};
     REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} FROM PUBLIC;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${service};`)
 }

@@ -29,7 +29,8 @@ export interface World {
   metric: string
   grant: string
   /** For what changes them. */
-  spare: { account: string; metric: string; grant: string }
+  spare: { account: string; metric: string; grant: string; apiKey: string }
+  apiKey: string
 }
 
 let made = 0
@@ -56,9 +57,19 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
     account: await create('/v2/accounts', { name: 'spare' }),
     metric: await create('/v2/metrics', { name: 'spare' }),
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
+    apiKey: await issueKey(api),
   }
-  return { api, customer, takenExternalId, account, externalId, metric, grant, spare }
+  const apiKey = await issueKey(api)
+  return { api, customer, takenExternalId, account, externalId, metric, grant, spare, apiKey }
 }
+
+const NEW_KEY = { name: 'k', permissions: ['read:all'] }
+const issueKey = async (api: ApiClient): Promise<string> =>
+  (await api.create<{ api_key: { id: string } }>('/v2/api-keys', NEW_KEY)).api_key.id
+const rotation = async ({ api }: World, body: object) => ({
+  target: `/v2/api-keys/${await issueKey(api)}/rotate`,
+  body,
+})
 
 const refill = (account: string, metric: string) => ({
   account_id: account,
@@ -229,4 +240,17 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     },
   },
   drainTestCompany: { isForTests: true, good: () => ({ target: '/v2/test/drain', body: { timeout: 20 } }) },
+
+  listApiKeys: { good: fixed('/v2/api-keys') },
+  createApiKey: {
+    good: () => ({ target: '/v2/api-keys', body: NEW_KEY }),
+    impossible: () => ({ target: '/v2/api-keys', body: { ...NEW_KEY, expires_at: 1 } }),
+  },
+  getApiKey: { good: ({ apiKey }) => ({ target: `/v2/api-keys/${apiKey}` }) },
+  rotateApiKey: {
+    good: (world) => rotation(world, { overlap_seconds: 60 }),
+    impossible: (world) => rotation(world, {}),
+  },
+  revokeApiKey: { good: ({ spare }) => ({ target: `/v2/api-keys/${spare.apiKey}/revoke`, body: {} }) },
+  listAuditTrail: { good: fixed('/v2/audit-trail') },
 }
