@@ -18,6 +18,7 @@ import { openApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
 import { openGateway } from '../gateway/open-gateway.ts'
 import { addCommands } from '../operator/add-commands.ts'
+import type { Installation } from '../operator/command.ts'
 import { ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -57,7 +58,12 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
 }
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */
-export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger): Promise<RequestListener> {
+export async function makeAdminApp(
+  parts: Parts,
+  config: StandaloneConfig,
+  folder: DataFolder,
+  log: Logger,
+): Promise<RequestListener> {
   const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, sharing, stopping } = parts
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp(
@@ -67,6 +73,9 @@ export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger
       deps: {
         pool,
         openUsage: () => Promise.resolve({ clickhouse, log: eventLog, listedUpTo }),
+        openClickHouse: () => Promise.resolve(clickhouse),
+        openEventLog: () => Promise.resolve(eventLog),
+        installation: installationOf(config, folder),
         purges: sharing.purges,
       },
       token,
@@ -75,3 +84,14 @@ export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger
     }),
   )
 }
+
+const installationOf = (
+  { postgres, clickhouse, eventLog, redis, host, admin }: StandaloneConfig,
+  folder: DataFolder,
+): Installation => ({
+  eventLog,
+  redis,
+  dataFolder: folder.path,
+  urls: { DATABASE_URL: postgres.server?.url, CLICKHOUSE_URL: clickhouse.url },
+  hosts: { HOST: host, ADMIN_HOST: admin.host },
+})

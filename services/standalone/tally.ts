@@ -164,7 +164,7 @@ async function serve(
       return Promise.resolve()
     },
   })
-  const adminServer = await servers.open(await makeAdminApp(parts, folder, log), ports.operators)
+  const adminServer = await servers.open(await makeAdminApp(parts, config, folder, log), ports.operators)
   await writeSecretFile(
     folder.join(ADMIN_ADDRESS_FILE),
     `${hostToCall(config.admin.host)}:${adminServer.port}\n`,

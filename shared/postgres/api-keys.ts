@@ -33,6 +33,14 @@ export function apiKeyStatus({ revokedAt, expiresAt }: ApiKey, now: Date): ApiKe
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'active'
 }
 
+/** A key that ends soon, and whose it is. */
+export interface EndingKey extends Pick<ApiKey, 'id' | 'name'> {
+  company: string
+  expiresAt: Date
+  /** It was rotated, and is used all the same. */
+  isReplaced: boolean
+}
+
 /** A key whose row is held until the transaction ends. */
 export interface HeldApiKey extends ApiKey {
   digest: Buffer
@@ -57,6 +65,14 @@ interface ApiKeyRow {
 interface HeldRow extends ApiKeyRow {
   digest: Buffer
   is_usable: boolean
+}
+
+interface EndingRow {
+  key_id: string
+  name: string
+  company: string
+  expires_at: Date
+  is_replaced: boolean
 }
 
 interface CallerRow {
@@ -104,6 +120,15 @@ const REVOKE = `
   UPDATE api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp())
   WHERE company_id = $1 AND key_id = $2
   RETURNING ${COLUMNS}, digest, false AS is_usable`
+const LIST_ENDING = `
+  SELECT k.key_id, k.name, c.name AS company, k.expires_at, k.replaced_by IS NOT NULL AS is_replaced
+  FROM api_keys k
+  JOIN companies c ON c.company_id = k.company_id
+  LEFT JOIN api_keys s ON s.key_id = k.replaced_by
+  WHERE k.revoked_at IS NULL AND k.expires_at > clock_timestamp()
+    AND k.expires_at <= clock_timestamp() + $1 * interval '1 day'
+    AND (k.replaced_by IS NULL OR k.last_used_at > s.created_at + interval '1 minute')
+  ORDER BY k.expires_at LIMIT $2`
 // Whoever changes a key holds its row: its use is then noted the next time.
 const NOTE_USES = `
   WITH used AS (
@@ -163,6 +188,18 @@ export const apiKeyRepository = (db: Queryable) => ({
   async revoke(companyId: string, keyId: string): Promise<HeldApiKey | undefined> {
     const { rows } = await db.query<HeldRow>(REVOKE, [companyId, keyId])
     return rows.map(heldFromRow)[0]
+  },
+
+  /** Keys of all companies that end within some days and are still needed, as far as can be told; soonest first. */
+  async listEnding(days: number, limit: number): Promise<EndingKey[]> {
+    const { rows } = await db.query<EndingRow>(LIST_ENDING, [days, limit])
+    return rows.map((row) => ({
+      id: row.key_id,
+      name: row.name,
+      company: row.company,
+      expiresAt: row.expires_at,
+      isReplaced: row.is_replaced,
+    }))
   },
 
   /** @param ages how many milliseconds ago keys were used, by their ids */

@@ -13,6 +13,7 @@ import { NAMES } from '../../../shared/redis/names.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import type { Caller, Command, CommandDeps } from '../command.ts'
 import { companyNamed, companyOfKey } from '../find-company.ts'
+import { printable } from '../printable.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const DEFAULT_PERMISSIONS = 'read:all,write:all'
@@ -82,7 +83,7 @@ async function list(args: readonly string[], pool: Pool, print: Print): Promise<
 
 const cellsOf = (key: ApiKey): string[] => [
   key.id,
-  key.name.replaceAll(/\p{Cc}/gu, '\ufffd'), // given over HTTP, and shown in a terminal
+  printable(key.name),
   `…${key.lastCharacters}`,
   key.permissions.join(','),
   key.createdAt.toISOString(),
