@@ -5,7 +5,7 @@ import { ApiClient } from '../../support/api-client.ts'
 import { runCommand, type CommandResult } from '../../support/by-hand.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
 
-const NAMES = ['audit', 'companies', 'dead-letters', 'keys', 'trail']
+const NAMES = ['audit', 'companies', 'dead-letters', 'doctor', 'keys', 'trail']
 
 describe('maintenance commands', function () {
   this.timeout(60_000)
