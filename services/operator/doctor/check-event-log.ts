@@ -45,5 +45,5 @@ export async function checkGateways(db: Queryable): Promise<Finding[]> {
         `${silent} fell silent: the list of events ends before what they may have taken, for ${silentForS} s more`,
       ),
     ]
-  return [ok(part, `${renewed} renew their rows`)]
+  return [ok(part, renewed === 0 ? 'none beside this process' : `${renewed}, all of them heard of lately`)]
 }
