@@ -6,7 +6,7 @@ import type { Pool, PoolClient } from '../../shared/postgres/pool.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
 
 /** A route, and the Idempotency-Key that a request to it came with. */
-export interface Attempt {
+interface Attempt {
   route: string
   key: string | undefined
 }
@@ -32,7 +32,7 @@ export function onceIn(pool: Pool): Once {
 }
 
 /** What the trail says of something that is created. */
-export interface Creation<T> extends Attempt {
+interface Creation<T> extends Attempt {
   action: AuditedAction
   /** What was asked for. */
   changes: object
