@@ -8,6 +8,7 @@ import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
 import { findStoredEventsIn } from '../../shared/events/stored-events.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountUsageIn } from './account-usage.ts'
 import { balanceAt } from './balance-at.ts'
@@ -31,6 +32,8 @@ import { usageByProperty } from './usage-by-property.ts'
 export interface ApiDeps {
   pool: Pool
   clickhouse: ClickHouse
+  /** Tells other processes which keys have changed. */
+  purges: Pick<Purges, 'purge'>
   /** No event accepted before this can still turn up in the list of events. */
   listedUpTo: () => Promise<Micros>
   /** Waits until what was accepted is counted. */
@@ -57,7 +60,7 @@ export function apiApp(
       getRootWithSlash: of(health),
       getOpenApi: of(getOpenApi()),
       getDocs: of(getDocs),
-      ...resourceHandlers(pool),
+      ...resourceHandlers(pool, deps.purges),
       getAccountUsage: of(accounts.getAccountUsage(accountUsageIn(pool, usage))),
       getAccountMonthlyUsage: of(usageRoutes.getAccountMonthlyUsage(accountMonthlyUsage(pool, usage))),
       getAccountDailyUsage: of(usageRoutes.getAccountDailyUsage(accountDailyUsage(pool, usage))),

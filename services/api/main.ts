@@ -40,11 +40,12 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
     const sharing = await openSharing(config.redis, pool, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
-    const access = openAccess(pool, worlds, config.rateLimits, sharing)
+    const access = openAccess(pool, worlds, config.rateLimits, sharing, opened, log)
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
+    const { purges } = sharing
     const drain = drainOf(eventLog)
-    const parts = { pool, clickhouse, eventLog, listedUpTo, drain, access, requests, metrics, log }
+    const parts = { pool, clickhouse, eventLog, listedUpTo, drain, purges, access, requests, metrics, log }
     const handler = openApi(parts, config)
     const rows = namespaceRowRepository(clickhouse)
     opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))

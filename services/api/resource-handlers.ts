@@ -1,16 +1,19 @@
 import type { Handlers } from '../../shared/http/operations-app.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
-import { createIn } from './create.ts'
+import { createIn, onceIn } from './create.ts'
 import { handlerOf as of } from './handler-of.ts'
 import * as accounts from './routes/accounts.ts'
+import * as apiKeys from './routes/api-keys.ts'
+import { listAuditTrail } from './routes/audit-trail.ts'
 import * as customers from './routes/customers.ts'
 import * as grants from './routes/grants.ts'
 import * as metrics from './routes/metrics.ts'
 import * as refills from './routes/refill-configurations.ts'
 
 /** What answers operations on resources: they need nothing but PostgreSQL. */
-export function resourceHandlers(pool: Pool): Handlers {
+export function resourceHandlers(pool: Pool, purges: apiKeys.PurgeCaller): Handlers {
   const create = createIn(pool)
+  const once = onceIn(pool)
   return {
     createCustomer: of(customers.postCustomer(create)),
     listCustomers: of(customers.listCustomers(pool)),
@@ -38,5 +41,11 @@ export function resourceHandlers(pool: Pool): Handlers {
     listRefillConfigurations: of(refills.listRefillConfigurations(pool)),
     getRefillConfiguration: of(refills.getRefillConfiguration(pool)),
     updateRefillConfiguration: of(refills.patchRefillConfiguration(pool)),
+    createApiKey: of(apiKeys.postApiKey(once)),
+    listApiKeys: of(apiKeys.listApiKeys(pool)),
+    getApiKey: of(apiKeys.getApiKey(pool)),
+    rotateApiKey: of(apiKeys.rotateApiKey(once, purges)),
+    revokeApiKey: of(apiKeys.revokeApiKey(pool, purges)),
+    listAuditTrail: of(listAuditTrail(pool)),
   }
 }

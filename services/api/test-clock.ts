@@ -3,6 +3,7 @@ import { DomainError } from '../../shared/errors/domain-error.ts'
 import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import { AHEAD_MAX_S, namespaceClockRepository } from '../../shared/postgres/namespace-clocks.ts'
 import type { TestWorlds } from '../../shared/postgres/test-worlds.ts'
+import { moveWorld } from './move-world.ts'
 
 /** The clock of a test company's namespace. Each function tells how far it is ahead of real time then, in milliseconds. */
 export interface TestClock {
@@ -28,31 +29,46 @@ export interface TestClock {
 
 export function testClock(worlds: TestWorlds): TestClock {
   return {
-    set: ({ companyId }, second) =>
-      worlds.move(companyId, (db, { namespaceId, aheadMs }) => {
-        const realMs = Date.now()
-        const shown = Math.floor((realMs + aheadMs) / 1_000)
-        if (second < shown)
-          throw new DomainError(
-            'unprocessable',
-            `now: the clock shows ${shown} and goes forward only, until it is returned to real time`,
-          )
-        const wanted = second * 1_000 - realMs
-        requireNear('now', wanted)
-        return namespaceClockRepository(db).setAhead(namespaceId, wanted)
-      }),
-    advance: ({ companyId }, seconds, { route, key }) =>
-      worlds.move(companyId, async (db, { namespaceId, aheadMs }) => {
-        const wanted = aheadMs + seconds * 1_000
-        requireNear('seconds', wanted)
-        if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
-        return namespaceClockRepository(db).setAhead(namespaceId, wanted)
-      }),
-    reset: ({ companyId }) =>
-      worlds.move(companyId, async (db, { namespaceId }) => {
-        await namespaceClockRepository(db).reset(namespaceId)
-        return 0
-      }),
+    set: (caller, second) =>
+      moveWorld(
+        worlds,
+        caller,
+        { action: 'company.clock_set', changes: { now: second } },
+        (db, { namespaceId, aheadMs }) => {
+          const realMs = Date.now()
+          const shown = Math.floor((realMs + aheadMs) / 1_000)
+          if (second < shown)
+            throw new DomainError(
+              'unprocessable',
+              `now: the clock shows ${shown} and goes forward only, until it is returned to real time`,
+            )
+          const wanted = second * 1_000 - realMs
+          requireNear('now', wanted)
+          return namespaceClockRepository(db).setAhead(namespaceId, wanted)
+        },
+      ),
+    advance: (caller, seconds, { route, key }) =>
+      moveWorld(
+        worlds,
+        caller,
+        { action: 'company.clock_advanced', changes: { seconds } },
+        async (db, { namespaceId, aheadMs }) => {
+          const wanted = aheadMs + seconds * 1_000
+          requireNear('seconds', wanted)
+          if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
+          return namespaceClockRepository(db).setAhead(namespaceId, wanted)
+        },
+      ),
+    reset: (caller) =>
+      moveWorld(
+        worlds,
+        caller,
+        { action: 'company.clock_returned', changes: {} },
+        async (db, { namespaceId }) => {
+          await namespaceClockRepository(db).reset(namespaceId)
+          return 0
+        },
+      ),
   }
 }
 

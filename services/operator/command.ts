@@ -1,6 +1,9 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import type { EventLogConfig } from '../../shared/event-log/config.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
+import type { RedisConfig } from '../../shared/redis/config.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
@@ -12,11 +15,27 @@ export interface UsageEngines {
   listedUpTo: () => Promise<Micros>
 }
 
+/** How an installation is set up, as far as one process knows. */
+export interface Installation {
+  eventLog: Pick<EventLogConfig, 'kafka' | 'partitions'>
+  redis: RedisConfig
+  /** Where embedded engines have their data; undefined when there are none. */
+  dataFolder: string | undefined
+  /** Of servers, by the setting that holds them; undefined where an engine is embedded. */
+  urls: Readonly<Record<string, string | undefined>>
+  /** The addresses it listens on, by the setting that holds them; undefined when other processes listen. */
+  hosts: Readonly<Record<string, string>> | undefined
+}
+
 /** What commands work with. */
 export interface CommandDeps {
   pool: Pool
   /** Asked for by commands that need them: a key must be revoked while ClickHouse or Kafka is away, too. */
   openUsage: () => Promise<UsageEngines>
+  /** Each by itself, for who wants to know which is away. */
+  openClickHouse: () => Promise<ClickHouse>
+  openEventLog: () => Promise<EventLog>
+  installation: Installation
   /** Tells the processes that serve what to forget. */
   purges: Pick<Purges, 'purge'>
 }
@@ -27,6 +46,7 @@ export interface Caller {
   print: (line: string) => void
   /** Writes a line about how far the work has come. */
   tell: (line: string) => void
+  log: Logger
   /** Aborted when nobody waits for the result any more, or the process is to end. */
   signal: AbortSignal
 }

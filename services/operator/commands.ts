@@ -2,7 +2,9 @@ import type { Command } from './command.ts'
 import { audit } from './commands/audit.ts'
 import { companies } from './commands/companies.ts'
 import { deadLetters } from './commands/dead-letters.ts'
+import { doctor } from './commands/doctor.ts'
 import { keys } from './commands/keys.ts'
+import { trail } from './commands/trail.ts'
 
 /** Every maintenance command. */
-export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, keys]
+export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, doctor, keys, trail]

@@ -18,7 +18,7 @@ export async function runCommand(
   args: readonly string[],
   deps: CommandDeps,
   log: Logger,
-  caller: Caller,
+  caller: Omit<Caller, 'log'>,
 ): Promise<number> {
   const { print, signal } = caller
   const command = COMMANDS.find((known) => known.name === name)
@@ -29,7 +29,7 @@ export async function runCommand(
     return EXIT_USAGE
   }
   try {
-    return await command.run(args, deps, caller)
+    return await command.run(args, deps, { ...caller, log })
   } catch (err) {
     if (isUsageError(err)) {
       print(err.message + adviceOn(command, args))

@@ -20,7 +20,7 @@ export async function runOnServers(
   name: string,
   args: readonly string[],
   log: Logger,
-  caller: Caller,
+  caller: Omit<Caller, 'log'>,
 ): Promise<number> {
   const opened: Closeable[] = []
   try {
@@ -33,21 +33,36 @@ export async function runOnServers(
       log,
     })
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
-    const openUsage = async (): Promise<UsageEngines> => {
+    const openCh = async () => {
       const clickhouse = await openClickHouse(ch)
       opened.push(clickhouse)
+      return clickhouse.client
+    }
+    const openLog = async () => {
       const eventsIn = await openEventLog(eventLog, { pool, alone: false, tidies: false, log })
       opened.push(eventsIn)
+      return eventsIn
+    }
+    const openUsage = async (): Promise<UsageEngines> => {
+      const [clickhouse, eventsIn] = [await openCh(), await openLog()]
       const gateways = gatewayRepository(pool)
       const lowestUnderWay = () => gateways.lowestUnderWay()
       return {
-        clickhouse: clickhouse.client,
+        clickhouse,
         log: eventsIn,
         listedUpTo: listedUpToOf({ lowestUnderWay, eventLog: eventsIn }),
       }
     }
     const purges = await openPurger(redis, opened, log)
-    return await runCommand(name, args, { pool, openUsage, purges }, log, caller)
+    const installation = {
+      eventLog,
+      redis,
+      dataFolder: undefined,
+      urls: { DATABASE_URL: databaseUrl, CLICKHOUSE_URL: ch.url },
+      hosts: undefined,
+    }
+    const deps = { pool, openUsage, openClickHouse: openCh, openEventLog: openLog, purges, installation }
+    return await runCommand(name, args, deps, log, caller)
   } catch (err) {
     if (!(err instanceof StartupError) && isOutOfReach(err))
       throw new StartupError(`a database cannot be reached: PostgreSQL (DATABASE_URL): ${String(err)}`, {

@@ -6,12 +6,11 @@ import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { dispatch } from '../../shared/http/dispatch.ts'
-import { openAccess } from '../../shared/http/open-access.ts'
+import type { Access } from '../../shared/http/open-access.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
-import type { TestWorlds } from '../../shared/postgres/test-worlds.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { drainOf } from '../api/drain.ts'
@@ -19,6 +18,7 @@ import { openApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
 import { openGateway, type OpenedGateway } from '../gateway/open-gateway.ts'
 import { addCommands } from '../operator/add-commands.ts'
+import type { Installation } from '../operator/command.ts'
 import { ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -33,9 +33,9 @@ export interface Parts {
   acceptance: Acceptance
   clock: Clock
   listedUpTo: () => Promise<Micros>
-  worlds: TestWorlds
   isLive: () => boolean
   sharing: Sharing
+  access: Access
   isReady: () => Promise<boolean>
   metrics: Metrics
   /** Aborted when Tally stops: commands of operators end with it. */
@@ -44,24 +44,29 @@ export interface Parts {
 
 /** Gateway and API behind one port, and what sends corrections on. */
 export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): OpenedGateway {
-  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, worlds, metrics, sharing } =
-    parts
+  const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics } = parts
+  const { access, sharing } = parts
   const requests = requestMetrics(metrics)
-  const access = openAccess(reportPool, worlds, config.rateLimits, sharing)
   const { handler, relay } = openGateway(
     { pool: reportPool, clickhouse, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
     config,
   )
+  const { purges } = sharing
   const drain = drainOf(eventLog)
   const api = openApi(
-    { pool, clickhouse, eventLog, listedUpTo, drain, access, requests, metrics, log },
+    { pool, clickhouse, eventLog, listedUpTo, drain, purges, access, requests, metrics, log },
     config,
   )
   return { handler: dispatch(handler, api), relay }
 }
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */
-export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger): Promise<RequestListener> {
+export async function makeAdminApp(
+  parts: Parts,
+  config: StandaloneConfig,
+  folder: DataFolder,
+  log: Logger,
+): Promise<RequestListener> {
   const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, sharing, stopping } = parts
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp(
@@ -71,6 +76,9 @@ export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger
       deps: {
         pool,
         openUsage: () => Promise.resolve({ clickhouse, log: eventLog, listedUpTo }),
+        openClickHouse: () => Promise.resolve(clickhouse),
+        openEventLog: () => Promise.resolve(eventLog),
+        installation: installationOf(config, folder),
         purges: sharing.purges,
       },
       token,
@@ -79,3 +87,14 @@ export async function makeAdminApp(parts: Parts, folder: DataFolder, log: Logger
     }),
   )
 }
+
+const installationOf = (
+  { postgres, clickhouse, eventLog, redis, host, admin }: StandaloneConfig,
+  folder: DataFolder,
+): Installation => ({
+  eventLog,
+  redis,
+  dataFolder: folder.path,
+  urls: { DATABASE_URL: postgres.server?.url, CLICKHOUSE_URL: clickhouse.url },
+  hosts: { HOST: host, ADMIN_HOST: admin.host },
+})

@@ -1,10 +1,9 @@
-import { digestOfApiKey, newApiKey, PERMISSIONS, type Mode } from '../../shared/domain/api-key.ts'
-import { newUuid } from '../../shared/domain/ids.ts'
-import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
-import { companyRepository } from '../../shared/postgres/companies.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
-import { withTransaction } from '../../shared/postgres/transaction.ts'
+import { newApiKey, PERMISSIONS, type Mode } from '../../shared/domain/api-key.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
+import { issueKey } from '../../shared/keys/issue-key.ts'
+import { companyRepository } from '../../shared/postgres/companies.ts'
+import { makeCompany } from '../../shared/postgres/make-company.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
 
 /** A company that a new installation starts with, and the file its key is written to. */
 export interface FirstCompany {
@@ -19,27 +18,13 @@ export interface FirstCompany {
  * Companies that exist are left alone.
  */
 export async function makeFirstCompanies(pool: Pool, companies: readonly FirstCompany[]): Promise<void> {
-  for (const company of companies) {
-    if ((await companyRepository(pool).findByName(company.name)) !== undefined) continue
-    const key = newApiKey(company.mode)
-    await writeSecretFile(company.keyFile, `${key}\n`)
-    await withTransaction(pool, async (db) => {
-      const companyId = newUuid()
-      await companyRepository(db).insert({
-        id: companyId,
-        name: company.name,
-        mode: company.mode,
-        namespaceId: newUuid(),
-      })
-      await apiKeyRepository(db).insert({
-        id: newUuid(),
-        companyId,
-        name: 'first key',
-        digest: digestOfApiKey(key),
-        lastCharacters: key.slice(-4),
-        permissions: PERMISSIONS,
-        expiresAt: null,
-      })
+  for (const { name, mode, keyFile } of companies) {
+    if ((await companyRepository(pool).findByName(name)) !== undefined) continue
+    const secret = newApiKey(mode)
+    await writeSecretFile(keyFile, `${secret}\n`)
+    await makeCompany(pool, { name, mode }, async (db, companyId) => {
+      const terms = { permissions: PERMISSIONS, expiresAt: null }
+      await issueKey(db, null, { companyId, name: 'first key', secret, ...terms })
     })
   }
 }

@@ -6,6 +6,7 @@ import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
+import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -125,6 +126,7 @@ async function serve(
 
   const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
   let serving = false
+  const sharing = await openSharing(config.redis, reportPool, opened, log)
   const stopping = new AbortController()
   const parts: Parts = {
     pool,
@@ -134,7 +136,6 @@ async function serve(
     acceptance,
     clock,
     listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
-    worlds,
     isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
       serving &&
@@ -147,7 +148,8 @@ async function serve(
         log,
       })),
     metrics,
-    sharing: await openSharing(config.redis, reportPool, opened, log),
+    sharing,
+    access: openAccess(reportPool, worlds, config.rateLimits, sharing, opened, log),
     stopping: stopping.signal,
   }
   const rows = namespaceRowRepository(engines.clickhouse.client)
@@ -162,7 +164,7 @@ async function serve(
       return Promise.resolve()
     },
   })
-  const adminServer = await servers.open(await makeAdminApp(parts, folder, log), ports.operators)
+  const adminServer = await servers.open(await makeAdminApp(parts, config, folder, log), ports.operators)
   await writeSecretFile(
     folder.join(ADMIN_ADDRESS_FILE),
     `${hostToCall(config.admin.host)}:${adminServer.port}\n`,

@@ -16,6 +16,12 @@ export interface Caller {
   permissions: readonly Permission[]
 }
 
+/** A caller as it was looked up. */
+export interface FoundCaller extends Caller {
+  /** How many milliseconds after it was looked up the key ends; absent when it does not end by itself. */
+  endsInMs?: number
+}
+
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const SECRET_LENGTH = 32
 const CHECKSUM_LENGTH = 6
@@ -34,6 +40,9 @@ export function isApiKey(text: string): boolean {
   const [, secret, checksum] = SHAPE.exec(text) ?? []
   return secret !== undefined && checksumOf(secret) === checksum
 }
+
+/** By what its owner tells a key from others; too little to guess it by. */
+export const lastCharactersOf = (key: string): string => key.slice(-4)
 
 /** What is stored instead of the key. */
 export const digestOfApiKey = (key: string): Buffer => hash('sha256', key, 'buffer')

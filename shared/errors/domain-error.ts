@@ -3,7 +3,14 @@
  * `unavailable` that is not known.
  */
 export type ErrorCode =
-  'malformed' | 'not_found' | 'conflict' | 'unprocessable' | 'overloaded' | 'unavailable'
+  | 'malformed'
+  | 'unauthenticated'
+  | 'forbidden'
+  | 'not_found'
+  | 'conflict'
+  | 'unprocessable'
+  | 'overloaded'
+  | 'unavailable'
 
 /** An error a caller can act on. It knows nothing of HTTP; its message is written for the caller to read. */
 export class DomainError extends Error {

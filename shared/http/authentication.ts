@@ -1,6 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
-import { digestOfApiKey, isApiKey, type Caller, type Permission } from '../domain/api-key.ts'
+import {
+  digestOfApiKey,
+  isApiKey,
+  type Caller,
+  type FoundCaller,
+  type Permission,
+} from '../domain/api-key.ts'
 import { NAMES } from '../redis/names.ts'
 import type { Purges } from '../redis/purges.ts'
 import type { SharedCallers } from '../redis/shared-callers.ts'
@@ -9,7 +15,7 @@ import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
 
 /** Looks up whose key it is, if it may be used now. */
-type LookUpCaller = (digest: Buffer) => Promise<Caller | undefined>
+type LookUpCaller = (digest: Buffer) => Promise<FoundCaller | undefined>
 
 /** The same, at once when it is known already. */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
@@ -17,6 +23,10 @@ export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Calle
 /** How long an answer about a key is believed after it was asked for: a revoked key works no longer than this. */
 const BELIEVED_MS = 4_000
 const KEYS_MAX = 10_000
+
+/** How long after it was asked for an answer about a key is believed. */
+const believedMs = (caller: FoundCaller | undefined): number =>
+  Math.min(BELIEVED_MS, caller?.endsInMs ?? Infinity)
 
 /** What a cache of callers may share with other processes. */
 export interface CallerSharing {
@@ -26,7 +36,10 @@ export interface CallerSharing {
   shared: SharedCallers | undefined
 }
 
-/** Remembers whose keys were found for a few seconds; several requests at once look a key up once. */
+/**
+ * Remembers whose keys were found for a few seconds, and no longer than the key itself lasts: from then on the database is
+ * asked, by whose clock it ends. Several requests at once look a key up once.
+ */
 export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): FindCaller {
   const cache = new LRUCache<string, { caller: Caller | undefined }>({ max: KEYS_MAX })
   const underWay = new Map<string, { work: Promise<Caller | undefined>; startedAt: number }>()
@@ -45,7 +58,7 @@ export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): F
 
   const lookUp = async (name: string, digest: Buffer) => {
     const shared = purged.has(name) ? undefined : sharing?.shared
-    if (shared !== undefined) return shared.find(digest, () => find(digest), BELIEVED_MS)
+    if (shared !== undefined) return shared.find(digest, () => find(digest), believedMs)
     const startedAt = performance.now()
     const caller = await find(digest)
     return { caller, ageMs: performance.now() - startedAt }
@@ -56,7 +69,7 @@ export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): F
         // Whoever waited asked before a purge, and may have the answer; it is not kept.
         if (underWay.get(name)?.work !== work) return caller
         underWay.delete(name)
-        const ttl = Math.floor(BELIEVED_MS - ageMs)
+        const ttl = Math.floor(believedMs(caller) - ageMs)
         if (ttl > 0) cache.set(name, { caller }, { ttl })
         return caller
       },
@@ -109,4 +122,4 @@ export function callerOf(res: Response): Caller {
 }
 
 /** The Idempotency-Key header, if there is one. */
-export const idempotencyKeyOf = (req: Request): string | undefined => req.get('Idempotency-Key')
+export const idempotencyKeyOf = (req: Pick<Request, 'get'>): string | undefined => req.get('Idempotency-Key')

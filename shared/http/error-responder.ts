@@ -9,6 +9,8 @@ import { isAnsweredLate } from './request-deadline.ts'
 
 const STATUS: Record<ErrorCode, number> = {
   malformed: 400,
+  unauthenticated: 401,
+  forbidden: 403,
   not_found: 404,
   conflict: 409,
   unprocessable: 422,

@@ -1,3 +1,6 @@
+import type { Caller } from '../domain/api-key.ts'
+import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Logger } from '../logging/logger.ts'
 import { apiKeyRepository } from '../postgres/api-keys.ts'
 import type { Pool } from '../postgres/pool.ts'
 import type { TestWorlds } from '../postgres/test-worlds.ts'
@@ -5,6 +8,7 @@ import type { RateLimitConfig } from '../rate-limit/config.ts'
 import { openRateLimits, type RateLimits } from '../rate-limit/rate-limits.ts'
 import type { Sharing } from '../redis/open-sharing.ts'
 import { cachedFindCaller, type FindCaller } from './authentication.ts'
+import { keyUses, type KeyUses } from './key-uses.ts'
 
 /** Who may come in, where to, and how often: what every HTTP service asks of a caller. */
 export interface Access {
@@ -13,13 +17,35 @@ export interface Access {
   limits: RateLimits
 }
 
-export const openAccess = (
+/** @param opened where what notes the use of keys is entered, after the pool */
+export function openAccess(
   pool: Pool,
   worlds: TestWorlds,
   rateLimits: RateLimitConfig,
   { redis, purges, callers: shared }: Sharing,
-): Access => ({
-  findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest), { purges, shared }),
-  worlds,
-  limits: openRateLimits(rateLimits, redis),
-})
+  opened: Closeable[],
+  log: Logger,
+): Access {
+  const keys = apiKeyRepository(pool)
+  const uses = keyUses((ages) => keys.noteUses(ages), log)
+  opened.push(uses)
+  return {
+    findCaller: noting(
+      uses,
+      cachedFindCaller((digest) => keys.findCaller(digest), { purges, shared }),
+    ),
+    worlds,
+    limits: openRateLimits(rateLimits, redis),
+  }
+}
+
+function noting(uses: KeyUses, find: FindCaller): FindCaller {
+  const note = (caller: Caller | undefined) => {
+    if (caller !== undefined) uses.note(caller.keyId)
+    return caller
+  }
+  return (digest) => {
+    const found = find(digest)
+    return found instanceof Promise ? found.then(note) : note(found)
+  }
+}

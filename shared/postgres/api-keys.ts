@@ -1,4 +1,6 @@
-import type { Caller, Mode, Permission } from '../domain/api-key.ts'
+import type { FoundCaller, Mode, Permission } from '../domain/api-key.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { takeCreationTurn } from './creation-turn.ts'
 import type { Queryable } from './pool.ts'
 
 export interface NewApiKey {
@@ -10,12 +12,40 @@ export interface NewApiKey {
   lastCharacters: string
   permissions: readonly Permission[]
   expiresAt: Date | null
+  /** The key that gave it; null: an operator. */
+  issuedBy: string | null
 }
 
 /** A key as it is listed: never its secret. */
 export interface ApiKey extends Omit<NewApiKey, 'digest'> {
   createdAt: Date
   revokedAt: Date | null
+  /** The key that took its place, once it was rotated. */
+  replacedBy: string | null
+  /** To the minute. */
+  lastUsedAt: Date | null
+}
+
+export type ApiKeyStatus = 'active' | 'expired' | 'revoked'
+
+export function apiKeyStatus({ revokedAt, expiresAt }: ApiKey, now: Date): ApiKeyStatus {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && expiresAt <= now ? 'expired' : 'active'
+}
+
+/** A key that ends soon, and whose it is. */
+export interface EndingKey extends Pick<ApiKey, 'id' | 'name'> {
+  company: string
+  expiresAt: Date
+  /** It was rotated, and is used all the same. */
+  isReplaced: boolean
+}
+
+/** A key whose row is held until the transaction ends. */
+export interface HeldApiKey extends ApiKey {
+  digest: Buffer
+  /** By the database's clock, as it is held. */
+  isUsable: boolean
 }
 
 interface ApiKeyRow {
@@ -27,6 +57,22 @@ interface ApiKeyRow {
   created_at: Date
   expires_at: Date | null
   revoked_at: Date | null
+  issued_by: string | null
+  replaced_by: string | null
+  last_used_at: Date | null
+}
+
+interface HeldRow extends ApiKeyRow {
+  digest: Buffer
+  is_usable: boolean
+}
+
+interface EndingRow {
+  key_id: string
+  name: string
+  company: string
+  expires_at: Date
+  is_replaced: boolean
 }
 
 interface CallerRow {
@@ -35,58 +81,148 @@ interface CallerRow {
   namespace_id: string
   mode: Mode
   permissions: Permission[]
+  ends_in_ms: number | null
 }
 
+const COLUMNS = `key_id, company_id, name, last_characters, permissions, created_at, expires_at, revoked_at, issued_by,
+  replaced_by, last_used_at`
 const INSERT = `
-  INSERT INTO api_keys (key_id, company_id, name, digest, last_characters, permissions, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7)`
+  INSERT INTO api_keys (key_id, company_id, name, digest, last_characters, permissions, expires_at, issued_by)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  RETURNING ${COLUMNS}`
 const FIND_CALLER = `
-  SELECT k.key_id, k.company_id, n.namespace_id, c.mode, k.permissions FROM api_keys k
+  SELECT k.key_id, k.company_id, n.namespace_id, c.mode, k.permissions,
+    (extract(epoch FROM k.expires_at - at) * 1000)::float8 AS ends_in_ms
+  FROM api_keys k
   JOIN companies c ON c.company_id = k.company_id
   JOIN namespaces n ON n.company_id = k.company_id AND n.retired_at IS NULL
-  WHERE k.digest = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > clock_timestamp())`
+  CROSS JOIN LATERAL clock_timestamp() AS at
+  WHERE k.digest = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > at)`
+const FIND = `SELECT ${COLUMNS} FROM api_keys WHERE company_id = $1 AND key_id = $2`
+const FIND_COMPANY = 'SELECT company_id FROM api_keys WHERE key_id = $1'
 const LIST = `
-  SELECT key_id, company_id, name, last_characters, permissions, created_at, expires_at, revoked_at FROM api_keys
-  WHERE company_id = $1 ORDER BY created_at, key_id`
+  SELECT ${COLUMNS} FROM api_keys WHERE company_id = $1
+    AND ($3::uuid IS NULL OR (created_at, key_id) >
+      (SELECT created_at, key_id FROM api_keys WHERE company_id = $1 AND key_id = $3))
+  ORDER BY created_at, key_id LIMIT $2`
+// In one order, so that two who hold the same keys do not wait for each other. The time is read once the rows are held.
+const HOLD = `
+  WITH held AS MATERIALIZED (
+    SELECT ${COLUMNS}, digest FROM api_keys WHERE company_id = $1 AND key_id = ANY ($2::uuid[])
+    ORDER BY key_id FOR NO KEY UPDATE)
+  SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp()) AS is_usable FROM held`
+// A key never lasts longer for being rotated.
+const REPLACE = `
+  UPDATE api_keys SET replaced_by = $3, expires_at = least(expires_at, coalesce($4, clock_timestamp() + $5 * interval '1 second'))
+  WHERE company_id = $1 AND key_id = $2
+  RETURNING ${COLUMNS}`
 const REVOKE = `
-  WITH old AS (SELECT key_id, revoked_at FROM api_keys WHERE key_id = $1 FOR UPDATE)
-  UPDATE api_keys k SET revoked_at = coalesce(old.revoked_at, clock_timestamp()) FROM old
-  WHERE k.key_id = old.key_id RETURNING old.revoked_at AS before, k.digest`
+  UPDATE api_keys SET revoked_at = coalesce(revoked_at, clock_timestamp())
+  WHERE company_id = $1 AND key_id = $2
+  RETURNING ${COLUMNS}, digest, false AS is_usable`
+const LIST_ENDING = `
+  SELECT k.key_id, k.name, c.name AS company, k.expires_at, k.replaced_by IS NOT NULL AS is_replaced
+  FROM api_keys k
+  JOIN companies c ON c.company_id = k.company_id
+  LEFT JOIN api_keys s ON s.key_id = k.replaced_by
+  WHERE k.revoked_at IS NULL AND k.expires_at > clock_timestamp()
+    AND k.expires_at <= clock_timestamp() + $1 * interval '1 day'
+    AND (k.replaced_by IS NULL OR k.last_used_at > s.created_at + interval '1 minute')
+  ORDER BY k.expires_at LIMIT $2`
+// Whoever changes a key holds its row: its use is then noted the next time.
+const NOTE_USES = `
+  WITH used AS (
+    SELECT k.key_id, clock_timestamp() - u.age_ms * interval '1 millisecond' AS at
+    FROM unnest($1::uuid[], $2::float8[]) AS u (key_id, age_ms) JOIN api_keys k ON k.key_id = u.key_id
+    ORDER BY k.key_id FOR NO KEY UPDATE OF k SKIP LOCKED)
+  UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, used.at) FROM used WHERE k.key_id = used.key_id`
 
 export const apiKeyRepository = (db: Queryable) => ({
-  async insert(key: NewApiKey): Promise<void> {
-    const { id, companyId, name, digest, lastCharacters, permissions, expiresAt } = key
-    await db.query(INSERT, [id, companyId, name, digest, lastCharacters, permissions, expiresAt])
+  /** Within a transaction: keys of a company are made one after the other, so that a list can be kept up with. */
+  async insert(key: NewApiKey): Promise<ApiKey> {
+    await takeCreationTurn(db, 'api_keys', key.companyId)
+    const { id, companyId, name, digest, lastCharacters, permissions, expiresAt, issuedBy } = key
+    const values = [id, companyId, name, digest, lastCharacters, permissions, expiresAt, issuedBy]
+    return (await findOne(db, INSERT, values)) as ApiKey
   },
 
   /** Whose key this is, if it is one that may be used now. */
-  async findCaller(digest: Buffer): Promise<Caller | undefined> {
+  async findCaller(digest: Buffer): Promise<FoundCaller | undefined> {
     const { rows } = await db.query<CallerRow>({ name: 'find-caller', text: FIND_CALLER, values: [digest] })
     return rows.map(callerFromRow)[0]
   },
 
-  async list(companyId: string): Promise<ApiKey[]> {
-    const { rows } = await db.query<ApiKeyRow>(LIST, [companyId])
-    return rows.map(apiKeyFromRow)
+  find: (companyId: string, keyId: string) => findOne(db, FIND, [companyId, keyId]),
+
+  /** Whose key has this id; undefined when there is none. */
+  async findCompany(keyId: string): Promise<string | undefined> {
+    const { rows } = await db.query<Pick<ApiKeyRow, 'company_id'>>(FIND_COMPANY, [keyId])
+    return rows[0]?.company_id
   },
 
   /**
-   * Revoking again changes nothing.
+   * In order of creation.
    *
-   * @returns when it was revoked before, if it was, and by what it is known to caches; undefined when there is no such key
+   * @throws DomainError malformed when startingAfter is no key of the company
    */
-  async revoke(keyId: string): Promise<{ before: Date | null; digest: Buffer } | undefined> {
-    const { rows } = await db.query<{ before: Date | null; digest: Buffer }>(REVOKE, [keyId])
-    return rows[0]
+  async list(companyId: string, { limit, startingAfter }: PageRequest): Promise<Page<ApiKey>> {
+    if (startingAfter !== undefined && (await this.find(companyId, startingAfter)) === undefined)
+      throw unknownCursor()
+    const { rows } = await db.query<ApiKeyRow>(LIST, [companyId, limit + 1, startingAfter ?? null])
+    return pageOf(rows.map(apiKeyFromRow), limit)
+  },
+
+  /** Within a transaction: the keys of a company that have these ids, by id, and nobody else changes them until its end. */
+  async hold(companyId: string, keyIds: readonly string[]): Promise<Map<string, HeldApiKey>> {
+    const { rows } = await db.query<HeldRow>(HOLD, [companyId, keyIds])
+    return new Map(rows.map((row) => [row.key_id, heldFromRow(row)]))
+  },
+
+  /** Notes what took the place of a key that is held, and lets it end. @returns the key as it is now */
+  async replace(companyId: string, keyId: string, replacedBy: string, end: KeyEnd): Promise<ApiKey> {
+    const [at, afterS] = 'at' in end ? [end.at, null] : [null, end.afterS]
+    return (await findOne(db, REPLACE, [companyId, keyId, replacedBy, at, afterS])) as ApiKey
+  },
+
+  /** Revoking again keeps the first time. @returns the key, undefined when there is none */
+  async revoke(companyId: string, keyId: string): Promise<HeldApiKey | undefined> {
+    const { rows } = await db.query<HeldRow>(REVOKE, [companyId, keyId])
+    return rows.map(heldFromRow)[0]
+  },
+
+  /** Keys of all companies that end within some days and are still needed, as far as can be told; soonest first. */
+  async listEnding(days: number, limit: number): Promise<EndingKey[]> {
+    const { rows } = await db.query<EndingRow>(LIST_ENDING, [days, limit])
+    return rows.map((row) => ({
+      id: row.key_id,
+      name: row.name,
+      company: row.company,
+      expiresAt: row.expires_at,
+      isReplaced: row.is_replaced,
+    }))
+  },
+
+  /** @param ages how many milliseconds ago keys were used, by their ids */
+  async noteUses(ages: ReadonlyMap<string, number>): Promise<void> {
+    await db.query(NOTE_USES, [[...ages.keys()], [...ages.values()]])
   },
 })
 
-const callerFromRow = (row: CallerRow): Caller => ({
+/** When a key that was rotated ends: at an instant, or so many seconds from now by the database's clock. */
+export type KeyEnd = { at: Date } | { afterS: number }
+
+async function findOne(db: Queryable, text: string, values: unknown[]): Promise<ApiKey | undefined> {
+  const { rows } = await db.query<ApiKeyRow>(text, values)
+  return rows.map(apiKeyFromRow)[0]
+}
+
+const callerFromRow = (row: CallerRow): FoundCaller => ({
   keyId: row.key_id,
   companyId: row.company_id,
   namespaceId: row.namespace_id,
   mode: row.mode,
   permissions: row.permissions,
+  ...(row.ends_in_ms === null ? {} : { endsInMs: row.ends_in_ms }),
 })
 
 const apiKeyFromRow = (row: ApiKeyRow): ApiKey => ({
@@ -98,4 +234,13 @@ const apiKeyFromRow = (row: ApiKeyRow): ApiKey => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   revokedAt: row.revoked_at,
+  issuedBy: row.issued_by,
+  replacedBy: row.replaced_by,
+  lastUsedAt: row.last_used_at,
+})
+
+const heldFromRow = (row: HeldRow): HeldApiKey => ({
+  ...apiKeyFromRow(row),
+  digest: row.digest,
+  isUsable: row.is_usable,
 })

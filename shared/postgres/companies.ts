@@ -32,6 +32,7 @@ const CURRENT = `
   SELECT c.company_id, c.name, c.mode, n.namespace_id, c.created_at FROM companies c
   JOIN namespaces n ON n.company_id = c.company_id AND n.retired_at IS NULL`
 const FIND_BY_NAME = `${CURRENT} WHERE c.name = $1`
+const FIND = `${CURRENT} WHERE c.company_id = $1`
 const LIST = `${CURRENT} ORDER BY c.created_at, c.company_id`
 
 export const companyRepository = (db: Queryable) => ({
@@ -59,6 +60,11 @@ export const companyRepository = (db: Queryable) => ({
     if (rows[0] === undefined) throw new Error('only a test company gets another namespace')
     await db.query(INSERT_NAMESPACE, [namespaceId, companyId])
     return rows[0].retired_at
+  },
+
+  async find(id: string): Promise<Company | undefined> {
+    const { rows } = await db.query<CompanyRow>(FIND, [id])
+    return rows.map(companyFromRow)[0]
   },
 
   async findByName(name: string): Promise<Company | undefined> {

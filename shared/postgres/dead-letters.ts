@@ -43,6 +43,7 @@ const LAST_ID = 'SELECT max(dead_letter_id) AS last FROM dead_letters'
 const LIST_PLACES = `
   SELECT partition, log_offset, line FROM dead_letters
   WHERE topic = $1 AND partition = $2 AND log_offset >= $3 AND log_offset < $4`
+const COUNT_WAITING = 'SELECT count(*)::int AS waiting FROM dead_letters WHERE retried_at IS NULL'
 const MARK_RETRIED = 'UPDATE dead_letters SET retried_at = clock_timestamp() WHERE dead_letter_id = $1'
 
 export const deadLetterRepository = (db: Queryable) => ({
@@ -85,6 +86,12 @@ export const deadLetterRepository = (db: Queryable) => ({
       to,
     ])
     return rows.map((row) => ({ partition: row.partition, offset: Number(row.log_offset), line: row.line }))
+  },
+
+  /** How many were not retried yet. */
+  async countWaiting(): Promise<number> {
+    const { rows } = await db.query<{ waiting: number }>(COUNT_WAITING)
+    return rows[0]?.waiting ?? 0
   },
 
   async markRetried(id: number): Promise<void> {

@@ -29,6 +29,13 @@ const LOWEST = `
     (SELECT min(lowest_accepted_at) FROM gateways WHERE counts_until > statement_timestamp()),
     (extract(epoch FROM statement_timestamp()) * 1000000)::bigint) AS lowest`
 
+const COUNT = `
+  SELECT count(*) FILTER (WHERE renewed_at > clock_timestamp() - interval '15 seconds')::int AS renewed,
+    count(*) FILTER (WHERE renewed_at <= clock_timestamp() - interval '15 seconds')::int AS silent,
+    (extract(epoch FROM max(counts_until) FILTER (WHERE renewed_at <= clock_timestamp() - interval '15 seconds')
+      - clock_timestamp()))::float8 AS silent_for_s
+  FROM gateways WHERE counts_until > clock_timestamp()`
+
 /** The lowest acceptances of all gateways. */
 export const gatewayRepository = (db: Queryable) => ({
   /**
@@ -55,6 +62,17 @@ export const gatewayRepository = (db: Queryable) => ({
 
   async remove(gatewayId: string): Promise<void> {
     await db.query(REMOVE, [gatewayId])
+  },
+
+  /** How many renew their rows, how many fell silent, and for how many seconds those still count. */
+  async count(): Promise<{ renewed: number; silent: number; silentForS: number }> {
+    const { rows } = await db.query<{ renewed: number; silent: number; silent_for_s: number | null }>(COUNT)
+    const [row] = rows
+    return {
+      renewed: row?.renewed ?? 0,
+      silent: row?.silent ?? 0,
+      silentForS: Math.ceil(row?.silent_for_s ?? 0),
+    }
   },
 
   /** No event that any gateway appends from now on was or will be accepted before this. */

@@ -72,6 +72,7 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     REVOKE INSERT, UPDATE ON schema_migrations FROM ${service};
     REVOKE UPDATE ON event_revisions FROM ${service};
     GRANT UPDATE (sent_at) ON event_revisions TO ${service};
+    REVOKE UPDATE ON audit_trail FROM ${service};
     REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} FROM PUBLIC;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${service};`)
 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { StartupError } from '../errors/startup-error.ts'
-import { SCHEMA } from './pool.ts'
+import { SCHEMA, type Queryable } from './pool.ts'
 
 interface RoleRow {
   role: string
@@ -25,23 +25,28 @@ export async function requireHarmlessRole(url: string): Promise<void> {
   db.on('error', () => undefined) // the next statement says so
   await db.connect()
   try {
-    const { rows } = await db.query<RoleRow>(LOOK, [SCHEMA])
-    const [found] = rows
-    const fault =
-      found === undefined
-        ? 'cannot be looked up'
-        : found.is_superuser
-          ? 'is a superuser'
-          : found.bypasses
-            ? 'bypasses row level security'
-            : found.owns
-              ? 'owns the tables'
-              : undefined
-    if (fault !== undefined)
-      throw new StartupError(
-        `the role of DATABASE_URL ${fault}: give the services one that does not, and keep this one for DATABASE_OWNER_URL`,
-      )
+    await requireHarmless(db)
   } finally {
     await db.end()
   }
+}
+
+/** The same for the role of a connection. */
+export async function requireHarmless(db: Queryable): Promise<void> {
+  const { rows } = await db.query<RoleRow>(LOOK, [SCHEMA])
+  const [found] = rows
+  const fault =
+    found === undefined
+      ? 'cannot be looked up'
+      : found.is_superuser
+        ? 'is a superuser'
+        : found.bypasses
+          ? 'bypasses row level security'
+          : found.owns
+            ? 'owns the tables'
+            : undefined
+  if (fault !== undefined)
+    throw new StartupError(
+      `the role of DATABASE_URL ${fault}: give the services one that does not, and keep this one for DATABASE_OWNER_URL`,
+    )
 }

@@ -5,7 +5,7 @@ import { openCircuit } from './circuit.ts'
 import type { RedisConfig } from './config.ts'
 
 /** The commands we use. */
-type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval'>
+type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval' | 'info'>
 
 /** A Redis that may be away at any time. Nobody waits for it for longer than the time limit, and nothing depends on it. */
 export interface Redis extends Closeable {

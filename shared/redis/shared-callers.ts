@@ -1,4 +1,4 @@
-import type { Caller } from '../domain/api-key.ts'
+import type { FoundCaller } from '../domain/api-key.ts'
 import type { DatabaseClock } from '../postgres/database-clock.ts'
 import { NAMES } from './names.ts'
 import type { Redis } from './redis.ts'
@@ -10,14 +10,14 @@ export interface SharedCallers {
    * Whose key this is, as another process found it; else as the database says.
    *
    * @param look asks the database
-   * @param believedMs how old an answer may be
+   * @param believedMs how old an answer may be; a key that ends is believed no longer than it lasts
    * @returns with its age in milliseconds, at the most
    */
   find(
     digest: Buffer,
-    look: () => Promise<Caller | undefined>,
-    believedMs: number,
-  ): Promise<{ caller: Caller | undefined; ageMs: number }>
+    look: () => Promise<FoundCaller | undefined>,
+    believedMs: (caller: FoundCaller) => number,
+  ): Promise<{ caller: FoundCaller | undefined; ageMs: number }>
 }
 
 /**
@@ -26,16 +26,17 @@ export interface SharedCallers {
  * as its writing, and the clocks of machines may differ. Keys that were not found are not kept: anybody can make those up.
  */
 export function sharedCallers(redis: Redis, signer: Signer, clock: DatabaseClock): SharedCallers {
-  const read = async (digest: Buffer, believedMs: number) => {
+  const read = async (digest: Buffer, believedMs: (caller: FoundCaller) => number) => {
     const name = NAMES.caller(digest)
     const text = await redis.run((client) => client.get(redis.prefix + name)).catch(() => undefined)
     const dated = typeof text === 'string' ? signer.open(name, text) : undefined
     const now = clock.now()
     if (dated === undefined || now === undefined || dated.asOf > now.latest) return undefined
     const ageMs = now.latest - dated.asOf
-    return ageMs < believedMs ? { caller: JSON.parse(dated.value) as Caller, ageMs } : undefined
+    const caller = JSON.parse(dated.value) as FoundCaller
+    return ageMs < believedMs(caller) ? { caller, ageMs } : undefined
   }
-  const write = (digest: Buffer, caller: Caller, asOf: number, ttlMs: number) => {
+  const write = (digest: Buffer, caller: FoundCaller, asOf: number, ttlMs: number) => {
     const name = NAMES.caller(digest)
     const text = signer.sign(name, { value: JSON.stringify(caller), asOf })
     redis
@@ -50,8 +51,9 @@ export function sharedCallers(redis: Redis, signer: Signer, clock: DatabaseClock
       const asOf = clock.now()?.earliest
       const caller = await look()
       const ageMs = performance.now() - startedAt
-      if (caller !== undefined && asOf !== undefined && ageMs < believedMs)
-        write(digest, caller, asOf, believedMs - ageMs)
+      if (caller === undefined) return { caller, ageMs }
+      const leftMs = believedMs(caller) - ageMs
+      if (asOf !== undefined && leftMs > 0) write(digest, caller, asOf, leftMs)
       return { caller, ageMs }
     },
   }

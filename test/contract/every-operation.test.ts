@@ -182,7 +182,7 @@ interface Company {
 async function makeTrials(tally: TallyUnderTest, connect: (key: string) => ApiClient): Promise<Company> {
   await tally.command('companies', 'create', '--name', 'trials', '--mode', 'test')
   const of = async (...args: string[]) => (await issue(tally, '--company', 'trials', ...args)).key
-  const key = await of()
+  const key = await of('--permissions', 'read:all,write:all,manage:keys')
   const api = connect(key)
   const world = await makeRequestWorld(api)
   const keys = {

@@ -29,9 +29,10 @@ export interface World {
   metric: string
   grant: string
   /** For what changes them. */
-  spare: { account: string; metric: string; grant: string }
+  spare: { account: string; metric: string; grant: string; apiKey: string }
   eventId: string
   voidedEventId: string
+  apiKey: string
 }
 
 let made = 0
@@ -58,13 +59,24 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
     account: await create('/v2/accounts', { name: 'spare' }),
     metric: await create('/v2/metrics', { name: 'spare' }),
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
+    apiKey: await issueKey(api),
   }
   const used = { account_id: account, metric_id: metric, quantity: '1' }
   const { id: eventId } = await api.create<{ id: string }>('/v2/events', used)
   const { id: voidedEventId } = await api.create<{ id: string }>('/v2/events', used)
   await api.create(`/v2/events/${voidedEventId}/void`, {})
-  return { api, customer, takenExternalId, account, externalId, metric, grant, spare, eventId, voidedEventId }
+  const apiKey = await issueKey(api)
+  const made = { customer, account, metric, grant, eventId, voidedEventId, apiKey }
+  return { api, ...made, takenExternalId, externalId, spare }
 }
+
+const NEW_KEY = { name: 'k', permissions: ['read:all'] }
+const issueKey = async (api: ApiClient): Promise<string> =>
+  (await api.create<{ api_key: { id: string } }>('/v2/api-keys', NEW_KEY)).api_key.id
+const rotation = async ({ api }: World, body: object) => ({
+  target: `/v2/api-keys/${await issueKey(api)}/rotate`,
+  body,
+})
 
 const refill = (account: string, metric: string) => ({
   account_id: account,
@@ -252,4 +264,17 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     },
   },
   drainTestCompany: { isForTests: true, good: () => ({ target: '/v2/test/drain', body: { timeout: 20 } }) },
+
+  listApiKeys: { good: fixed('/v2/api-keys') },
+  createApiKey: {
+    good: () => ({ target: '/v2/api-keys', body: NEW_KEY }),
+    impossible: () => ({ target: '/v2/api-keys', body: { ...NEW_KEY, expires_at: 1 } }),
+  },
+  getApiKey: { good: ({ apiKey }) => ({ target: `/v2/api-keys/${apiKey}` }) },
+  rotateApiKey: {
+    good: (world) => rotation(world, { overlap_seconds: 60 }),
+    impossible: (world) => rotation(world, {}),
+  },
+  revokeApiKey: { good: ({ spare }) => ({ target: `/v2/api-keys/${spare.apiKey}/revoke`, body: {} }) },
+  listAuditTrail: { good: fixed('/v2/audit-trail') },
 }

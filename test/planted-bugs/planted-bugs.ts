@@ -215,6 +215,28 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/operator/commands', 'contract/every-operation', 'services/standalone/redis'],
   },
   {
+    name: 'a cached caller is believed beyond the end of its key',
+    file: 'shared/http/authentication.ts',
+    right: '  Math.min(BELIEVED_MS, caller?.endsInMs ?? Infinity)\n',
+    wrong: '  caller?.keyId === undefined ? BELIEVED_MS : BELIEVED_MS\n',
+    suites: ['shared/http/caller-cache'],
+  },
+  {
+    name: 'a rotated key has every permission',
+    file: 'shared/keys/rotate-key.ts',
+    right: '{ companyId, name: found.name, secret, ...after }',
+    wrong:
+      "{ companyId, name: found.name, secret, ...after, permissions: ['read:all', 'write:all', 'manage:keys'] }",
+    suites: ['shared/keys/rotate-key', 'services/api/api-keys'],
+  },
+  {
+    name: 'a key that was revoked a moment ago gives another',
+    file: 'shared/keys/giver.ts',
+    right: 'if (key?.isUsable !== true)',
+    wrong: 'if (key === undefined)',
+    suites: ['shared/keys/rotate-key'],
+  },
+  {
     name: 'values in Redis are believed without their signature',
     file: 'shared/redis/signed-values.ts',
     right: 'timingSafeEqual(',

@@ -50,7 +50,20 @@ export async function makeAuditStage(purpose: string) {
     Math.min(Date.now() * 1_000, (await log.lowestUnread(LOADER_GROUP)) ?? Infinity)
   const purges = openPurges(undefined)
   const openUsage = () => Promise.resolve({ clickhouse: clickhouse.client, log, listedUpTo })
-  const deps = { pool: db.pool, openUsage, purges }
+  const deps = {
+    pool: db.pool,
+    openUsage,
+    openClickHouse: () => Promise.resolve(clickhouse.client),
+    openEventLog: () => Promise.resolve(log),
+    purges,
+    installation: {
+      eventLog: { kafka: undefined, partitions: 2 },
+      redis: { url: undefined, isCluster: false, timeoutMs: 100, prefix: '' },
+      dataFolder: undefined,
+      urls: {},
+      hosts: undefined,
+    },
+  }
 
   const append = (partition: number, lines: readonly UsageEvent[], acceptedAt: Micros): Promise<void> =>
     log.append([{ partition, acceptedAt, value: Buffer.from(lines.map(usageEventToLine).join('\n')) }])
@@ -138,6 +151,7 @@ async function makeOwners(pool: Pool, keyId: string): Promise<void> {
       lastCharacters: 'test',
       permissions: ['write:all'],
       expiresAt: null,
+      issuedBy: null,
     })
   })
   await makeAccount(pool, NAMESPACE)

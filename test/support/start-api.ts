@@ -21,6 +21,7 @@ import { ApiClient } from './api-client.ts'
 import { createClickHouse } from './clickhouse.ts'
 import { countingClickHouse, countingPool, QueryCounts } from './count-queries.ts'
 import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
+import { openPurges } from '../../shared/redis/purges.ts'
 import { requireKafka } from './kafka.ts'
 import { LAYOUT } from './layout.ts'
 import { testLog } from './log.ts'
@@ -79,6 +80,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // what a test stores is there at once
+      purges: openPurges(undefined),
     },
     {
       findCaller: (digest) => Promise.resolve(callers.get(digest.toString('hex'))),
@@ -162,6 +164,7 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
         lastCharacters: key.slice(-4),
         permissions: ['read:all', 'write:all'],
         expiresAt: null,
+        issuedBy: null,
       })
       return { api: new ApiClient(api.url, key), namespaceId }
     },

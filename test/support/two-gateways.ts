@@ -180,6 +180,7 @@ async function fill(pool: Pool): Promise<void> {
         lastCharacters: keys[name].slice(-4),
         permissions: permissions(name),
         expiresAt: null,
+        issuedBy: null,
       })
   })
   await inNamespace(pool, namespace, async (db) => {

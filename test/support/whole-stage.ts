@@ -12,6 +12,7 @@ import { dispatch } from '../../shared/http/dispatch.ts'
 import { listen } from '../../shared/http/http-server.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
+import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
@@ -67,11 +68,14 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     callers: undefined,
     references: undefined,
   }
+  const opened: Closeable[] = []
   const access = openAccess(
     pool,
     testWorlds(pool, 1_000),
     { eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 },
     sharing,
+    opened,
+    testLog,
   )
   const requests = requestMetrics(metrics)
   const options = { requestTimeoutMs: 30_000, lookUpTimeoutMs }
@@ -97,7 +101,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     },
   )
   const api = openApi(
-    { ...common, eventLog, listedUpTo, drain: drainOf(eventLog) },
+    { ...common, eventLog, listedUpTo, drain: drainOf(eventLog), purges: sharing.purges },
     { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000 } },
   )
   const server = await listen(dispatch(gateway, api), {
@@ -148,6 +152,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
           lastCharacters: key.slice(-4),
           permissions: ['read:all', 'write:all'],
           expiresAt: null,
+          issuedBy: null,
         })
       })
       return { api: new ApiClient(url, key), namespaceId, keyId }
@@ -177,6 +182,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
       await server.close()
       await relay.close()
       await loader?.close()
+      await closeAll(opened, testLog)
       await eventLog.close()
       await clickhouse.close()
       await db.close()

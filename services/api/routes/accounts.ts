@@ -14,9 +14,10 @@ import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { AccountUsageIn } from '../account-usage.ts'
 import type { BalanceAt } from '../balance-at.ts'
-import type { Create } from '../create.ts'
+import { idOf, type Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
 import { accountToBody, balanceToBody, pageToBody } from './bodies.ts'
+import { changeOne } from './change-one.ts'
 import { pageOfQuery } from './page-query.ts'
 
 interface NewAccountBody {
@@ -31,7 +32,13 @@ export function postAccount(create: Create): RequestHandler {
     const body = req.body as NewAccountBody
     const account = await create(
       callerOf(res),
-      { route: 'POST /v2/accounts', key: idempotencyKeyOf(req) },
+      {
+        route: 'POST /v2/accounts',
+        key: idempotencyKeyOf(req),
+        action: 'account.created',
+        changes: body,
+        idOf,
+      },
       (db, namespaceId) =>
         accountRepository(db).insert(namespaceId, {
           id: newId('account'),
@@ -69,9 +76,12 @@ export const getAccountByExternalId = (pool: Pool) =>
   )
 
 export const patchAccount = (pool: Pool) =>
-  answerOne(pool, accountToBody, (db, namespaceId, { params, body }: OfAccount) =>
-    accountRepository(db).update(namespaceId, params.account_id, changesOf(body as AccountChangesBody)),
-  )
+  changeOne(pool, {
+    action: 'account.changed',
+    toBody: accountToBody,
+    work: (db, namespaceId, { params, body }: OfAccount) =>
+      accountRepository(db).update(namespaceId, params.account_id, changesOf(body as AccountChangesBody)),
+  })
 
 interface AccountChangesBody {
   name?: string
@@ -88,14 +98,20 @@ const changesOf = (body: AccountChangesBody): AccountChanges => ({
 })
 
 export const archiveAccount = (pool: Pool) =>
-  answerOne(pool, accountToBody, (db, namespaceId, { params }: OfAccount) =>
-    accountRepository(db).archive(namespaceId, params.account_id),
-  )
+  changeOne(pool, {
+    action: 'account.archived',
+    toBody: accountToBody,
+    work: (db, namespaceId, { params }: OfAccount) =>
+      accountRepository(db).archive(namespaceId, params.account_id),
+  })
 
 export const unarchiveAccount = (pool: Pool) =>
-  answerOne(pool, accountToBody, (db, namespaceId, { params }: OfAccount) =>
-    accountRepository(db).unarchive(namespaceId, params.account_id),
-  )
+  changeOne(pool, {
+    action: 'account.unarchived',
+    toBody: accountToBody,
+    work: (db, namespaceId, { params }: OfAccount) =>
+      accountRepository(db).unarchive(namespaceId, params.account_id),
+  })
 
 interface UsageQuery {
   start_at: number

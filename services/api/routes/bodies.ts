@@ -1,4 +1,5 @@
 import { formatAmount } from '../../../shared/amount/amount.ts'
+import type { AuditEntry } from '../../../shared/domain/audit-entry.ts'
 import type { Balance } from '../../../shared/domain/balance.ts'
 import {
   grantStatus,
@@ -10,6 +11,7 @@ import {
 } from '../../../shared/domain/resources.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { Page } from '../../../shared/domain/page.ts'
+import { apiKeyStatus, type ApiKey } from '../../../shared/postgres/api-keys.ts'
 
 /** Resources as answers show them: optional fields without a value are left out, nullable ones are null. */
 
@@ -78,6 +80,29 @@ export const balanceToBody = (balance: Balance) => ({
   grant_total: formatAmount(balance.grantTotal),
   usage_total: formatAmount(balance.usageTotal),
   balance: formatAmount(balance.balance),
+})
+
+/** @param now decides the status */
+export const apiKeyToBody = (key: ApiKey, now: Date) => ({
+  id: key.id,
+  name: key.name,
+  last_characters: key.lastCharacters,
+  permissions: key.permissions,
+  status: apiKeyStatus(key, now),
+  created_at: secondsOf(key.createdAt),
+  issued_by: key.issuedBy,
+  last_used_at: secondsOrNull(key.lastUsedAt),
+  ...present({ expires_at: secondsOrNull(key.expiresAt), replaced_by: key.replacedBy }),
+  revoked_at: secondsOrNull(key.revokedAt),
+})
+
+export const auditEntryToBody = (entry: AuditEntry) => ({
+  id: entry.id,
+  created_at: secondsOf(entry.createdAt),
+  api_key_id: entry.keyId,
+  action: entry.action,
+  resource_id: entry.resourceId,
+  changes: entry.changes,
 })
 
 export const pageToBody = <T>({ items, hasMore }: Page<T>, toBody: (item: T) => object) => ({

@@ -4,9 +4,10 @@ import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.
 import { customerRepository, type CustomerChanges } from '../../../shared/postgres/customers.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
-import type { Create } from '../create.ts'
+import { idOf, type Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
 import { customerToBody, pageToBody } from './bodies.ts'
+import { changeOne } from './change-one.ts'
 import { pageOfQuery } from './page-query.ts'
 
 interface NewCustomerBody {
@@ -21,7 +22,13 @@ export function postCustomer(create: Create): RequestHandler {
     const body = req.body as NewCustomerBody
     const customer = await create(
       callerOf(res),
-      { route: 'POST /v2/customers', key: idempotencyKeyOf(req) },
+      {
+        route: 'POST /v2/customers',
+        key: idempotencyKeyOf(req),
+        action: 'customer.created',
+        changes: body,
+        idOf,
+      },
       (db, namespaceId) =>
         customerRepository(db).insert(namespaceId, {
           id: newUuid(),
@@ -54,9 +61,12 @@ export const getCustomer = (pool: Pool) =>
   )
 
 export const patchCustomer = (pool: Pool) =>
-  answerOne(pool, customerToBody, (db, namespaceId, { params, body }: OfCustomer) =>
-    customerRepository(db).update(namespaceId, params.customer_id, changesOf(body as CustomerChangesBody)),
-  )
+  changeOne(pool, {
+    action: 'customer.changed',
+    toBody: customerToBody,
+    work: (db, namespaceId, { params, body }: OfCustomer) =>
+      customerRepository(db).update(namespaceId, params.customer_id, changesOf(body as CustomerChangesBody)),
+  })
 
 interface CustomerChangesBody {
   name?: string

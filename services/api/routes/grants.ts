@@ -8,9 +8,10 @@ import { nowOf } from '../../../shared/http/enter-world.ts'
 import { grantRepository, type GrantFilter, type NewGrant } from '../../../shared/postgres/grants.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
-import type { Create } from '../create.ts'
+import { idOf, type Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
 import { grantToBody, pageToBody } from './bodies.ts'
+import { changeOne } from './change-one.ts'
 import { pageOfQuery } from './page-query.ts'
 
 interface NewGrantBody {
@@ -29,7 +30,13 @@ export function postGrant(create: Create): RequestHandler {
     const grant = newGrantOf(req.body as NewGrantBody)
     const made = await create(
       callerOf(res),
-      { route: 'POST /v2/grants', key: idempotencyKeyOf(req) },
+      {
+        route: 'POST /v2/grants',
+        key: idempotencyKeyOf(req),
+        action: 'grant.created',
+        changes: req.body as object,
+        idOf,
+      },
       (db, namespaceId) => grantRepository(db).insert(namespaceId, grant),
     )
     res.json(grantToBody(made, nowOf(res)))
@@ -89,11 +96,15 @@ export const getGrant = (pool: Pool) =>
   )
 
 export const voidGrant = (pool: Pool) =>
-  answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>
-    grantRepository(db).void(namespaceId, params.grant_id),
-  )
+  changeOne(pool, {
+    action: 'grant.voided',
+    toBody: bodyOfNow,
+    work: (db, namespaceId, { params }: OfGrant) => grantRepository(db).void(namespaceId, params.grant_id),
+  })
 
 export const archiveGrant = (pool: Pool) =>
-  answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>
-    grantRepository(db).archive(namespaceId, params.grant_id),
-  )
+  changeOne(pool, {
+    action: 'grant.archived',
+    toBody: bodyOfNow,
+    work: (db, namespaceId, { params }: OfGrant) => grantRepository(db).archive(namespaceId, params.grant_id),
+  })

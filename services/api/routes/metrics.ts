@@ -4,9 +4,10 @@ import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.
 import { metricRepository, type MetricChanges } from '../../../shared/postgres/metrics.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
-import type { Create } from '../create.ts'
+import { idOf, type Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
 import { metricToBody, pageToBody } from './bodies.ts'
+import { changeOne } from './change-one.ts'
 import { pageOfQuery } from './page-query.ts'
 
 interface NewMetricBody {
@@ -20,7 +21,13 @@ export function postMetric(create: Create): RequestHandler {
     const body = req.body as NewMetricBody // with the defaults of openapi.yaml filled in
     const metric = await create(
       callerOf(res),
-      { route: 'POST /v2/metrics', key: idempotencyKeyOf(req) },
+      {
+        route: 'POST /v2/metrics',
+        key: idempotencyKeyOf(req),
+        action: 'metric.created',
+        changes: body,
+        idOf,
+      },
       (db, namespaceId) =>
         metricRepository(db).insert(namespaceId, {
           id: newId('metric'),
@@ -51,9 +58,12 @@ export const getMetric = (pool: Pool) =>
   )
 
 export const patchMetric = (pool: Pool) =>
-  answerOne(pool, metricToBody, (db, namespaceId, { params, body }: OfMetric) =>
-    metricRepository(db).update(namespaceId, params.metric_id, changesOf(body as Partial<NewMetricBody>)),
-  )
+  changeOne(pool, {
+    action: 'metric.changed',
+    toBody: metricToBody,
+    work: (db, namespaceId, { params, body }: OfMetric) =>
+      metricRepository(db).update(namespaceId, params.metric_id, changesOf(body as Partial<NewMetricBody>)),
+  })
 
 const changesOf = (body: Partial<NewMetricBody>): MetricChanges => ({
   name: body.name,
@@ -62,11 +72,17 @@ const changesOf = (body: Partial<NewMetricBody>): MetricChanges => ({
 })
 
 export const archiveMetric = (pool: Pool) =>
-  answerOne(pool, metricToBody, (db, namespaceId, { params }: OfMetric) =>
-    metricRepository(db).archive(namespaceId, params.metric_id),
-  )
+  changeOne(pool, {
+    action: 'metric.archived',
+    toBody: metricToBody,
+    work: (db, namespaceId, { params }: OfMetric) =>
+      metricRepository(db).archive(namespaceId, params.metric_id),
+  })
 
 export const unarchiveMetric = (pool: Pool) =>
-  answerOne(pool, metricToBody, (db, namespaceId, { params }: OfMetric) =>
-    metricRepository(db).unarchive(namespaceId, params.metric_id),
-  )
+  changeOne(pool, {
+    action: 'metric.unarchived',
+    toBody: metricToBody,
+    work: (db, namespaceId, { params }: OfMetric) =>
+      metricRepository(db).unarchive(namespaceId, params.metric_id),
+  })

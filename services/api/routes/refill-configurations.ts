@@ -12,6 +12,7 @@ import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
 import { pageToBody, refillConfigurationToBody } from './bodies.ts'
+import { changeNamed } from './change-one.ts'
 import { pageOfQuery } from './page-query.ts'
 
 interface KeyBody {
@@ -30,7 +31,13 @@ export function postRefillConfiguration(create: Create): RequestHandler {
     const configuration = newConfigurationOf(req.body as NewRefillConfigurationBody)
     const made = await create(
       callerOf(res),
-      { route: 'POST /v2/refill-configurations', key: idempotencyKeyOf(req) },
+      {
+        route: 'POST /v2/refill-configurations',
+        key: idempotencyKeyOf(req),
+        action: 'refill_configuration.created',
+        changes: req.body as object,
+        idOf: pathOf,
+      },
       (db, namespaceId) => refillConfigurationRepository(db).insert(namespaceId, configuration),
     )
     res.json(refillConfigurationToBody(made))
@@ -63,6 +70,9 @@ function keyOfCursor(cursor: string): RefillConfigurationKey {
   return { accountId, metricId }
 }
 
+/** As it stands in the path of a configuration. */
+const pathOf = ({ accountId, metricId }: RefillConfigurationKey): string => `${accountId}/${metricId}`
+
 type OfConfiguration = Request<{ account_id: string; metric_id: string }>
 
 export const getRefillConfiguration = (pool: Pool) =>
@@ -71,13 +81,17 @@ export const getRefillConfiguration = (pool: Pool) =>
   )
 
 export const patchRefillConfiguration = (pool: Pool) =>
-  answerOne(pool, refillConfigurationToBody, (db, namespaceId, { params, body }: OfConfiguration) =>
-    refillConfigurationRepository(db).update(
-      namespaceId,
-      keyOf(params),
-      changesOf(body as Partial<NewRefillConfigurationBody>),
-    ),
-  )
+  changeNamed(pool, {
+    action: 'refill_configuration.changed',
+    idOf: pathOf,
+    toBody: refillConfigurationToBody,
+    work: (db, namespaceId, { params, body }: OfConfiguration) =>
+      refillConfigurationRepository(db).update(
+        namespaceId,
+        keyOf(params),
+        changesOf(body as Partial<NewRefillConfigurationBody>),
+      ),
+  })
 
 const changesOf = (body: Partial<NewRefillConfigurationBody>): RefillConfigurationChanges => ({
   minimumBalance: body.minimum_balance === undefined ? undefined : parseAmount(body.minimum_balance),

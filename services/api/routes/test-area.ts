@@ -8,6 +8,7 @@ import { requireTestCompany } from '../../../shared/http/require-test-company.ts
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 import type { Drain } from '../drain.ts'
+import { moveWorld } from '../move-world.ts'
 import { testClock } from '../test-clock.ts'
 
 /** What answers the operations of the test area that move the clock, or begin anew. They move the world: they do not enter it. */
@@ -34,9 +35,9 @@ export function testAreaHandlers(
       answerClock(res, await clock.reset(callerOf(res)))
     }),
     resetTestCompany: forTests(async (_req, res) => {
-      const { companyId } = callerOf(res)
-      const resetAt = await worlds.move(companyId, (db) =>
-        companyRepository(db).replaceNamespace(companyId, randomUUID()),
+      const caller = callerOf(res)
+      const resetAt = await moveWorld(worlds, caller, { action: 'company.reset', changes: {} }, (db) =>
+        companyRepository(db).replaceNamespace(caller.companyId, randomUUID()),
       )
       res.json({ reset_at: Math.floor(resetAt.getTime() / 1_000) })
     }),

@@ -1,9 +1,8 @@
 import { parseArgs } from 'node:util'
 import { characterCount } from '../../../shared/domain/character-count.ts'
-import { newUuid } from '../../../shared/domain/ids.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
-import { withTransaction } from '../../../shared/postgres/transaction.ts'
+import { makeCompany } from '../../../shared/postgres/make-company.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import type { Command } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
@@ -41,9 +40,8 @@ export const companies: Command = {
       }
       case 'create': {
         const { name, mode } = parseCreate(rest)
-        const company = { id: newUuid(), name, mode, namespaceId: newUuid() }
-        await withTransaction(pool, (db) => companyRepository(db).insert(company))
-        print(`made the ${mode} company ${JSON.stringify(name)}, id ${company.id}`)
+        const id = await makeCompany(pool, { name, mode })
+        print(`made the ${mode} company ${JSON.stringify(name)}, id ${id}`)
         print(`issue a key for it: npm run keys -- issue --company ${JSON.stringify(name)}`)
         return 0
       }

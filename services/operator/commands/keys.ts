@@ -1,37 +1,50 @@
 import { parseArgs } from 'node:util'
-import { digestOfApiKey, newApiKey, PERMISSIONS, type Permission } from '../../../shared/domain/api-key.ts'
-import { newUuid } from '../../../shared/domain/ids.ts'
+import { newApiKey, PERMISSIONS, type Permission } from '../../../shared/domain/api-key.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
+import { issueKey } from '../../../shared/keys/issue-key.ts'
+import { revokeKey } from '../../../shared/keys/revoke-key.ts'
+import { OVERLAP_S_MAX, rotateKey } from '../../../shared/keys/rotate-key.ts'
 import { apiKeyRepository, type ApiKey } from '../../../shared/postgres/api-keys.ts'
-import { companyRepository, type Company } from '../../../shared/postgres/companies.ts'
+import type { Company } from '../../../shared/postgres/companies.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
+import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
-import type { Command, CommandDeps } from '../command.ts'
+import type { Caller, Command, CommandDeps } from '../command.ts'
+import { companyNamed, companyOfKey } from '../find-company.ts'
+import { printable } from '../printable.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const DEFAULT_PERMISSIONS = 'read:all,write:all'
+const PAGE = 1_000
+const HEADINGS = ['key', 'name', 'ends in', 'permissions', 'created', 'last used', 'state']
+
+type Print = Caller['print']
 
 /** npm run keys: API keys of a company. */
 export const keys: Command = {
   name: 'keys',
-  about: 'issues, lists and revokes API keys',
+  about: 'issues, lists, rotates and revokes API keys',
   notes: [
     'A key is sent in the header x-api-key. It is shown once, when it is issued; Tally keeps only its digest. To replace one,',
-    'issue another, give it to whoever uses the old one, and revoke the old one; the list shows their ids. The keys in',
-    'DATA_DIR/api-key and test-api-key are called "first key".',
+    'rotate it: the new key has its name, permissions and end, and the old one goes on for as long as you say. The list shows',
+    'their ids, and to the minute when they were last used. The keys in DATA_DIR/api-key and test-api-key are called "first key".',
     '',
     '  --company NAME        default unless given; npm run companies -- list names them',
     '  --name NAME           what to call the key in the list',
-    `  --permissions LIST    of ${PERMISSIONS.join(', ')}; ${DEFAULT_PERMISSIONS} unless given`,
-    '  --expires-at TIME     when it ends by itself, such as 2030-01-01T00:00:00Z; never unless given',
+    `  --permissions LIST    of ${PERMISSIONS.join(', ')}; ${DEFAULT_PERMISSIONS} unless given, those of the old key at most when`,
+    '                        it is rotated',
+    '  --expires-at TIME     when it ends by itself, such as 2030-01-01T00:00:00Z, or never; never unless given, with the old',
+    '                        key when it is rotated',
+    `  --overlap-s N         seconds that the old key goes on, at most ${OVERLAP_S_MAX}; 0 ends it at once`,
     '  --quiet               print the key alone: npm run --silent keys -- issue --quiet > FILE',
     '',
   ],
   usage: [
     'keys -- list [--company NAME]',
     'keys -- issue [--company NAME] [--name NAME] [--permissions LIST] [--expires-at TIME] [--quiet]',
+    'keys -- rotate KEY-ID --overlap-s N [--permissions LIST] [--expires-at TIME] [--quiet]',
     'keys -- revoke KEY-ID',
   ],
   async run(args, { pool, purges }, { print }) {
@@ -41,41 +54,51 @@ export const keys: Command = {
         return list(rest, pool, print)
       case 'issue':
         return issue(rest, pool, print)
+      case 'rotate':
+        return rotate(rest, pool, purges, print)
       case 'revoke':
         return revoke(rest, pool, purges, print)
       default:
-        throw unknownAction('keys', ['list', 'issue', 'revoke'], action)
+        throw unknownAction('keys', ['list', 'issue', 'rotate', 'revoke'], action)
     }
   },
 }
 
-async function list(args: readonly string[], pool: Pool, print: (line: string) => void): Promise<number> {
+async function list(args: readonly string[], pool: Pool, print: Print): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: { company: { type: 'string', default: 'default' } },
   })
-  const company = await findCompany(pool, values.company)
-  const found = await apiKeyRepository(pool).list(company.id)
-  const rows = found.map((key) => [
-    key.id,
-    key.name,
-    `…${key.lastCharacters}`,
-    key.permissions.join(','),
-    key.createdAt.toISOString(),
-    stateOf(key),
-  ])
-  for (const line of formatTable(['key', 'name', 'ends in', 'permissions', 'created', 'state'], rows))
-    print(line)
+  const company = await companyNamed(pool, values.company)
+  const rows: string[][] = []
+  let startingAfter: string | undefined
+  do {
+    const page = await apiKeyRepository(pool).list(company.id, { limit: PAGE, startingAfter })
+    rows.push(...page.items.map(cellsOf))
+    startingAfter = page.hasMore ? page.items.at(-1)?.id : undefined
+  } while (startingAfter !== undefined)
+  for (const line of formatTable(HEADINGS, rows)) print(line)
   return 0
 }
 
-function stateOf({ revokedAt, expiresAt }: ApiKey): string {
-  if (revokedAt !== null) return `revoked ${revokedAt.toISOString()}`
+const cellsOf = (key: ApiKey): string[] => [
+  key.id,
+  printable(key.name),
+  `…${key.lastCharacters}`,
+  key.permissions.join(','),
+  key.createdAt.toISOString(),
+  key.lastUsedAt?.toISOString() ?? 'never',
+  stateOf(key),
+]
+
+function stateOf({ revokedAt, expiresAt, replacedBy }: ApiKey): string {
+  const rotated = replacedBy === null ? '' : `, ${replacedBy} took its place`
+  if (revokedAt !== null) return `revoked ${revokedAt.toISOString()}${rotated}`
   if (expiresAt === null) return 'valid'
-  return `${expiresAt <= new Date() ? 'expired' : 'valid until'} ${expiresAt.toISOString()}`
+  return `${expiresAt <= new Date() ? 'expired' : 'valid until'} ${expiresAt.toISOString()}${rotated}`
 }
 
-async function issue(args: readonly string[], pool: Pool, print: (line: string) => void): Promise<number> {
+async function issue(args: readonly string[], pool: Pool, print: Print): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -86,25 +109,53 @@ async function issue(args: readonly string[], pool: Pool, print: (line: string) 
       quiet: { type: 'boolean', default: false },
     },
   })
-  const permissions = values.permissions.split(',').map(parsePermission)
-  const expiresAt = parseExpiry(values['expires-at'])
-  const company = await findCompany(pool, values.company)
-  const key = newApiKey(company.mode)
-  const id = newUuid()
-  await apiKeyRepository(pool).insert({
-    id,
-    companyId: company.id,
-    name: values.name,
-    digest: digestOfApiKey(key),
-    lastCharacters: key.slice(-4),
-    permissions,
-    expiresAt,
+  const permissions = parsePermissions(values.permissions)
+  const expiresAt = parseExpiry(values['expires-at']) ?? null
+  const company = await companyNamed(pool, values.company)
+  const secret = newApiKey(company.mode)
+  const wanted = { companyId: company.id, name: values.name, permissions, expiresAt, secret }
+  const { id } = await inNamespace(pool, company.namespaceId, (db) => issueKey(db, null, wanted))
+  if (!values.quiet) print(`key ${id} ${describe(company, permissions)}; it is shown this once:`)
+  print(secret)
+  return 0
+}
+
+const describe = (company: Company, permissions: readonly Permission[]): string =>
+  `of ${JSON.stringify(company.name)} with ${permissions.join(', ')}`
+
+async function rotate(
+  args: readonly string[],
+  pool: Pool,
+  purges: CommandDeps['purges'],
+  print: Print,
+): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      'overlap-s': { type: 'string' },
+      permissions: { type: 'string' },
+      'expires-at': { type: 'string' },
+      quiet: { type: 'boolean', default: false },
+    },
   })
-  if (!values.quiet)
-    print(
-      `key ${id} of ${JSON.stringify(company.name)} with ${permissions.join(', ')}; it is shown this once:`,
-    )
-  print(key)
+  const keyId = oneId('rotate', positionals)
+  const oldKeyEnd = { afterS: parseOverlap(values['overlap-s']) }
+  const permissions = values.permissions === undefined ? undefined : parsePermissions(values.permissions)
+  const expiresAt = parseExpiry(values['expires-at'])
+  const company = await companyOfKey(pool, keyId)
+  const secret = newApiKey(company.mode)
+  const wanted = { companyId: company.id, keyId, secret, oldKeyEnd, permissions, expiresAt }
+  const rotated = await inNamespace(pool, company.namespaceId, (db) => rotateKey(db, null, wanted))
+  if (rotated === undefined) throw noKey(keyId)
+  const { made, old, oldDigest } = rotated
+  await purges.purge(NAMES.caller(oldDigest))
+  if (!values.quiet) {
+    const end = old.expiresAt?.toISOString() ?? ''
+    print(`the old key ends ${end}, and stops working everywhere within five seconds after that`)
+    print(`key ${made.id} ${describe(company, made.permissions)}; it is shown this once:`)
+  }
+  print(secret)
   return 0
 }
 
@@ -112,26 +163,30 @@ async function revoke(
   args: readonly string[],
   pool: Pool,
   purges: CommandDeps['purges'],
-  print: (line: string) => void,
+  print: Print,
 ): Promise<number> {
   const { positionals } = parseArgs({ args: [...args], allowPositionals: true })
-  const [id] = positionals
-  if (id === undefined || positionals.length > 1)
-    throw new UsageError('revoke takes one key id, as list shows it')
-  const revoked = /^[0-9a-f-]{36}$/.test(id) ? await apiKeyRepository(pool).revoke(id) : undefined
-  if (revoked === undefined) throw new DomainError('not_found', `there is no key ${id}`)
-  const { before, digest } = revoked
-  await purges.purge(NAMES.caller(digest))
-  if (before === null) print(`revoked ${id}; it stops working everywhere within five seconds`)
-  else print(`${id} was revoked already, ${before.toISOString()}`)
+  const id = oneId('revoke', positionals)
+  const company = await companyOfKey(pool, id)
+  const revoked = await inNamespace(pool, company.namespaceId, (db) => revokeKey(db, null, company.id, id))
+  if (revoked === undefined) throw noKey(id)
+  const { key, wasRevoked } = revoked
+  await purges.purge(NAMES.caller(key.digest))
+  if (!wasRevoked) print(`revoked ${id}; it stops working everywhere within five seconds`)
+  else print(`${id} was revoked already, ${key.revokedAt?.toISOString() ?? ''}`)
   return 0
 }
 
-async function findCompany(pool: Pool, name: string): Promise<Company> {
-  const company = await companyRepository(pool).findByName(name)
-  if (company === undefined) throw new DomainError('not_found', `there is no company ${JSON.stringify(name)}`)
-  return company
+function oneId(action: string, positionals: readonly string[]): string {
+  const [id] = positionals
+  if (id === undefined || positionals.length > 1)
+    throw new UsageError(`${action} takes one key id, as list shows it`)
+  return id
 }
+
+const noKey = (id: string): DomainError => new DomainError('not_found', `there is no key ${id}`)
+
+const parsePermissions = (text: string): Permission[] => [...new Set(text.split(',').map(parsePermission))]
 
 function parsePermission(text: string): Permission {
   const permission = PERMISSIONS.find((known) => known === text)
@@ -140,10 +195,19 @@ function parsePermission(text: string): Permission {
   return permission
 }
 
-function parseExpiry(text: string | undefined): Date | null {
-  if (text === undefined) return null
+/** @returns null for never, undefined when it was not said */
+function parseExpiry(text: string | undefined): Date | null | undefined {
+  if (text === undefined) return undefined
+  if (text === 'never') return null
   const at = new Date(text)
   if (Number.isNaN(at.getTime()) || at <= new Date())
-    throw new UsageError('--expires-at must be a time to come, such as 2030-01-01T00:00:00Z')
+    throw new UsageError('--expires-at must be a time to come, such as 2030-01-01T00:00:00Z, or never')
   return at
+}
+
+function parseOverlap(text: string | undefined): number {
+  if (text !== undefined && /^\d{1,9}$/.test(text) && Number(text) <= OVERLAP_S_MAX) return Number(text)
+  throw new UsageError(
+    `--overlap-s is required: whole seconds that the old key goes on, 0 to ${OVERLAP_S_MAX}; 0 ends it at once`,
+  )
 }

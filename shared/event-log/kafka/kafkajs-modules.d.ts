@@ -28,6 +28,8 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 
   export interface Broker {
+    /** Of requests, by Kafka's numbers of them; null until it is connected. */
+    readonly versions: Record<string, { minVersion: number; maxVersion: number }> | null
     produce(request: {
       topicData: { topic: string; partitions: { partition: number; messages: ProducedMessage[] }[] }[]
       acks: number

@@ -25,9 +25,24 @@ const LOOK_AGAIN_MS = 100
  * @throws StartupError when Kafka cannot be reached or refuses
  */
 export async function ensureTopics(access: KafkaAccess, plans: readonly TopicPlan[]): Promise<void> {
-  const { brokers, ssl, sasl } = access
+  try {
+    await withAdmin(access, async (admin) => {
+      for (const plan of plans) await ensureTopic(admin, plan)
+    })
+  } catch (err) {
+    throw new StartupError(`the topics cannot be made in Kafka (KAFKA_BROKERS): ${describe(err, plans)}`, {
+      cause: err,
+    })
+  }
+}
+
+/** Does some work that needs no more than kafkajs's admin. */
+export async function withAdmin<T>(
+  { brokers, ssl, sasl }: KafkaAccess,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
   const kafka = new Kafka({
-    clientId: 'tally-migrate',
+    clientId: 'tally-admin',
     brokers: [...brokers],
     ssl,
     ...(sasl === undefined ? {} : { sasl }),
@@ -39,11 +54,7 @@ export async function ensureTopics(access: KafkaAccess, plans: readonly TopicPla
   const admin = kafka.admin()
   try {
     await admin.connect()
-    for (const plan of plans) await ensureTopic(admin, plan)
-  } catch (err) {
-    throw new StartupError(`the topics cannot be made in Kafka (KAFKA_BROKERS): ${describe(err, plans)}`, {
-      cause: err,
-    })
+    return await work(admin)
   } finally {
     await admin.disconnect().catch(() => undefined)
   }

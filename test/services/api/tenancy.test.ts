@@ -10,6 +10,7 @@ interface World {
   metric: string
   grant: string
   externalId: string
+  apiKey: string
 }
 
 /** What a request needs beside ids in its path, by operation; every other operation is tried without. */
@@ -20,6 +21,7 @@ const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }
   updateAccount: { body: { name: 'seized', service_customer_id: null } },
   updateMetric: { body: { name: 'seized' } },
   updateRefillConfiguration: { body: { is_active: false } },
+  rotateApiKey: { body: { overlap_seconds: 0 } },
 }
 
 describe('what belongs to another company', function () {
@@ -49,6 +51,7 @@ describe('what belongs to another company', function () {
       `/v2/grants/${grant}`,
       `/v2/refill-configurations/${account}/${metric}`,
       '/v2/accounts?sort=customer_name',
+      '/v2/api-keys',
     ]
     return Promise.all(paths.map(async (path) => (await api.get(path)).text))
   }
@@ -175,7 +178,11 @@ async function makeWorld(api: ApiClient): Promise<World> {
   const source = { account_id: account, metric_id: metric }
   const grant = await make('/v2/grants', { ...source, amount: '1', effective_at: 0 })
   await api.create('/v2/refill-configurations', { ...source, minimum_balance: '1', target_balance: '2' })
-  return { account, customer, metric, grant, externalId }
+  const { api_key } = await api.create<{ api_key: { id: string } }>('/v2/api-keys', {
+    name: 'k',
+    permissions: ['read:all'],
+  })
+  return { account, customer, metric, grant, externalId, apiKey: api_key.id }
 }
 
 /** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
@@ -192,6 +199,7 @@ function targetsOf({ operationId, path }: Operation, ours: World, other: World):
         metric_id: world.metric,
         grant_id: world.grant,
         external_id: world.externalId,
+        api_key_id: world.apiKey,
       }
       const id = ids[name]
       if (id === undefined) throw new Error(`${operationId}: say what ${name} is`)

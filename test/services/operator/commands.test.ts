@@ -5,7 +5,7 @@ import { ApiClient } from '../../support/api-client.ts'
 import { runCommand, type CommandResult } from '../../support/by-hand.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
 
-const NAMES = ['audit', 'companies', 'dead-letters', 'keys']
+const NAMES = ['audit', 'companies', 'dead-letters', 'doctor', 'keys', 'trail']
 
 describe('maintenance commands', function () {
   this.timeout(60_000)
@@ -45,6 +45,34 @@ describe('maintenance commands', function () {
       expect(again.output).to.match(new RegExp(`^${id} was revoked already, 20`))
     })
 
+    it('rotate a key, and tell which took its place', async () => {
+      const { output } = await run('keys', 'issue', '--name', 'old', '--permissions', 'read:all,write:all')
+      const [id = ''] = /[0-9a-f-]{36}/.exec(output) ?? []
+      const args = ['--overlap-s', '3600', '--permissions', 'read:all', '--quiet']
+      const { output: key } = await run('keys', 'rotate', id, ...args)
+      expect(key).to.match(/^tally_live_\w+\n$/)
+      const api = new ApiClient(tally.url, key.trim())
+      expect((await api.get('/v2/accounts')).status).to.equal(200)
+      expect((await api.post('/v2/accounts', { name: 'x' })).status).to.equal(403)
+      const again = await run('keys', 'rotate', id, '--overlap-s', '0')
+      expect(again.code).to.equal(1)
+      const [, next = ''] = /before: (\S+) took its place/.exec(again.output) ?? []
+      const list = (await run('keys', 'list')).output
+      expect(list).to.match(new RegExp(`^${id} +old .* valid until \\S+, ${next} took its place$`, 'm'))
+      expect(list).to.match(new RegExp(`^${next} +old .* valid$`, 'm'))
+      const more = await run(
+        'keys',
+        'rotate',
+        next,
+        '--overlap-s',
+        '0',
+        '--permissions',
+        'read:all,write:all',
+      )
+      expect(more.output).to.contain('nothing is gained by rotation')
+      expect((await run('keys', 'rotate', next)).output).to.contain('--overlap-s is required')
+    })
+
     it('say "none" when there is nothing to list', async () => {
       expect(await run('dead-letters', 'list')).to.deep.equal({ code: 0, output: 'none\n' })
       await run('companies', 'create', '--name', 'Empty')
@@ -55,6 +83,7 @@ describe('maintenance commands', function () {
       for (const [words, said] of [
         [['keys', 'list', '--company', 'Nobody'], 'there is no company "Nobody"\n'],
         [['keys', 'revoke', 'nobody'], 'there is no key nobody\n'],
+        [['keys', 'rotate', 'nobody', '--overlap-s', '0'], 'there is no key nobody\n'],
         [['dead-letters', 'show', '99'], 'there is no dead letter 99\n'],
       ] as const)
         expect(await run(...words)).to.deep.equal({ code: 1, output: said })
@@ -62,7 +91,7 @@ describe('maintenance commands', function () {
 
     it('end with 2 when the words make no sense, and say when npm may have kept options', async () => {
       for (const [words, said] of [
-        [['keys'], 'keys takes list, issue, revoke: say which\nSee npm run keys -- --help.\n'],
+        [['keys'], 'keys takes list, issue, rotate, revoke: say which\nSee npm run keys -- --help.\n'],
         [['companies', 'create', '--mode', 'test'], '--name is required\nSee npm run companies -- --help.\n'],
         [
           ['companies', 'create'],

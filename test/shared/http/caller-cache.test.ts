@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Caller } from '../../../shared/domain/api-key.ts'
+import type { Caller, FoundCaller } from '../../../shared/domain/api-key.ts'
 import { cachedFindCaller, type FindCaller } from '../../../shared/http/authentication.ts'
 import { databaseClock } from '../../../shared/postgres/database-clock.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
@@ -35,7 +35,7 @@ describe('the cache of callers', function () {
   const secret = randomBytes(32)
   /** What the database says. */
   const valid = new Map<string, Caller>()
-  let answer: (caller: Caller | undefined) => Promise<Caller | undefined>
+  let answer: (caller: Caller | undefined) => Promise<FoundCaller | undefined>
   const processes: Process[] = []
 
   before(async function () {
@@ -211,6 +211,58 @@ describe('the cache of callers', function () {
     await sleep(4_200)
     await server.client.set(nameOf(mine), signed)
     expect(await isValid(await start(), mine)).to.equal(false)
+  })
+
+  /** From now on keys end after a while, as the database says when it is asked. */
+  const endAfter = (ms: number) => {
+    const endsAt = performance.now() + ms
+    answer = (caller) => {
+      const endsInMs = endsAt - performance.now()
+      return Promise.resolve(caller !== undefined && endsInMs > 0 ? { ...caller, endsInMs } : undefined)
+    }
+    return endsAt
+  }
+  const endOf = async (process: Process, digest: Buffer) => {
+    await worksFor(process, digest)
+    return performance.now()
+  }
+
+  it('believes a key until it ends and no longer, here and where it was heard of', async () => {
+    const [one, other, late] = [await start(), await start(), await start()]
+    const digest = issue()
+    const endsAt = endAfter(1_500)
+    expect(await isValid(one, digest)).to.equal(true)
+    await stored(digest)
+    await sleep(300)
+    expect(await isValid(other, digest)).to.equal(true)
+    expect(other.asked, 'heard of by way of Redis').to.equal(0)
+    const ends = await Promise.all([endOf(one, digest), endOf(other, digest)])
+    for (const at of ends) expect(at - endsAt).to.be.within(-1, 500)
+    expect(await isValid(late, digest)).to.equal(false)
+  })
+
+  it('does not believe Redis about a key beyond its end, whatever Redis keeps', async () => {
+    const one = await start()
+    const digest = issue()
+    endAfter(300)
+    expect(await isValid(one, digest)).to.equal(true)
+    const signed = await stored(digest)
+    await sleep(350)
+    await server.client.set(nameOf(digest), signed)
+    expect(await isValid(await start(), digest)).to.equal(false)
+  })
+
+  it('believes a key until it ends and no longer without Redis', async () => {
+    let asked = 0
+    const find = cachedFindCaller((digest) => {
+      asked++
+      return answer(valid.get(digest.toString('hex')))
+    })
+    const digest = issue()
+    const endsAt = endAfter(600)
+    const process = { find } as Process
+    expect((await endOf(process, digest)) - endsAt).to.be.within(-1, 300)
+    expect(asked).to.be.within(2, 4)
   })
 
   it('opens a signed value only as it was signed', () => {

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { newId } from '../../../shared/domain/ids.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
+import { auditTrailRepository, type AuditFilter } from '../../../shared/postgres/audit-trail.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { customerRepository } from '../../../shared/postgres/customers.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
@@ -14,7 +15,7 @@ import { explaining } from '../../support/explaining.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 const PAGE = 20
-const NAMESPACE = randomUUID()
+const [NAMESPACE, COMPANY, KEY] = [randomUUID(), randomUUID(), randomUUID()]
 const [FIRST_ACCOUNT, FIRST_METRIC] = [newId('account'), newId('metric')]
 
 /** 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each. */
@@ -38,6 +39,10 @@ const ROWS = [
       created_at, updated_at)
     SELECT $1, account_id, metric_id, 0, 1, true, now() + row_number() OVER () * interval '1 second', now()
     FROM accounts CROSS JOIN metrics`,
+  `INSERT INTO audit_trail (entry_id, company_id, created_at, key_id, action, resource_id, changes)
+    SELECT gen_random_uuid(), $4, now() + n * interval '1 second', CASE WHEN n % 3 = 0 THEN $5::uuid ELSE gen_random_uuid() END,
+      'account.changed', CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5(n::text) END, '{}'
+    FROM generate_series(1, 20000) n`,
 ]
 
 /** A list, with a filter or without; the index that is in its order, and how to ask for a page. */
@@ -75,6 +80,13 @@ const refills = (
   },
 })
 
+const trail = (what: string, index: string, filter: AuditFilter): PlannedList => ({
+  what: `the trail ${what}`,
+  index,
+  page: async (db, startingAfter) =>
+    lastOf((await auditTrailRepository(db).list(COMPANY, filter, { limit: PAGE, startingAfter })).items),
+})
+
 const LISTS: readonly PlannedList[] = [
   {
     what: 'customers',
@@ -107,6 +119,9 @@ const LISTS: readonly PlannedList[] = [
   refills('of all', 'refill_configurations_by_creation', {}),
   refills('of an account', 'refill_configurations_by_account', { accountId: FIRST_ACCOUNT }),
   refills('of a metric', 'refill_configurations_by_metric', { metricId: FIRST_METRIC }),
+  trail('of all', 'audit_trail_by_time', {}),
+  trail('of a resource', 'audit_trail_by_resource', { resourceId: FIRST_ACCOUNT }),
+  trail('of a key', 'audit_trail_by_key', { keyId: KEY }),
 ]
 
 describe('pages of lists in PostgreSQL', () => {
@@ -115,10 +130,16 @@ describe('pages of lists in PostgreSQL', () => {
   before(async () => {
     db = await createDatabase('plans')
     await withTransaction(db.pool, (client) =>
-      companyRepository(client).insert({ id: randomUUID(), name: 'x', mode: 'live', namespaceId: NAMESPACE }),
+      companyRepository(client).insert({ id: COMPANY, name: 'x', mode: 'live', namespaceId: NAMESPACE }),
     )
     await inNamespace(db.pool, NAMESPACE, async (client) => {
-      const values: Record<string, string> = { $1: NAMESPACE, $2: FIRST_ACCOUNT, $3: FIRST_METRIC }
+      const values: Record<string, string> = {
+        $1: NAMESPACE,
+        $2: FIRST_ACCOUNT,
+        $3: FIRST_METRIC,
+        $4: COMPANY,
+        $5: KEY,
+      }
       for (const text of ROWS)
         await client.query(text.replaceAll(/\$\d/g, (name) => pg.escapeLiteral(values[name] ?? '')))
     })

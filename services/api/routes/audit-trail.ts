@@ -1,0 +1,21 @@
+import type { RequestHandler } from 'express'
+import { callerOf } from '../../../shared/http/authentication.ts'
+import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
+import type { Pool } from '../../../shared/postgres/pool.ts'
+import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import { auditEntryToBody, pageToBody } from './bodies.ts'
+import { pageOfQuery } from './page-query.ts'
+
+export function listAuditTrail(pool: Pool): RequestHandler {
+  return async (req, res) => {
+    const { companyId, namespaceId } = callerOf(res)
+    const { resource_id: resourceId, api_key_id: keyId } = req.query as {
+      resource_id?: string
+      api_key_id?: string
+    }
+    const page = await inNamespace(pool, namespaceId, (db) =>
+      auditTrailRepository(db).list(companyId, { resourceId, keyId }, pageOfQuery(req)),
+    )
+    res.json(pageToBody(page, auditEntryToBody))
+  }
+}

@@ -1,0 +1,81 @@
+import { parseArgs } from 'node:util'
+import type { Logger } from '../../../shared/logging/logger.ts'
+import type { Command, CommandDeps } from '../command.ts'
+import { checkClickHouse, CLICKHOUSE } from '../doctor/check-clickhouse.ts'
+import { checkDeadLetters, checkGateways, checkLag, EVENT_LOG } from '../doctor/check-event-log.ts'
+import { checkKafka, KAFKA } from '../doctor/check-kafka.ts'
+import { checkKeys } from '../doctor/check-keys.ts'
+import { checkPostgres, POSTGRES } from '../doctor/check-postgres.ts'
+import { checkRedis, REDIS } from '../doctor/check-redis.ts'
+import { checkDisk, checkExposure, checkPasswords } from '../doctor/check-settings.ts'
+import { runChecks, type Check, type Finding, type Level } from '../doctor/finding.ts'
+
+const LEVEL_WIDTH = 'warning'.length
+
+/** npm run doctor: whether everything is as it should be. */
+export const doctor: Command = {
+  name: 'doctor',
+  about: 'looks whether every engine is there and set up so that nothing is lost',
+  notes: [
+    'A line for each part: ok, warning or failed, and what to do. Versions, migrations, what a power cut would cost, clocks,',
+    'how far the loaders are behind, dead letters, disks, keys that end soon. It changes nothing. It exits with 1 when',
+    'something failed; warnings can wait until there is time.',
+    '',
+    '  --strict    exits with 1 for warnings too',
+    '  --json      prints one JSON document: {"findings": [{"part", "level", "says"}]}',
+    '',
+  ],
+  usage: ['doctor', 'doctor -- [--strict] [--json]'],
+  async run(args, deps, { print, log }) {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { strict: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+    })
+    const findings = await runChecks(await checksOf(deps, log))
+    if (values.json) print(JSON.stringify({ findings }))
+    else for (const line of describe(findings)) print(line)
+    const has = (level: Level) => findings.some((finding) => finding.level === level)
+    return has('failed') || (values.strict && has('warning')) ? 1 : 0
+  },
+}
+
+async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
+  const { pool, openClickHouse, openEventLog, installation } = deps
+  const { eventLog, redis, dataFolder, urls, hosts } = installation
+  const { url: redisUrl } = redis
+  const { kafka, partitions } = eventLog
+  const check = (part: string, look: Check['look']): Check => ({ part, look })
+  // What needs it would say the same again.
+  const hasPostgres = await pool.query('SELECT 1').then(
+    () => true,
+    () => false,
+  )
+  return [
+    check(POSTGRES, () => checkPostgres(pool)),
+    check(CLICKHOUSE, async () => checkClickHouse(await openClickHouse())),
+    ...(kafka === undefined ? [] : [check(KAFKA, () => checkKafka(kafka, partitions, log))]),
+    ...(redisUrl === undefined ? [] : [check(REDIS, () => checkRedis({ ...redis, url: redisUrl }, log))]),
+    ...(hasPostgres
+      ? [
+          check(EVENT_LOG, async () => checkLag(await openEventLog())),
+          check('dead letters', () => checkDeadLetters(pool)),
+          check('gateways', () => checkGateways(pool)),
+          check('API keys', () => checkKeys(pool)),
+        ]
+      : []),
+    ...(dataFolder === undefined ? [] : [check('disk of DATA_DIR', () => checkDisk(dataFolder))]),
+    check('passwords', () => Promise.resolve(checkPasswords(urls))),
+    ...(hosts === undefined ? [] : [check('ports', () => Promise.resolve(checkExposure(hosts)))]),
+  ]
+}
+
+function describe(findings: readonly Finding[]): string[] {
+  const count = (level: Level) => findings.filter((finding) => finding.level === level).length
+  const [failed, warnings] = [count('failed'), count('warning')]
+  return [
+    ...findings.map(({ level, part, says }) => `${level.padEnd(LEVEL_WIDTH)}  ${part}: ${says}`),
+    failed + warnings === 0
+      ? 'everything is as it should be'
+      : `${failed} failed, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`,
+  ]
+}

@@ -1,0 +1,85 @@
+import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { requireClickHouseSchema } from '../../../shared/clickhouse/require-schema.ts'
+import { clockDifference } from './clock-difference.ts'
+import { failed, ok, runChecks, warning, type Finding } from './finding.ts'
+import { spaceFinding } from './space-finding.ts'
+
+export const CLICKHOUSE = 'ClickHouse'
+/** What our tests run on. */
+const TESTED = '26.7'
+/** Merges that keep up leave far fewer. */
+const PARTS_MAX = 300
+const DURABLE = ['fsync_after_insert = 1', 'fsync_part_directory = 1']
+
+const TABLES = `
+  SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name`
+const PARTS = `
+  SELECT table, partition, toUInt32(count()) AS parts FROM system.parts WHERE active AND database = currentDatabase()
+  GROUP BY table, partition HAVING parts > {max:UInt32} ORDER BY parts DESC LIMIT 3`
+const DISKS = 'SELECT name, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'
+
+/** Version, migrations, durability, merges, disk and clock. @throws Error when it cannot be reached */
+export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
+  const [found] = await queryRows<{ version: string }>(client, 'SELECT version() AS version', {})
+  const version = found?.version ?? ''
+  return runChecks([
+    { part: CLICKHOUSE, look: () => Promise.resolve([checkVersion(version)]) },
+    {
+      part: `${CLICKHOUSE} migrations`,
+      look: async () => {
+        await requireClickHouseSchema(client)
+        return [ok(`${CLICKHOUSE} migrations`, 'all applied, none changed')]
+      },
+    },
+    { part: `${CLICKHOUSE} durability`, look: () => checkDurability(client) },
+    { part: `${CLICKHOUSE} merges`, look: () => checkMerges(client) },
+    { part: `${CLICKHOUSE} disk`, look: () => checkDisks(client) },
+    {
+      part: `${CLICKHOUSE} clock`,
+      look: async () => [
+        await clockDifference(`${CLICKHOUSE} clock`, async () => {
+          const query = 'SELECT toUnixTimestamp64Milli(now64(3)) AS ms'
+          const [row] = await queryRows<{ ms: string }>(client, query, {})
+          return Number(row?.ms)
+        }),
+      ],
+    },
+  ])
+}
+
+function checkVersion(version: string): Finding {
+  const [major, tested] = [version, TESTED].map((text) => text.split('.')[0])
+  if (major !== tested) return failed(CLICKHOUSE, `version ${version}: ${TESTED} is what Tally was tested on`)
+  return version.startsWith(`${TESTED}.`)
+    ? ok(CLICKHOUSE, `version ${version}`)
+    : warning(CLICKHOUSE, `version ${version}: ${TESTED} is what Tally was tested on`)
+}
+
+async function checkDurability(client: ClickHouse): Promise<Finding[]> {
+  const part = `${CLICKHOUSE} durability`
+  const tables = await queryRows<{ name: string; engine_full: string }>(client, TABLES, {})
+  const careless = tables.filter((table) => !DURABLE.every((setting) => table.engine_full.includes(setting)))
+  if (careless.length === 0) return [ok(part, `${tables.length} tables, each insert is on disk`)]
+  return careless.map(({ name }) =>
+    failed(
+      part,
+      `${name} is without ${DURABLE.join(', ')}: ALTER TABLE ${name} MODIFY SETTING puts them back`,
+    ),
+  )
+}
+
+async function checkMerges(client: ClickHouse): Promise<Finding[]> {
+  const part = `${CLICKHOUSE} merges`
+  const rows = await queryRows<{ table: string; partition: string; parts: number }>(client, PARTS, {
+    max: PARTS_MAX,
+  })
+  if (rows.length === 0) return [ok(part, 'keep up')]
+  return rows.map(({ table, partition, parts }) =>
+    warning(part, `${table} has ${parts} parts in ${partition}: merges do not keep up with inserts`),
+  )
+}
+
+async function checkDisks(client: ClickHouse): Promise<Finding[]> {
+  const rows = await queryRows<{ name: string; free: number; total: number }>(client, DISKS, {})
+  return rows.map(({ name, free, total }) => spaceFinding(`${CLICKHOUSE} disk ${name}`, free, total))
+}

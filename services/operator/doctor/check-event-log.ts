@@ -1,0 +1,49 @@
+import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
+import { gatewayRepository } from '../../../shared/postgres/gateways.ts'
+import type { Queryable } from '../../../shared/postgres/pool.ts'
+import { MICROS_PER_SECOND } from '../../../shared/time/microsecond-clock.ts'
+import { failed, ok, warning, type Finding } from './finding.ts'
+
+export const EVENT_LOG = 'event log'
+const BEHIND_WARNING_S = 30
+/** As the audit has it. */
+const BEHIND_FAILED_S = 300
+
+/** How far the loaders are behind. */
+export async function checkLag(log: Pick<EventLog, 'lag' | 'lowestUnread'>): Promise<Finding[]> {
+  const [lags, lowest] = await Promise.all([log.lag(LOADER_GROUP), log.lowestUnread(LOADER_GROUP)])
+  const records = lags.reduce((sum, { committed, end }) => sum + Math.max(0, end - committed), 0)
+  const behindS =
+    lowest === undefined ? 0 : Math.max(0, Math.round(Date.now() / 1_000 - lowest / MICROS_PER_SECOND))
+  const says = `${records} ${records === 1 ? 'record waits' : 'records wait'} to be loaded, the oldest for ${behindS} s`
+  if (behindS > BEHIND_FAILED_S)
+    return [failed(EVENT_LOG, `${says}: look at the logs and metrics of the loaders`)]
+  if (behindS > BEHIND_WARNING_S) return [warning(EVENT_LOG, `${says}: does a loader run?`)]
+  return [ok(EVENT_LOG, records === 0 ? 'all of it is loaded' : says)]
+}
+
+/** Usage that could not be counted. */
+export async function checkDeadLetters(db: Queryable): Promise<Finding[]> {
+  const part = 'dead letters'
+  const waiting = await deadLetterRepository(db).countWaiting()
+  return [
+    waiting === 0
+      ? ok(part, 'none wait')
+      : warning(part, `${waiting} wait: npm run dead-letters -- list tells why, retry puts them back`),
+  ]
+}
+
+/** Who takes reports, as far as PostgreSQL knows: one that fell silent holds back the list of events. */
+export async function checkGateways(db: Queryable): Promise<Finding[]> {
+  const part = 'gateways'
+  const { renewed, silent, silentForS } = await gatewayRepository(db).count()
+  if (silent > 0)
+    return [
+      warning(
+        part,
+        `${silent} fell silent: the list of events ends before what they may have taken, for ${silentForS} s more`,
+      ),
+    ]
+  return [ok(part, renewed === 0 ? 'none beside this process' : `${renewed}, all of them heard of lately`)]
+}

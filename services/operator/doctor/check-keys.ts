@@ -1,0 +1,21 @@
+import { apiKeyRepository, type EndingKey } from '../../../shared/postgres/api-keys.ts'
+import type { Queryable } from '../../../shared/postgres/pool.ts'
+import { printable } from '../printable.ts'
+import { ok, warning, type Finding } from './finding.ts'
+
+const DAYS = 7
+const LISTED_MAX = 20
+
+/** Keys that end soon and are still needed. */
+export async function checkKeys(db: Queryable): Promise<Finding[]> {
+  const ending = await apiKeyRepository(db).listEnding(DAYS, LISTED_MAX)
+  if (ending.length === 0) return [ok('API keys', `none that is needed ends within ${DAYS} days`)]
+  return ending.map((key) => warning('API keys', describe(key)))
+}
+
+function describe({ id, name, company, expiresAt, isReplaced }: EndingKey): string {
+  const which = `${id} (${printable(name)}) of ${printable(company)} ends ${expiresAt.toISOString()}`
+  return isReplaced
+    ? `${which}: it was rotated, and is still used; give whoever uses it the new one`
+    : `${which}: npm run keys -- rotate ${id} makes the next`
+}

@@ -1,0 +1,56 @@
+import { statfs } from 'node:fs/promises'
+import { ok, warning, type Finding } from './finding.ts'
+import { spaceFinding } from './space-finding.ts'
+
+const GUESSED = new Set([
+  '',
+  'postgres',
+  'password',
+  'passwort',
+  'secret',
+  'admin',
+  'changeme',
+  'tally',
+  'test',
+])
+const LOOPBACK = /^(127\.|::1$|localhost$)/
+
+/** How much room is left where data lie. */
+export async function checkDisk(folder: string): Promise<Finding[]> {
+  const { bavail, blocks, bsize } = await statfs(folder)
+  return [spaceFinding('disk of DATA_DIR', bavail * bsize, blocks * bsize)]
+}
+
+/**
+ * Passwords that anybody would try.
+ *
+ * @param urls by the setting that holds them; undefined where the engine is embedded
+ */
+export function checkPasswords(urls: Readonly<Record<string, string | undefined>>): Finding[] {
+  const part = 'passwords'
+  const weak = Object.entries(urls).filter(([, url]) => url !== undefined && isGuessed(url))
+  if (weak.length === 0) return [ok(part, 'none that is tried first')]
+  return weak.map(([setting]) =>
+    warning(part, `that of ${setting} is one that is tried first: choose a random one`),
+  )
+}
+
+function isGuessed(url: string): boolean {
+  const { username, password } = new URL(url)
+  const secret = decodeURIComponent(password).toLowerCase()
+  return GUESSED.has(secret) || secret === decodeURIComponent(username).toLowerCase()
+}
+
+/**
+ * Ports that others than this machine reach.
+ *
+ * @param hosts by the setting that holds them
+ */
+export function checkExposure(hosts: Readonly<Record<string, string>>): Finding[] {
+  const part = 'ports'
+  const open = Object.entries(hosts).filter(([, host]) => !LOOPBACK.test(host))
+  if (open.length === 0) return [ok(part, 'open to this machine alone')]
+  return open.map(([setting, host]) =>
+    warning(part, `${setting} is ${host}: API keys travel in the clear unless TLS ends in front of it`),
+  )
+}

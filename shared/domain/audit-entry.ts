@@ -1,0 +1,43 @@
+/** What was done, as `resource.deed`. */
+export type AuditedAction =
+  | 'customer.created'
+  | 'customer.changed'
+  | 'account.created'
+  | 'account.changed'
+  | 'account.archived'
+  | 'account.unarchived'
+  | 'metric.created'
+  | 'metric.changed'
+  | 'metric.archived'
+  | 'metric.unarchived'
+  | 'grant.created'
+  | 'grant.voided'
+  | 'grant.archived'
+  | 'refill_configuration.created'
+  | 'refill_configuration.changed'
+  | 'company.created'
+  | 'company.reset'
+  | 'company.clock_set'
+  | 'company.clock_advanced'
+  | 'company.clock_returned'
+  | 'api_key.issued'
+  | 'api_key.rotated'
+  | 'api_key.revoked'
+
+/** A change as it is to be remembered. */
+export interface NewAuditEntry {
+  companyId: string
+  /** Which key was used; null: an operator's command. */
+  keyId: string | null
+  action: AuditedAction
+  /** As it stands in the path of the resource. */
+  resourceId: string
+  /** What was asked for, by the names of the wire; never a secret. */
+  changes: object
+}
+
+/** Who did what, and when. */
+export interface AuditEntry extends NewAuditEntry {
+  id: string
+  createdAt: Date
+}

@@ -1,0 +1,59 @@
+import { digestOfApiKey, lastCharactersOf } from '../domain/api-key.ts'
+import { newUuid } from '../domain/ids.ts'
+import { requireGivable, type KeyTerms } from '../domain/key-terms.ts'
+import { DomainError } from '../errors/domain-error.ts'
+import { apiKeyRepository, type ApiKey } from '../postgres/api-keys.ts'
+import { auditTrailRepository } from '../postgres/audit-trail.ts'
+import type { PoolClient } from '../postgres/pool.ts'
+import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
+
+/** A key that is to be. */
+export interface WantedKey extends KeyTerms {
+  companyId: string
+  name: string
+  /** The key itself, as newApiKey made it: only its digest is kept. */
+  secret: string
+}
+
+/**
+ * Makes a key valid, and remembers who gave it. Within a transaction in a namespace of the company.
+ *
+ * @throws DomainError forbidden when the giver has less than it wants to give, unprocessable when the key would have ended
+ *   already, unauthenticated when the giver's key ended meanwhile
+ */
+export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> {
+  const { companyId, name, expiresAt } = wanted
+  const held = await apiKeyRepository(db).hold(companyId, idsOf(giver))
+  requireGivable(termsOfGiver(giver, held), wanted)
+  if (expiresAt !== null && expiresAt <= new Date()) throw endedAlready()
+  const made = await insertKey(db, giver, wanted)
+  await auditTrailRepository(db).insert({
+    companyId,
+    keyId: giver,
+    action: 'api_key.issued',
+    resourceId: made.id,
+    changes: { name, ...termsToChanges(made) },
+  })
+  return made
+}
+
+export const endedAlready = (): DomainError =>
+  new DomainError('unprocessable', 'expires_at: must lie in the future')
+
+export const insertKey = (db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> =>
+  apiKeyRepository(db).insert({
+    id: newUuid(),
+    companyId: wanted.companyId,
+    name: wanted.name,
+    digest: digestOfApiKey(wanted.secret),
+    lastCharacters: lastCharactersOf(wanted.secret),
+    permissions: wanted.permissions,
+    expiresAt: wanted.expiresAt,
+    issuedBy: giver,
+  })
+
+/** Terms as the trail has them. */
+export const termsToChanges = ({ permissions, expiresAt }: KeyTerms) => ({
+  permissions,
+  expires_at: expiresAt === null ? null : Math.floor(expiresAt.getTime() / 1_000),
+})

@@ -1,0 +1,40 @@
+import { apiKeyRepository, type HeldApiKey } from '../postgres/api-keys.ts'
+import { auditTrailRepository } from '../postgres/audit-trail.ts'
+import type { PoolClient } from '../postgres/pool.ts'
+import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
+
+/** A key that was revoked, and whether it had been before. */
+export interface RevokedKey {
+  key: HeldApiKey
+  wasRevoked: boolean
+}
+
+/**
+ * Ends a key for good, whatever it may do and whoever asks: a key in the wrong hands must not wait. Within a transaction in a
+ * namespace of the company. Also the last key that manages keys: operators can always issue another.
+ *
+ * @returns undefined when the company has no such key
+ * @throws DomainError unauthenticated when the key of whoever asks ended meanwhile
+ */
+export async function revokeKey(
+  db: PoolClient,
+  giver: GiverId,
+  companyId: string,
+  keyId: string,
+): Promise<RevokedKey | undefined> {
+  const keys = apiKeyRepository(db)
+  const held = await keys.hold(companyId, idsOf(giver, keyId))
+  const before = held.get(keyId)
+  // Once more with the same key is harmless: its answer may have been lost.
+  if (giver !== keyId) termsOfGiver(giver, held)
+  const key = await keys.revoke(companyId, keyId)
+  if (before === undefined || key === undefined) return undefined
+  await auditTrailRepository(db).insert({
+    companyId,
+    keyId: giver,
+    action: 'api_key.revoked',
+    resourceId: keyId,
+    changes: {},
+  })
+  return { key, wasRevoked: before.revokedAt !== null }
+}

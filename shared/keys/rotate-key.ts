@@ -1,0 +1,90 @@
+import { termsAfterRotation, type RotationTerms } from '../domain/key-terms.ts'
+import { DomainError } from '../errors/domain-error.ts'
+import { apiKeyRepository, type ApiKey, type HeldApiKey, type KeyEnd } from '../postgres/api-keys.ts'
+import { auditTrailRepository } from '../postgres/audit-trail.ts'
+import type { PoolClient } from '../postgres/pool.ts'
+import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
+import { endedAlready, insertKey, termsToChanges } from './issue-key.ts'
+
+/** How long a key may go on beside the one that takes its place. */
+export const OVERLAP_S_MAX = 90 * 86_400
+
+/** A rotation that is wanted. */
+export interface WantedRotation extends RotationTerms {
+  companyId: string
+  keyId: string
+  /** The new key itself, as newApiKey made it. */
+  secret: string
+  /** When the old key ends; sooner when it was to end sooner. */
+  oldKeyEnd: KeyEnd
+}
+
+/** Both keys as they are after a rotation. */
+export interface RotatedKey {
+  made: ApiKey
+  old: ApiKey
+  /** By what the old key is known to caches, which must hear of its end. */
+  oldDigest: Buffer
+}
+
+/**
+ * Puts a new key in the place of an old one, under its name and with its terms or lesser ones, and lets the old one end.
+ * Within a transaction in a namespace of the company. A key is rotated once, and under its row's lock: of several rotations
+ * at once one succeeds.
+ *
+ * @returns undefined when the company has no such key
+ * @throws DomainError conflict when it was rotated before or is not valid any more; forbidden and unprocessable as
+ *   termsAfterRotation says, or for a time that is out of range; unauthenticated when the giver's key ended meanwhile
+ */
+export async function rotateKey(
+  db: PoolClient,
+  giver: GiverId,
+  wanted: WantedRotation,
+): Promise<RotatedKey | undefined> {
+  const { companyId, keyId, secret, oldKeyEnd } = wanted
+  const keys = apiKeyRepository(db)
+  const held = await keys.hold(companyId, idsOf(giver, keyId))
+  const terms = termsOfGiver(giver, held)
+  const found = held.get(keyId)
+  if (found === undefined) return undefined
+  requireRotatable(found)
+  requireEnd(oldKeyEnd)
+  const after = termsAfterRotation(terms, found, wanted)
+  if (after.expiresAt !== null && after.expiresAt <= new Date()) throw endedAlready()
+  const made = await insertKey(db, giver, { companyId, name: found.name, secret, ...after })
+  const old = await keys.replace(companyId, keyId, made.id, oldKeyEnd)
+  await auditTrailRepository(db).insert({
+    companyId,
+    keyId: giver,
+    action: 'api_key.rotated',
+    resourceId: keyId,
+    changes: {
+      replaced_by: made.id,
+      old_key_ends_at: old.expiresAt === null ? null : Math.floor(old.expiresAt.getTime() / 1_000),
+      ...termsToChanges(made),
+    },
+  })
+  return { made, old, oldDigest: found.digest }
+}
+
+function requireRotatable({ replacedBy, revokedAt, isUsable }: HeldApiKey): void {
+  if (revokedAt !== null) throw new DomainError('conflict', 'this key was revoked: issue another')
+  if (replacedBy !== null)
+    throw new DomainError('conflict', `this key was rotated before: ${replacedBy} took its place`)
+  if (!isUsable) throw new DomainError('conflict', 'this key has expired: issue another')
+}
+
+function requireEnd(end: KeyEnd): void {
+  if (!('at' in end)) return
+  const inMs = end.at.getTime() - Date.now()
+  if (inMs <= 0)
+    throw new DomainError(
+      'unprocessable',
+      'old_key_ends_at: must lie in the future; overlap_seconds of 0 ends the old key at once',
+    )
+  if (inMs > OVERLAP_S_MAX * 1_000)
+    throw new DomainError(
+      'unprocessable',
+      `old_key_ends_at: must be within ${OVERLAP_S_MAX / 86_400} days from now`,
+    )
+}
