@@ -38,5 +38,6 @@ export function resourceHandlers(pool: Pool): Handlers {
     listRefillConfigurations: of(refills.listRefillConfigurations(pool)),
     getRefillConfiguration: of(refills.getRefillConfiguration(pool)),
     updateRefillConfiguration: of(refills.patchRefillConfiguration(pool)),
+    listRefills: of(refills.listRefills(pool)),
   }
 }

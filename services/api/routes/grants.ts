@@ -1,12 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import { newId } from '../../../shared/domain/ids.ts'
-import type { Grant } from '../../../shared/domain/resources.ts'
+import { isMetric, type Grant } from '../../../shared/domain/resources.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import { nowOf } from '../../../shared/http/enter-world.ts'
 import { grantRepository, type GrantFilter, type NewGrant } from '../../../shared/postgres/grants.ts'
-import type { Pool } from '../../../shared/postgres/pool.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/pool.ts'
+import { requestRefill } from '../../../shared/postgres/refill-requests.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
@@ -30,7 +31,11 @@ export function postGrant(create: Create): RequestHandler {
     const made = await create(
       callerOf(res),
       { route: 'POST /v2/grants', key: idempotencyKeyOf(req) },
-      (db, namespaceId) => grantRepository(db).insert(namespaceId, grant),
+      async (db, namespaceId) => {
+        const inserted = await grantRepository(db).insert(namespaceId, grant)
+        await requestRefillOf(db, namespaceId, inserted)
+        return inserted
+      },
     )
     res.json(grantToBody(made, nowOf(res)))
   }
@@ -89,11 +94,22 @@ export const getGrant = (pool: Pool) =>
   )
 
 export const voidGrant = (pool: Pool) =>
-  answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>
-    grantRepository(db).void(namespaceId, params.grant_id),
+  answerOne(pool, bodyOfNow, async (db, namespaceId, { params }: OfGrant) =>
+    requestRefillOf(db, namespaceId, await grantRepository(db).void(namespaceId, params.grant_id)),
   )
 
 export const archiveGrant = (pool: Pool) =>
-  answerOne(pool, bodyOfNow, (db, namespaceId, { params }: OfGrant) =>
-    grantRepository(db).archive(namespaceId, params.grant_id),
+  answerOne(pool, bodyOfNow, async (db, namespaceId, { params }: OfGrant) =>
+    requestRefillOf(db, namespaceId, await grantRepository(db).archive(namespaceId, params.grant_id)),
   )
+
+/** The balance that the grant is part of may be lower now. @returns the grant */
+async function requestRefillOf<T extends Grant | undefined>(
+  db: PoolClient,
+  namespaceId: string,
+  grant: T,
+): Promise<T> {
+  if (grant !== undefined && isMetric(grant.source))
+    await requestRefill(db, { namespaceId, accountId: grant.accountId, metricId: grant.source })
+  return grant
+}

@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express'
 import { parseAmount } from '../../../shared/amount/amount.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import {
@@ -8,10 +9,12 @@ import {
   type RefillConfigurationChanges,
   type RefillConfigurationKey,
 } from '../../../shared/postgres/refill-configurations.ts'
+import { requestRefill } from '../../../shared/postgres/refill-requests.ts'
+import { refillRepository } from '../../../shared/postgres/refills.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
-import { pageToBody, refillConfigurationToBody } from './bodies.ts'
+import { pageToBody, refillConfigurationToBody, refillToBody } from './bodies.ts'
 import { pageOfQuery } from './page-query.ts'
 
 interface KeyBody {
@@ -27,11 +30,16 @@ interface NewRefillConfigurationBody extends KeyBody {
 
 export function postRefillConfiguration(create: Create): RequestHandler {
   return async (req, res) => {
-    const configuration = newConfigurationOf(req.body as NewRefillConfigurationBody)
+    const body = req.body as NewRefillConfigurationBody
+    const configuration = newConfigurationOf(body)
     const made = await create(
       callerOf(res),
       { route: 'POST /v2/refill-configurations', key: idempotencyKeyOf(req) },
-      (db, namespaceId) => refillConfigurationRepository(db).insert(namespaceId, configuration),
+      async (db, namespaceId) => {
+        const inserted = await refillConfigurationRepository(db).insert(namespaceId, configuration)
+        await requestRefill(db, { namespaceId, ...keyOf(body) })
+        return inserted
+      },
     )
     res.json(refillConfigurationToBody(made))
   }
@@ -71,13 +79,26 @@ export const getRefillConfiguration = (pool: Pool) =>
   )
 
 export const patchRefillConfiguration = (pool: Pool) =>
-  answerOne(pool, refillConfigurationToBody, (db, namespaceId, { params, body }: OfConfiguration) =>
-    refillConfigurationRepository(db).update(
-      namespaceId,
-      keyOf(params),
-      changesOf(body as Partial<NewRefillConfigurationBody>),
-    ),
-  )
+  answerOne(pool, refillConfigurationToBody, async (db, namespaceId, { params, body }: OfConfiguration) => {
+    const key = keyOf(params)
+    const changes = changesOf(body as Partial<NewRefillConfigurationBody>)
+    const changed = await refillConfigurationRepository(db).update(namespaceId, key, changes)
+    await requestRefill(db, { namespaceId, ...key })
+    return changed
+  })
+
+export function listRefills(pool: Pool): RequestHandler<OfConfiguration['params']> {
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const key = keyOf(req.params)
+    const page = await inNamespace(pool, namespaceId, async (db) => {
+      if ((await refillConfigurationRepository(db).find(namespaceId, key)) === undefined)
+        throw new DomainError('not_found', 'no such refill configuration')
+      return refillRepository(db).list(namespaceId, key, pageOfQuery(req))
+    })
+    res.json(pageToBody(page, refillToBody))
+  }
+}
 
 const changesOf = (body: Partial<NewRefillConfigurationBody>): RefillConfigurationChanges => ({
   minimumBalance: body.minimum_balance === undefined ? undefined : parseAmount(body.minimum_balance),
