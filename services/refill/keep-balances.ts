@@ -98,12 +98,18 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
     isDue: () => boolean,
     work: () => Promise<void>,
   ) => {
+    let isFailing = false
     while (!signal.aborted) {
       if (isDue())
-        await activity.attempt(work).catch((err: unknown) => {
+        try {
+          await activity.attempt(work)
+          isFailing = false
+        } catch (err) {
           metrics.failed(step)
-          log.warn({ err: loggableError(err), step }, 'could not look after balances, trying again')
-        })
+          const told = { err: loggableError(err), step }
+          log[isFailing ? 'debug' : 'warn'](told, 'could not look after balances, trying again')
+          isFailing = true
+        }
       await sleep(checkMs, undefined, { signal }).catch(() => undefined)
     }
   }

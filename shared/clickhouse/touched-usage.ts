@@ -37,7 +37,7 @@ const OF_NAMESPACES = 'AND namespace_id IN {namespaceIds:Array(String)}'
 const AT_MOST = 'LIMIT {limit:UInt32}'
 
 const CORRECTED = `
-  SELECT DISTINCT toString(stored_at) AS stored_at, namespace_id, account_id, source FROM corrected_usage
+  SELECT DISTINCT toString(stored_at) AS stored, namespace_id, account_id, source FROM corrected_usage
   WHERE stored_at >= now64(6, 'UTC') - toIntervalSecond({withinS:UInt32}) AND startsWith(source, 'metric_')
   LIMIT {limit:UInt32}`
 
@@ -66,8 +66,8 @@ export const touchedUsageRepository = (client: ClickHouse) => ({
 
   /** Accounts and metrics whose corrections were stored in the last seconds, by the clock of ClickHouse. */
   async listCorrected(withinS: number, limit: number): Promise<CorrectedUsage[]> {
-    const rows = await queryRows<TouchedRow & { stored_at: string }>(client, CORRECTED, { withinS, limit })
-    return rows.map((row) => ({ ...touchedFromRow(row), storedAt: row.stored_at }))
+    const rows = await queryRows<TouchedRow & { stored: string }>(client, CORRECTED, { withinS, limit })
+    return rows.map((row) => ({ ...touchedFromRow(row), storedAt: row.stored }))
   },
 })
 
