@@ -8,16 +8,17 @@ import {
   type RefillConfigurationKey,
 } from '../../shared/postgres/refill-configurations.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { isRefusedRow } from '../../shared/postgres/violations.ts'
 import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import type { HeldBalances } from './held-balances.ts'
-import type { RefillBalance, RefillOutcome } from './refill-balance.ts'
+import type { NowOf, RefillBalances, RefillOutcome } from './refill-balances.ts'
 import type { RefillMetrics } from './refill-metrics.ts'
 
 export interface CheckBalancesDeps {
   pool: Pool
-  usage: UsageReader
-  nowOf: (namespaceId: string) => Promise<Date>
-  refill: RefillBalance
+  usage: Pick<UsageReader, 'sumByAccount'>
+  nowOf: NowOf
+  refill: RefillBalances
   held: HeldBalances
   metrics: RefillMetrics
   log: Logger
@@ -29,8 +30,10 @@ export type CheckBalances = (
   signal: AbortSignal,
 ) => Promise<void>
 
-/** So many are refilled at once, each on a connection of its own. */
-export const REFILLS_AT_ONCE = 4
+/** So many transactions refill at once … */
+export const REFILLS_AT_ONCE = 2
+/** … and so many balances each: enough that a query to ClickHouse is shared, and few enough not to hold others up. */
+const REFILLED_TOGETHER = 50
 /** An account's id is 45 bytes in a parameter, and a ClickHouse server takes 128 KiB. */
 export const BALANCES_AT_ONCE = 2_000
 /** How long a balance is left alone that cannot be refilled for now, or failed to be. */
@@ -50,8 +53,8 @@ export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
       const low = await listLow(deps, namespaceId, wanted.slice(start, start + BALANCES_AT_ONCE))
       await Promise.all(
         Array.from({ length: REFILLS_AT_ONCE }, async () => {
-          for (let key = low.pop(); key !== undefined && !signal.aborted; key = low.pop())
-            await tryRefill(deps, namespaceId, key)
+          while (low.length > 0 && !signal.aborted)
+            await tryRefill(deps, namespaceId, low.splice(0, REFILLED_TOGETHER))
         }),
       )
     }
@@ -64,9 +67,9 @@ async function listLow(
   namespaceId: string,
   keys: readonly RefillConfigurationKey[],
 ): Promise<RefillConfigurationKey[]> {
-  const now = await nowOf(namespaceId)
   const { minimums, accountIds, granted } = await inNamespace(pool, namespaceId, async (db) => {
     const listed = await refillConfigurationRepository(db).listMinimums(namespaceId, keys)
+    const now = await nowOf(db, namespaceId)
     const ids = [...new Set(listed.map(({ accountId }) => accountId))]
     return {
       minimums: listed,
@@ -78,28 +81,42 @@ async function listLow(
   if (granted === undefined) return []
   const used = await usage.sumByAccount(namespaceId, accountIds)
   metrics.looked(minimums.length)
-  return minimums.filter(({ accountId, metricId, minimumBalance }) => {
+  const low = minimums.filter(({ accountId, metricId, minimumBalance }) => {
     const grantTotal = granted.get(accountId)?.get(metricId) ?? ZERO
     const usageTotal = used.get(accountId)?.get(metricId) ?? ZERO
     return compareAmounts(subtractAmounts(grantTotal, usageTotal), minimumBalance) < 0
   })
+  return low.map(({ accountId, metricId }) => ({ accountId, metricId }))
 }
 
+/** One that PostgreSQL will not have must not keep the others from being refilled. */
 async function tryRefill(
-  { refill, held, metrics, log }: CheckBalancesDeps,
+  deps: CheckBalancesDeps,
   namespaceId: string,
-  { accountId, metricId }: RefillConfigurationKey,
+  keys: readonly RefillConfigurationKey[],
 ): Promise<void> {
-  const balance = { namespaceId, accountId, metricId }
+  const { refill, held, metrics, log } = deps
+  const now = performance.now()
   try {
-    const outcome = await refill(namespaceId, { accountId, metricId })
-    metrics.tried(outcome.kind)
-    const holdMs = holdMsAfter(outcome)
-    if (holdMs !== undefined) held.hold(balance, performance.now() + holdMs)
+    const outcomes = await refill(namespaceId, keys)
+    for (const [n, outcome] of outcomes.entries()) {
+      metrics.tried(outcome.kind)
+      const holdMs = holdMsAfter(outcome)
+      const key = keys[n]
+      if (key !== undefined && holdMs !== undefined) held.hold({ namespaceId, ...key }, now + holdMs)
+    }
   } catch (err) {
+    if (isRefusedRow(err) && keys.length > 1) {
+      for (const key of keys) await tryRefill(deps, namespaceId, [key])
+      return
+    }
     metrics.failed('refill')
-    log.warn({ err: loggableError(err), ...balance }, 'could not refill a balance, trying again')
-    held.hold(balance, performance.now() + FAILED_MS)
+    const [first] = keys
+    log.warn(
+      { err: loggableError(err), namespaceId, ...first, count: keys.length },
+      'could not refill balances, trying again',
+    )
+    for (const key of keys) held.hold({ namespaceId, ...key }, now + FAILED_MS)
   }
 }
 

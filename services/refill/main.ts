@@ -34,9 +34,8 @@ const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
     const gateways = gatewayRepository(pool)
     const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
     watchPools(metrics, { refill: pool, event_log: logPool })
-    const nowOf = () => Promise.resolve(new Date())
     const reached = crashAt(config.crashAt)
-    const running = openRefill({ pool, clickhouse, listedUpTo, nowOf, metrics, log, reached }, config.refill)
+    const running = openRefill({ pool, clickhouse, listedUpTo, metrics, log, reached }, config.refill)
     opened.push(running)
     const stuckMs = stuckAfterMs({ ...postgres, ...config.clickhouse })
     return {

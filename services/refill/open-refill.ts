@@ -4,7 +4,8 @@ import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregat
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import { namespaceClockRepository } from '../../shared/postgres/namespace-clocks.ts'
+import type { Pool, Queryable } from '../../shared/postgres/pool.ts'
 import { listenForRefillRequests } from '../../shared/postgres/refill-requests.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { checkBalances, REFILLS_AT_ONCE } from './check-balances.ts'
@@ -13,7 +14,7 @@ import type { RefillPoint } from './crash-points.ts'
 import { followUsage } from './follow-usage.ts'
 import { heldBalances } from './held-balances.ts'
 import { keepBalances, type Keeper } from './keep-balances.ts'
-import { refillBalance } from './refill-balance.ts'
+import { refillBalances } from './refill-balances.ts'
 import { refillMetrics } from './refill-metrics.ts'
 import { sweepBalances } from './sweep-balances.ts'
 
@@ -26,8 +27,6 @@ export interface RefillParts {
   clickhouse: ClickHouse
   /** No event accepted before this can still be stored. */
   listedUpTo: () => Promise<Micros>
-  /** The namespace's now. */
-  nowOf: (namespaceId: string) => Promise<Date>
   metrics: Metrics
   log: Logger
   /** Told where refills get to. */
@@ -36,12 +35,13 @@ export interface RefillParts {
 
 /** Starts refills on their engines, for a process of its own or one with others. */
 export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
-  const { pool, clickhouse, listedUpTo, nowOf, reached = () => undefined } = parts
+  const { pool, clickhouse, listedUpTo, reached = () => undefined } = parts
   const log = parts.log.child({ part: 'refill' })
   const usage = usageAggregateRepository(clickhouse)
   const metrics = refillMetrics(parts.metrics)
   const held = heldBalances()
-  const refill = refillBalance({ pool, usage, nowOf, log, reached }, config)
+  const nowOf = (db: Queryable, namespaceId: string) => namespaceClockRepository(db).now(namespaceId)
+  const refill = refillBalances({ pool, usage, nowOf, log, reached }, config)
   const check = checkBalances({ pool, usage, nowOf, refill, held, metrics, log })
   const follow = followUsage({
     touched: touchedUsageRepository(clickhouse),

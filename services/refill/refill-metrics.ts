@@ -1,5 +1,5 @@
 import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
-import type { RefillOutcome } from './refill-balance.ts'
+import type { RefillOutcome } from './refill-balances.ts'
 
 /** What the refill service does again when it failed. */
 export type RefillStep = 'follow' | 'sweep' | 'refill'

@@ -132,8 +132,7 @@ async function serve(
   opened.push(loader)
   const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog })
   const clickhouse = engines.clickhouse.client
-  const nowOf = () => Promise.resolve(new Date())
-  opened.push(openRefill({ pool: refillPool, clickhouse, listedUpTo, nowOf, metrics, log }, config.refill))
+  opened.push(openRefill({ pool: refillPool, clickhouse, listedUpTo, metrics, log }, config.refill))
 
   const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
   let serving = false

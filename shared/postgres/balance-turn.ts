@@ -2,7 +2,7 @@ import type { UsageSource } from '../domain/usage-event.ts'
 import type { Queryable } from './pool.ts'
 
 const HOLD = 'SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))'
-const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
+const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name'
 
 /**
  * Holds a balance until the transaction ends, so that no refill of it is computed meanwhile: a refill sees every grant,
@@ -12,12 +12,11 @@ const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
 export const holdBalance = (db: Queryable, namespaceId: string, accountId: string, source: UsageSource) =>
   db.query(HOLD, [nameOf(namespaceId, accountId, source)])
 
-/** The same for the refill: nobody else holds the balance meanwhile. */
-export const holdBalanceAlone = (
+/** The same for refills of metrics: nobody else holds the balances meanwhile. Who calls this holds their configurations. */
+export const holdBalancesAlone = (
   db: Queryable,
   namespaceId: string,
-  accountId: string,
-  source: UsageSource,
-) => db.query(HOLD_ALONE, [nameOf(namespaceId, accountId, source)])
+  keys: readonly { accountId: string; metricId: string }[],
+) => db.query(HOLD_ALONE, [keys.map(({ accountId, metricId }) => nameOf(namespaceId, accountId, metricId))])
 
 const nameOf = (...parts: readonly string[]): string => ['tally.balance', ...parts].join(' ')

@@ -57,16 +57,17 @@ const OF_LIVE_PAIRS = `
   JOIN accounts AS a ON a.namespace_id = c.namespace_id AND a.account_id = c.account_id
   JOIN metrics AS m ON m.namespace_id = c.namespace_id AND m.metric_id = c.metric_id
   WHERE c.namespace_id = $1 AND c.is_active AND a.archived_at IS NULL AND m.archived_at IS NULL`
+const AMONG = '(c.account_id, c.metric_id) IN (SELECT * FROM unnest($2::text[], $3::text[]))'
 const LIST_DUE = `
   SELECT c.account_id, c.metric_id, c.minimum_balance ${OF_LIVE_PAIRS}
-    AND (c.account_id, c.metric_id) IN (SELECT * FROM unnest($2::text[], $3::text[]))`
+    AND ${AMONG}`
 const LIST_ACTIVE_KEYS = `
   SELECT account_id, metric_id FROM refill_configurations
   WHERE namespace_id = $1 AND is_active AND (account_id, metric_id) > ($2, $3)
   ORDER BY account_id, metric_id LIMIT $4`
 const LOCK = `
   SELECT c.account_id, c.metric_id, c.minimum_balance, c.target_balance, c.occurrences ${OF_LIVE_PAIRS}
-    AND c.account_id = $2 AND c.metric_id = $3
+    AND ${AMONG}
   FOR UPDATE OF c SKIP LOCKED`
 const COUNT_OCCURRENCE = `
   UPDATE refill_configurations SET occurrences = $4
@@ -150,18 +151,17 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * Holds the row of one that is to be refilled until the transaction ends.
-   *
-   * @returns undefined when somebody else holds it, or there is nothing to refill any more
+   * Holds the rows of those that are to be refilled until the transaction ends; those that somebody else holds, or that are
+   * not to be refilled any more, are absent.
    */
   async lock(
     namespaceId: string,
-    { accountId, metricId }: RefillConfigurationKey,
-  ): Promise<LockedRefillConfiguration | undefined> {
+    keys: readonly RefillConfigurationKey[],
+  ): Promise<LockedRefillConfiguration[]> {
     const { rows } = await db.query<RefillConfigurationRow & { occurrences: string }>(LOCK, [
       namespaceId,
-      accountId,
-      metricId,
+      keys.map(({ accountId }) => accountId),
+      keys.map(({ metricId }) => metricId),
     ])
     return rows.map((row) => ({
       accountId: row.account_id,
@@ -169,7 +169,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
       minimumBalance: amountFromDatabase(row.minimum_balance),
       targetBalance: amountFromDatabase(row.target_balance),
       occurrences: BigInt(row.occurrences),
-    }))[0]
+    }))
   },
 
   /** Within the transaction that locked it: the refill of this number is made. */

@@ -52,13 +52,18 @@ const LIST = `
   WHERE ${OF_CONFIGURATION} AND occurrence > $5::bigint
   ORDER BY occurrence LIMIT $4`
 // Guards count by this database's clock, whatever the namespace's clock says.
-const HISTORY = `
-  SELECT
-    (SELECT effective_at FROM refills WHERE ${OF_CONFIGURATION} ORDER BY occurrence DESC LIMIT 1) AS effective_at,
-    greatest(0, coalesce((SELECT extract(epoch FROM created_at - clock_timestamp()) * 1000 + $4::float8
-      FROM refills WHERE ${OF_CONFIGURATION} ORDER BY occurrence DESC LIMIT 1), 0))::float8 AS wait_ms,
-    coalesce((SELECT created_at > clock_timestamp() - interval '24 hours'
-      FROM refills WHERE ${OF_CONFIGURATION} ORDER BY occurrence DESC OFFSET $5::bigint - 1 LIMIT 1), false) AS is_day_full`
+const HISTORIES = `
+  SELECT last.effective_at,
+    greatest(0, coalesce(extract(epoch FROM last.created_at - clock_timestamp()) * 1000 + $4::float8, 0))::float8 AS wait_ms,
+    coalesce(earlier.created_at > clock_timestamp() - interval '24 hours', false) AS is_day_full
+  FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS c (account_id, metric_id, place)
+  LEFT JOIN LATERAL (SELECT effective_at, created_at FROM refills AS r
+    WHERE r.namespace_id = $1 AND r.account_id = c.account_id AND r.metric_id = c.metric_id
+    ORDER BY occurrence DESC LIMIT 1) AS last ON true
+  LEFT JOIN LATERAL (SELECT created_at FROM refills AS r
+    WHERE r.namespace_id = $1 AND r.account_id = c.account_id AND r.metric_id = c.metric_id
+    ORDER BY occurrence DESC OFFSET $5::bigint - 1 LIMIT 1) AS earlier ON true
+  ORDER BY place`
 
 /** Automatic refills that were made; a row is never changed. */
 export const refillRepository = (db: Queryable) => ({
@@ -73,22 +78,27 @@ export const refillRepository = (db: Queryable) => ({
     ])
   },
 
-  /** Within a transaction that holds the configuration's row. */
-  async findHistory(
+  /** Of some configurations, in the order given; within a transaction that holds their rows. */
+  async listHistories(
     namespaceId: string,
-    { accountId, metricId }: RefillConfigurationKey,
+    keys: readonly RefillConfigurationKey[],
     { intervalMs, perDayMax }: RefillLimits,
-  ): Promise<RefillHistory> {
+  ): Promise<RefillHistory[]> {
     const { rows } = await db.query<{ effective_at: Date | null; wait_ms: number; is_day_full: boolean }>(
-      HISTORY,
-      [namespaceId, accountId, metricId, intervalMs, perDayMax],
+      HISTORIES,
+      [
+        namespaceId,
+        keys.map(({ accountId }) => accountId),
+        keys.map(({ metricId }) => metricId),
+        intervalMs,
+        perDayMax,
+      ],
     )
-    const [row] = rows
-    return {
-      effectiveAt: row?.effective_at ?? null,
-      waitMs: row?.wait_ms ?? 0,
-      isDayFull: row?.is_day_full ?? false,
-    }
+    return rows.map((row) => ({
+      effectiveAt: row.effective_at,
+      waitMs: row.wait_ms,
+      isDayFull: row.is_day_full,
+    }))
   },
 
   /**

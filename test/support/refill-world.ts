@@ -1,7 +1,8 @@
-import { refillBalance, type RefillBalance } from '../../services/refill/refill-balance.ts'
+import { refillBalances, type RefillOutcome } from '../../services/refill/refill-balances.ts'
 import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
 import type { UsageReader } from '../../shared/balances/usage-reader.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import type { RefillConfigurationKey } from '../../shared/postgres/refill-configurations.ts'
 import type { RefillLimits } from '../../shared/postgres/refills.ts'
 import { testLog } from './log.ts'
 import type { RunningApi } from './start-api.ts'
@@ -42,28 +43,30 @@ export async function makeRefillWorld(running: RunningApi, amounts: object = {})
     ...amounts,
   })
   const usage = usageAggregateRepository(running.clickhouse)
-  const makeRefill = (
-    options: { now?: () => Date; limits?: RefillLimits; usage?: Pick<UsageReader, 'aggregate'> } = {},
-  ): RefillBalance =>
-    refillBalance(
-      {
-        pool: running.pool,
-        usage: { ...usage, ...options.usage },
-        nowOf: () => Promise.resolve(options.now?.() ?? new Date()),
-        log: testLog,
-      },
-      options.limits ?? NO_LIMITS,
-    )
+  const refillOnce = async (
+    options: { now?: () => Date; limits?: RefillLimits; usage?: Pick<UsageReader, 'sumByAccount'> } = {},
+    of: RefillConfigurationKey = key,
+  ): Promise<RefillOutcome> => {
+    const deps = {
+      pool: running.pool,
+      usage: options.usage ?? usage,
+      nowOf: () => Promise.resolve(options.now?.() ?? new Date()),
+      log: testLog,
+    }
+    const [outcome] = await refillBalances(deps, options.limits ?? NO_LIMITS)(namespaceId, [of])
+    if (outcome === undefined) throw new Error('nothing came of it')
+    return outcome
+  }
   return {
     ...world,
     metric,
     key,
     path,
-    aggregate: usage.aggregate.bind(usage),
-    makeRefill,
+    sumByAccount: usage.sumByAccount.bind(usage),
+    refillOnce,
     /** Tries to refill once. @returns what came of it */
-    refill: async (options: Parameters<typeof makeRefill>[0] = {}): Promise<string> =>
-      (await makeRefill(options)(namespaceId, key)).kind,
+    refill: async (options: Parameters<typeof refillOnce>[0] = {}): Promise<string> =>
+      (await refillOnce(options)).kind,
     use: async (quantity: string): Promise<UsageEvent> => {
       const [event] = await world.store({ source: metric, quantity, acceptedAt: Date.now() * 1_000 })
       return event as UsageEvent

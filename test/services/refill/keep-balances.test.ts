@@ -36,7 +36,6 @@ describe('the refill service', function () {
     const parts = {
       ...{ pool, clickhouse, metrics, log: testLog },
       listedUpTo: () => Promise.resolve(listedUpTo()),
-      nowOf: () => Promise.resolve(new Date()),
     }
     const settings = { checkMs: 100, sweepMs: RARELY_MS, intervalMs: 0, perDayMax: 1_000, ...config }
     keepers.push(openRefill(parts, settings))

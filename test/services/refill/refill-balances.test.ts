@@ -149,7 +149,7 @@ describe('a refill', function () {
     const now = () => new Date('2031-01-01')
     const refillAfterUse = async (intervalMs: number, perDayMax: number) => {
       await world.use('100')
-      return world.makeRefill({ limits: { intervalMs, perDayMax }, now })(world.namespaceId, world.key)
+      return world.refillOnce({ limits: { intervalMs, perDayMax }, now })
     }
     const age = (hours: number) =>
       world.change(`UPDATE refills SET created_at = created_at - $1 * interval '1 hour'`, [hours])
@@ -193,7 +193,7 @@ describe('a refill', function () {
 
   it('is of its own namespace', async () => {
     const [mine, other] = [await makeWorld(), await makeWorld()]
-    expect((await mine.makeRefill()(mine.namespaceId, other.key)).kind).to.equal('not_now')
+    expect((await mine.refillOnce({}, other.key)).kind).to.equal('not_now')
     expect((await mine.api.get(`${other.path}/refills`)).text).to.equal('not found')
     expect(await mine.refill()).to.equal('refilled')
     expect(await other.refills()).to.deep.equal([])
@@ -208,8 +208,8 @@ describe('a refill', function () {
       const read = new Promise<void>((resolve) => (hasRead = resolve))
       const outcome = world.refill({
         usage: {
-          async aggregate(...args) {
-            const usage = await world.aggregate(...args)
+          async sumByAccount(...args) {
+            const usage = await world.sumByAccount(...args)
             hasRead()
             await may
             return usage
