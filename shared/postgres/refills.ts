@@ -112,7 +112,6 @@ export const refillRepository = (db: Queryable) => ({
     { limit, startingAfter }: PageRequest,
   ): Promise<Page<Refill>> {
     const ofConfiguration = [namespaceId, accountId, metricId]
-    await readInIndexOrder(db)
     let after = '0'
     if (startingAfter !== undefined) {
       const found = await db.query<{ occurrence: string }>(FIND_OCCURRENCE, [
@@ -122,6 +121,7 @@ export const refillRepository = (db: Queryable) => ({
       if (found.rows[0] === undefined) throw unknownCursor()
       after = found.rows[0].occurrence
     }
+    await readInIndexOrder(db)
     const { rows } = await db.query<RefillRow>(LIST, [...ofConfiguration, limit + 1, after])
     return pageOf(rows.map(refillFromRow), limit)
   },

@@ -8,6 +8,7 @@ import { customerRepository } from '../../../shared/postgres/customers.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
+import { refillRepository } from '../../../shared/postgres/refills.ts'
 import type { Queryable } from '../../../shared/postgres/pool.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/transaction.ts'
 import { explaining } from '../../support/explaining.ts'
@@ -38,6 +39,11 @@ const ROWS = [
       created_at, updated_at)
     SELECT $1, account_id, metric_id, 0, 1, true, now() + row_number() OVER () * interval '1 second', now()
     FROM accounts CROSS JOIN metrics`,
+  `INSERT INTO refills (namespace_id, account_id, metric_id, occurrence, grant_id, minimum_balance, target_balance,
+      grant_total, usage_total, amount, effective_at, created_at)
+    SELECT $1, CASE n % 2 WHEN 0 THEN $2 ELSE 'account_' || md5('1') END, $3, n, 'grant_' || md5(n::text), 0, 1, 0, 1, 2,
+      now(), now()
+    FROM generate_series(1, 10000) n`,
 ]
 
 /** A list, with a filter or without; the index that is in its order, and how to ask for a page. */
@@ -107,6 +113,15 @@ const LISTS: readonly PlannedList[] = [
   refills('of all', 'refill_configurations_by_creation', {}),
   refills('of an account', 'refill_configurations_by_account', { accountId: FIRST_ACCOUNT }),
   refills('of a metric', 'refill_configurations_by_metric', { metricId: FIRST_METRIC }),
+  {
+    what: 'refills of a configuration',
+    index: 'refills_pkey',
+    page: async (db, startingAfter) => {
+      const key = { accountId: FIRST_ACCOUNT, metricId: FIRST_METRIC }
+      const { items } = await refillRepository(db).list(NAMESPACE, key, { limit: PAGE, startingAfter })
+      return items.at(-1)?.grantId
+    },
+  },
 ]
 
 describe('pages of lists in PostgreSQL', () => {
