@@ -306,11 +306,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       if (configurations.length === 0) return new Map<string, RefillOutcome>()
       await holdBalancesAlone(db, namespaceId, configurations)
       reached('refill-locked')
-      const balances = configurations.map((configuration) => {
+      const balances = await Promise.all(configurations.map(async (configuration) => {
+        const [history] = await refillRepository(db).listHistories(namespaceId, [configuration], limits)
         const read = early.find((one) => nameOf(one.configuration) === nameOf(configuration)) as ReadBalance
         const amount = subtractAmounts(configuration.targetBalance, read.balance.balance)
-        return { ...read, configuration, amount, outcome: judge(configuration, read.balance, amount, undefined) }
-      })
+        return { ...read, configuration, amount, outcome: judge(configuration, read.balance, amount, history) }
+      }))
 `,
     suites: ['services/refill/refill-balances'],
   },
