@@ -7,6 +7,7 @@ import { parse } from 'yaml'
 import { readApiServiceConfig } from '../services/api/config.ts'
 import { readGatewayServiceConfig } from '../services/gateway/config.ts'
 import { readLoaderServiceConfig } from '../services/loader/config.ts'
+import { readRefillServiceConfig } from '../services/refill/config.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
 import { EnvReader } from '../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
@@ -38,6 +39,7 @@ const READERS: Record<string, (read: EnvReader) => { admin: { port: number } }> 
   gateway: readGatewayServiceConfig,
   loader: readLoaderServiceConfig,
   api: readApiServiceConfig,
+  refill: readRefillServiceConfig,
   migrate: readStandaloneConfig,
   tally: readStandaloneConfig,
 }

@@ -15,7 +15,7 @@ import {
 import { until } from './support/until.ts'
 import { makeWorld } from './support/usage-world.ts'
 
-const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api']
+const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill']
 
 /** What one look at a process shows. */
 interface Scrape {
@@ -132,6 +132,7 @@ describe('docs/metrics.md', function () {
     gateway: await scrape('gateway'),
     loader: await scrape('loader'),
     api: await scrape('api'),
+    refill: await scrape('refill'),
   })
 })
 

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { readApiServiceConfig } from '../services/api/config.ts'
 import { readGatewayServiceConfig } from '../services/gateway/config.ts'
 import { readLoaderServiceConfig } from '../services/loader/config.ts'
+import { readRefillServiceConfig } from '../services/refill/config.ts'
 import { IMPORT_HELP } from '../services/reporter/import/import-help.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
 import { settingsMarkdown } from '../shared/config/settings-table.ts'
@@ -48,6 +49,7 @@ describe('README.md', function () {
       expect(code, output).to.equal(0)
       expect(output).to.contain('"grant_total":"10000","usage_total":"4808.3","balance":"5191.7"')
       expect(output).to.contain('"accepted":3')
+      expect(output).to.match(/"occurrence":1,"amount":"4808\.3",.*"balance":"5191\.7"/)
       expect(output).to.match(/"quantity":"4808"}.*"quantity":"1\.25"/) // the largest of each source
       expect(output).to.match(/│ metric_\w+ │ ᴺᵁᴸᴸ +│ +4808\.3 │ +3 │/)
       expect(output).to.contain('everything adds up')
@@ -80,6 +82,7 @@ describe('README.md', function () {
       ['gateway', settingsOf(readGatewayServiceConfig)],
       ['loader', settingsOf(readLoaderServiceConfig)],
       ['api', settingsOf(readApiServiceConfig)],
+      ['refill', settingsOf(readRefillServiceConfig)],
     ])
     const expected = settingsMarkdown(settingsOf(readStandaloneConfig), services)
     const [, table = ''] = /<!-- settings -->\n\n?([^]*?)\n\n/.exec(readme) ?? []

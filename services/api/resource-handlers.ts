@@ -41,6 +41,7 @@ export function resourceHandlers(pool: Pool, purges: apiKeys.PurgeCaller): Handl
     listRefillConfigurations: of(refills.listRefillConfigurations(pool)),
     getRefillConfiguration: of(refills.getRefillConfiguration(pool)),
     updateRefillConfiguration: of(refills.patchRefillConfiguration(pool)),
+    listRefills: of(refills.listRefills(pool)),
     createApiKey: of(apiKeys.postApiKey(once)),
     listApiKeys: of(apiKeys.listApiKeys(pool)),
     getApiKey: of(apiKeys.getApiKey(pool)),

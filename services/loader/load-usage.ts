@@ -3,7 +3,7 @@ import type { LogConsumer, PollLimits, Position } from '../../shared/event-log/e
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { Activity, type Trouble } from './activity.ts'
+import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'

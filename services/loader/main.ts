@@ -10,7 +10,7 @@ import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { readLoaderServiceConfig } from './config.ts'
 import { loads } from './loads.ts'
 import { openLoader } from './open-loader.ts'
-import { stuckAfterMs } from './stuck-after-ms.ts'
+import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 
 /** For dead letters and probes. */
 const DEAD_LETTER_CONNECTIONS = 2

@@ -12,6 +12,7 @@ import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readApiConfig } from '../api/config.ts'
 import { readGatewayConfig } from '../gateway/config.ts'
 import { readLoaderConfig } from '../loader/config.ts'
+import { readRefillConfig } from '../refill/config.ts'
 
 /** Settings of Tally in one process: its own, and those of every part. */
 export function readStandaloneConfig(read: EnvReader) {
@@ -37,6 +38,7 @@ export function readStandaloneConfig(read: EnvReader) {
     lookUpTimeoutMs: readLookUpTimeoutMs(read),
     gateway: readGatewayConfig(read),
     loader: readLoaderConfig(read),
+    refill: readRefillConfig(read),
     api: readApiConfig(read),
   }
 }

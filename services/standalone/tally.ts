@@ -27,7 +27,8 @@ import { Acceptance } from '../gateway/acceptance.ts'
 import { publishFloor } from '../gateway/published-floor.ts'
 import { loads } from '../loader/loads.ts'
 import { openLoader } from '../loader/open-loader.ts'
-import { stuckAfterMs } from '../loader/stuck-after-ms.ts'
+import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
+import { openRefill, REFILL_CONNECTIONS } from '../refill/open-refill.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
 import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
@@ -112,7 +113,14 @@ async function serve(
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
   const worlds = openTestWorlds(postgres, config.requestTimeoutMs, opened, log)
   const metrics = openMetrics()
-  watchPools(metrics, { api: pool, gateway: reportPool, event_log: logPool, test_companies: worlds.pool })
+  const refillPool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
+  watchPools(metrics, {
+    api: pool,
+    gateway: reportPool,
+    event_log: logPool,
+    test_companies: worlds.pool,
+    refill: refillPool,
+  })
   const loaderParts = {
     pool,
     clickhouse: engines.loaderClickhouse.client,
@@ -123,6 +131,9 @@ async function serve(
   }
   const loader = await openLoader(loaderParts, config.loader)
   opened.push(loader)
+  const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog })
+  const clickhouse = engines.clickhouse.client
+  opened.push(openRefill({ pool: refillPool, clickhouse, listedUpTo, metrics, log }, config.refill))
 
   const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
   let serving = false
@@ -131,11 +142,11 @@ async function serve(
   const parts: Parts = {
     pool,
     reportPool,
-    clickhouse: engines.clickhouse.client,
+    clickhouse,
     eventLog,
     acceptance,
     clock,
-    listedUpTo: listedUpToOf({ lowestUnderWay, eventLog }),
+    listedUpTo,
     isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
       serving &&
@@ -143,7 +154,7 @@ async function serve(
       (await loads({
         loader,
         pool,
-        clickhouse: engines.clickhouse.client,
+        clickhouse,
         failingMaxMs: config.loader.failingMaxMs,
         log,
       })),

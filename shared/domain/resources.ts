@@ -74,5 +74,25 @@ export interface RefillConfiguration {
   updatedAt: Date
 }
 
+/** An automatic refill that was made, and what it was computed from. */
+export interface Refill {
+  accountId: string
+  metricId: string
+  /** The first of a configuration is 1, the next one 2. */
+  occurrence: bigint
+  /** The grant that it is. */
+  grantId: string
+  /** What the configuration said then. */
+  minimumBalance: Amount
+  targetBalance: Amount
+  /** The grants in force at effectiveAt, and all usage that was stored. */
+  grantTotal: Amount
+  usageTotal: Amount
+  /** What was missing to the target. */
+  amount: Amount
+  effectiveAt: Date
+  createdAt: Date
+}
+
 /** Whether a usage source is a metric; otherwise it is a currency. */
 export const isMetric = (source: UsageSource): boolean => source.startsWith('metric_')

@@ -1,7 +1,7 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
 /** The embedded server takes 100; some are for others than requests. */
-const EMBEDDED_CONNECTIONS_MAX = 60
+const EMBEDDED_CONNECTIONS_MAX = 50
 
 const SCHEMES = ['postgres:', 'postgresql:']
 

@@ -3,6 +3,7 @@ import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/pa
 import { isMetric, type Grant } from '../domain/resources.ts'
 import type { UsageSource } from '../domain/usage-event.ts'
 import { DomainError } from '../errors/domain-error.ts'
+import { holdBalance } from './balance-turn.ts'
 import { takeCreationTurn } from './creation-turn.ts'
 import { readInIndexOrder } from './in-index-order.ts'
 import type { Queryable } from './pool.ts'
@@ -82,6 +83,7 @@ export const grantRepository = (db: Queryable) => ({
    * @throws DomainError unprocessable when the account or the metric does not exist
    */
   async insert(namespaceId: string, grant: NewGrant): Promise<Grant> {
+    await holdBalance(db, namespaceId, grant.accountId, grant.source)
     await takeCreationTurn(db, 'grants', namespaceId)
     const { id, accountId, source, amount, description, contractId, effectiveAt, expiresAt } = grant
     const [metricId, currency] = isMetric(source) ? [source, null] : [null, source]
@@ -109,11 +111,19 @@ export const grantRepository = (db: Queryable) => ({
 
   find: (namespaceId: string, grantId: string) => findOne(db, FIND, [namespaceId, grantId]),
 
-  /** From now on it counts no more; voiding again keeps the first time. @returns the grant, undefined when there is none */
-  void: (namespaceId: string, grantId: string) => findOne(db, VOID, [namespaceId, grantId]),
+  /**
+   * Within a transaction: from now on it counts no more; voiding again keeps the first time.
+   *
+   * @returns the grant, undefined when there is none
+   */
+  void: (namespaceId: string, grantId: string) => end(db, VOID, namespaceId, grantId),
 
-  /** From now on it counts no more; archiving again keeps the first time. @returns the grant, undefined when there is none */
-  archive: (namespaceId: string, grantId: string) => findOne(db, ARCHIVE, [namespaceId, grantId]),
+  /**
+   * Within a transaction: from now on it counts no more; archiving again keeps the first time.
+   *
+   * @returns the grant, undefined when there is none
+   */
+  archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
   /**
    * In order of creation.
@@ -162,6 +172,13 @@ export const grantRepository = (db: Queryable) => ({
     return sums
   },
 })
+
+async function end(db: Queryable, text: string, namespaceId: string, grantId: string) {
+  const grant = await findOne(db, FIND, [namespaceId, grantId])
+  if (grant === undefined) return undefined
+  await holdBalance(db, namespaceId, grant.accountId, grant.source)
+  return findOne(db, text, [namespaceId, grantId])
+}
 
 async function findOne(db: Queryable, text: string, values: unknown[]): Promise<Grant | undefined> {
   const { rows } = await db.query<GrantRow>(text, values)

@@ -51,6 +51,37 @@ const LIST = `
         WHERE namespace_id = $1 AND account_id = $5 AND metric_id = $6))
   ORDER BY created_at, account_id, metric_id LIMIT $2`
 
+// Those of archived accounts and metrics are not refilled.
+const OF_LIVE_PAIRS = `
+  FROM refill_configurations AS c
+  JOIN accounts AS a ON a.namespace_id = c.namespace_id AND a.account_id = c.account_id
+  JOIN metrics AS m ON m.namespace_id = c.namespace_id AND m.metric_id = c.metric_id
+  WHERE c.namespace_id = $1 AND c.is_active AND a.archived_at IS NULL AND m.archived_at IS NULL`
+const AMONG = '(c.account_id, c.metric_id) IN (SELECT * FROM unnest($2::text[], $3::text[]))'
+const LIST_DUE = `
+  SELECT c.account_id, c.metric_id, c.minimum_balance ${OF_LIVE_PAIRS}
+    AND ${AMONG}`
+const LIST_ACTIVE_KEYS = `
+  SELECT account_id, metric_id FROM refill_configurations
+  WHERE namespace_id = $1 AND is_active AND (account_id, metric_id) > ($2, $3)
+  ORDER BY account_id, metric_id LIMIT $4`
+const LOCK = `
+  SELECT c.account_id, c.metric_id, c.minimum_balance, c.target_balance, c.occurrences ${OF_LIVE_PAIRS}
+    AND ${AMONG}
+  FOR UPDATE OF c SKIP LOCKED`
+const COUNT_OCCURRENCE = `
+  UPDATE refill_configurations SET occurrences = $4
+  WHERE namespace_id = $1 AND account_id = $2 AND metric_id = $3`
+
+/** A configuration whose row is held. */
+export interface LockedRefillConfiguration extends Pick<
+  RefillConfiguration,
+  'accountId' | 'metricId' | 'minimumBalance' | 'targetBalance'
+> {
+  /** How many refills of it were made. */
+  occurrences: bigint
+}
+
 export const refillConfigurationRepository = (db: Queryable) => ({
   /**
    * Within a transaction: configurations of a namespace are made one after the other, so that a list can be kept up with.
@@ -87,6 +118,67 @@ export const refillConfigurationRepository = (db: Queryable) => ({
       is_active: changes.isActive,
     }
     return findOne(db, UPDATE, [namespaceId, key.accountId, key.metricId, JSON.stringify(columns)])
+  },
+
+  /** Keys of active ones, in their order, after one of them or from the start. */
+  async listActiveKeys(
+    namespaceId: string,
+    after: RefillConfigurationKey | undefined,
+    limit: number,
+  ): Promise<RefillConfigurationKey[]> {
+    const { rows } = await db.query<{ account_id: string; metric_id: string }>(LIST_ACTIVE_KEYS, [
+      namespaceId,
+      after?.accountId ?? '',
+      after?.metricId ?? '',
+      limit,
+    ])
+    return rows.map((row) => ({ accountId: row.account_id, metricId: row.metric_id }))
+  },
+
+  /** Below what balance those of some accounts and metrics are to be refilled now: active ones, of what is not archived. */
+  async listMinimums(
+    namespaceId: string,
+    keys: readonly RefillConfigurationKey[],
+  ): Promise<(RefillConfigurationKey & Pick<RefillConfiguration, 'minimumBalance'>)[]> {
+    const { rows } = await db.query<
+      Pick<RefillConfigurationRow, 'account_id' | 'metric_id' | 'minimum_balance'>
+    >(LIST_DUE, [namespaceId, keys.map(({ accountId }) => accountId), keys.map(({ metricId }) => metricId)])
+    return rows.map((row) => ({
+      accountId: row.account_id,
+      metricId: row.metric_id,
+      minimumBalance: amountFromDatabase(row.minimum_balance),
+    }))
+  },
+
+  /**
+   * Holds the rows of those that are to be refilled until the transaction ends; those that somebody else holds, or that are
+   * not to be refilled any more, are absent.
+   */
+  async lock(
+    namespaceId: string,
+    keys: readonly RefillConfigurationKey[],
+  ): Promise<LockedRefillConfiguration[]> {
+    const { rows } = await db.query<RefillConfigurationRow & { occurrences: string }>(LOCK, [
+      namespaceId,
+      keys.map(({ accountId }) => accountId),
+      keys.map(({ metricId }) => metricId),
+    ])
+    return rows.map((row) => ({
+      accountId: row.account_id,
+      metricId: row.metric_id,
+      minimumBalance: amountFromDatabase(row.minimum_balance),
+      targetBalance: amountFromDatabase(row.target_balance),
+      occurrences: BigInt(row.occurrences),
+    }))
+  },
+
+  /** Within the transaction that locked it: the refill of this number is made. */
+  async countOccurrence(
+    namespaceId: string,
+    { accountId, metricId }: RefillConfigurationKey,
+    occurrence: bigint,
+  ): Promise<void> {
+    await db.query(COUNT_OCCURRENCE, [namespaceId, accountId, metricId, occurrence.toString()])
   },
 
   /**

@@ -26,3 +26,7 @@ export const isDeadlock = (err: unknown): boolean => err instanceof pg.DatabaseE
 /** Whether PostgreSQL gave up waiting for a lock after `lock_timeout`. */
 export const isLockTimeout = (err: unknown): boolean =>
   err instanceof pg.DatabaseError && err.code === '55P03'
+
+/** Whether PostgreSQL refused what a statement was to write: the same again would be refused again. */
+export const isRefusedRow = (err: unknown): boolean =>
+  err instanceof pg.DatabaseError && /^2[23]/.test(err.code ?? '')

@@ -197,6 +197,9 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   getRefillConfiguration: {
     good: ({ account, metric }) => ({ target: `/v2/refill-configurations/${account}/${metric}` }),
   },
+  listRefills: {
+    good: ({ account, metric }) => ({ target: `/v2/refill-configurations/${account}/${metric}/refills` }),
+  },
   updateRefillConfiguration: {
     good: ({ account, metric }) => ({
       target: `/v2/refill-configurations/${account}/${metric}`,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { GATEWAY_POINTS } from '../../services/gateway/crash-points.ts'
 import { LOADER_POINTS } from '../../services/loader/crash-points.ts'
+import { REFILL_POINTS } from '../../services/refill/crash-points.ts'
 import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
@@ -113,6 +114,7 @@ describe('CRASH_AT', function () {
     const points: [ServiceName, readonly string[]][] = [
       ['gateway', GATEWAY_POINTS],
       ['loader', LOADER_POINTS],
+      ['refill', REFILL_POINTS],
     ]
     for (const [name, known] of points)
       for (const wrong of ['nowhere:1', `${known[0] ?? ''}:0`, known[0] ?? '']) {

@@ -314,4 +314,56 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       "    ...(property === undefined ? [] : [WITH_PROPERTY]),\n  ]\n    .join(' ')\n    .replace(property === undefined ? /$^/ : 'AND voided = 0', '')",
     suites: ['services/api/usage-model', 'services/corrections-model'],
   },
+  {
+    name: 'a balance is refilled by what was read before its lock was held',
+    file: 'services/refill/refill-balances.ts',
+    right: `      const configurations = await refillConfigurationRepository(db).lock(namespaceId, keys)
+      if (configurations.length === 0) return new Map<string, RefillOutcome>()
+      await holdBalancesAlone(db, namespaceId, configurations)
+      reached('refill-locked')
+      const balances = await readBalances(db, deps, namespaceId, configurations, limits)
+`,
+    wrong: `      const early = await readBalances(db, deps, namespaceId, keys.map((key) => ({ ...key, minimumBalance: ZERO, targetBalance: ZERO, occurrences: 0n })), limits)
+      const configurations = await refillConfigurationRepository(db).lock(namespaceId, keys)
+      if (configurations.length === 0) return new Map<string, RefillOutcome>()
+      await holdBalancesAlone(db, namespaceId, configurations)
+      reached('refill-locked')
+      const balances = await Promise.all(configurations.map(async (configuration) => {
+        const [history] = await refillRepository(db).listHistories(namespaceId, [configuration], limits)
+        const read = early.find((one) => nameOf(one.configuration) === nameOf(configuration)) as ReadBalance
+        const amount = subtractAmounts(configuration.targetBalance, read.balance.balance)
+        return { ...read, configuration, amount, outcome: judge(configuration, read.balance, amount, history) }
+      }))
+`,
+    suites: ['services/refill/refill-balances'],
+  },
+  {
+    name: 'the row of a refill configuration is not held while it is refilled',
+    file: 'shared/postgres/refill-configurations.ts',
+    right: '  FOR UPDATE OF c SKIP LOCKED`',
+    wrong: '`',
+    suites: ['services/refill/refill-balances'],
+  },
+  {
+    name: 'grants are made and voided while a refill of their balance is computed',
+    file: 'shared/postgres/balance-turn.ts',
+    right: "const HOLD = 'SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))'",
+    wrong: "const HOLD = 'SELECT hashtextextended($1, 0)'",
+    suites: ['services/refill/refill-balances'],
+  },
+  {
+    name: 'a refill does not count up the number of refills',
+    file: 'services/refill/refill-balances.ts',
+    right:
+      '  await refillConfigurationRepository(db).countOccurrence(namespaceId, configuration, occurrence)\n',
+    wrong: '',
+    suites: ['services/refill/refill-balances'],
+  },
+  {
+    name: 'usage that was corrected is not looked at for refills',
+    file: 'services/refill/follow-usage.ts',
+    right: 'touched: isAll ? undefined : [...accepted, ...unseen]',
+    wrong: 'touched: isAll ? undefined : accepted',
+    suites: ['services/refill/keep-balances'],
+  },
 ]

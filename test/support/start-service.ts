@@ -4,12 +4,12 @@ import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { endChild } from './end-child.ts'
 import { until } from './until.ts'
 
-export type ServiceName = 'gateway' | 'loader' | 'api'
+export type ServiceName = 'gateway' | 'loader' | 'api' | 'refill'
 
 /** A service in a process of its own, as `npm run NAME` runs it. It may be ended and started again as often as one likes. */
 export interface RunningService {
   name: ServiceName
-  /** Where it serves; another port after each start. Empty for the loader. */
+  /** Where it serves; another port after each start. Empty for those that serve nobody. */
   url: string
   /** Where it answers probes and shows its metrics. */
   adminUrl: string

@@ -19,7 +19,7 @@ export interface SharedEngines {
   close(): Promise<void>
 }
 
-/** Gateway, loader and API as processes of their own. */
+/** All services as processes of their own, one each. */
 export interface RunningServices extends Record<ServiceName, RunningService> {
   /** One base URL for gateway and API, as an operator's proxy gives it; it stays when services start again. */
   url: string
@@ -94,7 +94,12 @@ export async function startServices(
   const { key, testKey } = await makeCompanies(engines.db)
   const forServices = envOfServices(engines)
   const start = (name: ServiceName) => startService(name, { ...forServices, ...env, ...envOf[name] })
-  const [gateway, loader, api] = await Promise.all([start('gateway'), start('loader'), start('api')])
+  const [gateway, loader, api, refill] = await Promise.all([
+    start('gateway'),
+    start('loader'),
+    start('api'),
+    start('refill'),
+  ])
   const proxy = await dispatchingProxy(
     () => gateway.url,
     () => api.url,
@@ -103,11 +108,17 @@ export async function startServices(
     gateway,
     loader,
     api,
+    refill,
     key,
     testKey,
     url: proxy.url,
     async stop() {
-      const codes = { gateway: await gateway.stop(), loader: await loader.stop(), api: await api.stop() }
+      const codes = {
+        gateway: await gateway.stop(),
+        loader: await loader.stop(),
+        api: await api.stop(),
+        refill: await refill.stop(),
+      }
       await proxy.close()
       return codes
     },

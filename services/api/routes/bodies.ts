@@ -1,4 +1,4 @@
-import { formatAmount } from '../../../shared/amount/amount.ts'
+import { formatAmount, subtractAmounts } from '../../../shared/amount/amount.ts'
 import type { AuditEntry } from '../../../shared/domain/audit-entry.ts'
 import type { Balance } from '../../../shared/domain/balance.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type Customer,
   type Grant,
   type Metric,
+  type Refill,
   type RefillConfiguration,
 } from '../../../shared/domain/resources.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
@@ -72,6 +73,21 @@ export const refillConfigurationToBody = (configuration: RefillConfiguration) =>
   is_active: configuration.isActive,
   created_at: secondsOf(configuration.createdAt),
   updated_at: secondsOf(configuration.updatedAt),
+})
+
+export const refillToBody = (refill: Refill) => ({
+  grant_id: refill.grantId,
+  account_id: refill.accountId,
+  metric_id: refill.metricId,
+  occurrence: Number(refill.occurrence),
+  amount: formatAmount(refill.amount),
+  minimum_balance: formatAmount(refill.minimumBalance),
+  target_balance: formatAmount(refill.targetBalance),
+  grant_total: formatAmount(refill.grantTotal),
+  usage_total: formatAmount(refill.usageTotal),
+  balance: formatAmount(subtractAmounts(refill.grantTotal, refill.usageTotal)),
+  effective_at: secondsOf(refill.effectiveAt),
+  created_at: secondsOf(refill.createdAt),
 })
 
 export const balanceToBody = (balance: Balance) => ({

@@ -1,12 +1,13 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import { newId } from '../../../shared/domain/ids.ts'
-import type { Grant } from '../../../shared/domain/resources.ts'
+import { isMetric, type Grant } from '../../../shared/domain/resources.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import { nowOf } from '../../../shared/http/enter-world.ts'
 import { grantRepository, type GrantFilter, type NewGrant } from '../../../shared/postgres/grants.ts'
-import type { Pool } from '../../../shared/postgres/pool.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/pool.ts'
+import { requestRefill } from '../../../shared/postgres/refill-requests.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { idOf, type Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
@@ -37,7 +38,11 @@ export function postGrant(create: Create): RequestHandler {
         changes: req.body as object,
         idOf,
       },
-      (db, namespaceId) => grantRepository(db).insert(namespaceId, grant),
+      async (db, namespaceId) => {
+        const inserted = await grantRepository(db).insert(namespaceId, grant)
+        await requestRefillOf(db, namespaceId, inserted)
+        return inserted
+      },
     )
     res.json(grantToBody(made, nowOf(res)))
   }
@@ -99,12 +104,25 @@ export const voidGrant = (pool: Pool) =>
   changeOne(pool, {
     action: 'grant.voided',
     toBody: bodyOfNow,
-    work: (db, namespaceId, { params }: OfGrant) => grantRepository(db).void(namespaceId, params.grant_id),
+    work: async (db, namespaceId, { params }: OfGrant) =>
+      requestRefillOf(db, namespaceId, await grantRepository(db).void(namespaceId, params.grant_id)),
   })
 
 export const archiveGrant = (pool: Pool) =>
   changeOne(pool, {
     action: 'grant.archived',
     toBody: bodyOfNow,
-    work: (db, namespaceId, { params }: OfGrant) => grantRepository(db).archive(namespaceId, params.grant_id),
+    work: async (db, namespaceId, { params }: OfGrant) =>
+      requestRefillOf(db, namespaceId, await grantRepository(db).archive(namespaceId, params.grant_id)),
   })
+
+/** The balance that the grant is part of may be lower now. @returns the grant */
+async function requestRefillOf<T extends Grant | undefined>(
+  db: PoolClient,
+  namespaceId: string,
+  grant: T,
+): Promise<T> {
+  if (grant !== undefined && isMetric(grant.source))
+    await requestRefill(db, { namespaceId, accountId: grant.accountId, metricId: grant.source })
+  return grant
+}

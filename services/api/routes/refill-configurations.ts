@@ -1,5 +1,6 @@
 import type { Request, RequestHandler } from 'express'
 import { parseAmount } from '../../../shared/amount/amount.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import {
@@ -8,10 +9,12 @@ import {
   type RefillConfigurationChanges,
   type RefillConfigurationKey,
 } from '../../../shared/postgres/refill-configurations.ts'
+import { requestRefill } from '../../../shared/postgres/refill-requests.ts'
+import { refillRepository } from '../../../shared/postgres/refills.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
-import { pageToBody, refillConfigurationToBody } from './bodies.ts'
+import { pageToBody, refillConfigurationToBody, refillToBody } from './bodies.ts'
 import { changeNamed } from './change-one.ts'
 import { pageOfQuery } from './page-query.ts'
 
@@ -28,7 +31,8 @@ interface NewRefillConfigurationBody extends KeyBody {
 
 export function postRefillConfiguration(create: Create): RequestHandler {
   return async (req, res) => {
-    const configuration = newConfigurationOf(req.body as NewRefillConfigurationBody)
+    const body = req.body as NewRefillConfigurationBody
+    const configuration = newConfigurationOf(body)
     const made = await create(
       callerOf(res),
       {
@@ -38,7 +42,11 @@ export function postRefillConfiguration(create: Create): RequestHandler {
         changes: req.body as object,
         idOf: pathOf,
       },
-      (db, namespaceId) => refillConfigurationRepository(db).insert(namespaceId, configuration),
+      async (db, namespaceId) => {
+        const inserted = await refillConfigurationRepository(db).insert(namespaceId, configuration)
+        await requestRefill(db, { namespaceId, ...keyOf(body) })
+        return inserted
+      },
     )
     res.json(refillConfigurationToBody(made))
   }
@@ -85,13 +93,27 @@ export const patchRefillConfiguration = (pool: Pool) =>
     action: 'refill_configuration.changed',
     idOf: pathOf,
     toBody: refillConfigurationToBody,
-    work: (db, namespaceId, { params, body }: OfConfiguration) =>
-      refillConfigurationRepository(db).update(
-        namespaceId,
-        keyOf(params),
-        changesOf(body as Partial<NewRefillConfigurationBody>),
-      ),
+    work: async (db, namespaceId, { params, body }: OfConfiguration) => {
+      const key = keyOf(params)
+      const changes = changesOf(body as Partial<NewRefillConfigurationBody>)
+      const changed = await refillConfigurationRepository(db).update(namespaceId, key, changes)
+      await requestRefill(db, { namespaceId, ...key })
+      return changed
+    },
   })
+
+export function listRefills(pool: Pool): RequestHandler<OfConfiguration['params']> {
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const key = keyOf(req.params)
+    const page = await inNamespace(pool, namespaceId, async (db) => {
+      if ((await refillConfigurationRepository(db).find(namespaceId, key)) === undefined)
+        throw new DomainError('not_found', 'no such refill configuration')
+      return refillRepository(db).list(namespaceId, key, pageOfQuery(req))
+    })
+    res.json(pageToBody(page, refillToBody))
+  }
+}
 
 const changesOf = (body: Partial<NewRefillConfigurationBody>): RefillConfigurationChanges => ({
   minimumBalance: body.minimum_balance === undefined ? undefined : parseAmount(body.minimum_balance),

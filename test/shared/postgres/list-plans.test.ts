@@ -9,6 +9,7 @@ import { customerRepository } from '../../../shared/postgres/customers.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
+import { refillRepository } from '../../../shared/postgres/refills.ts'
 import type { Queryable } from '../../../shared/postgres/pool.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/transaction.ts'
 import { explaining } from '../../support/explaining.ts'
@@ -43,6 +44,11 @@ const ROWS = [
     SELECT gen_random_uuid(), $4, now() + n * interval '1 second', CASE WHEN n % 3 = 0 THEN $5::uuid ELSE gen_random_uuid() END,
       'account.changed', CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5(n::text) END, '{}'
     FROM generate_series(1, 20000) n`,
+  `INSERT INTO refills (namespace_id, account_id, metric_id, occurrence, grant_id, minimum_balance, target_balance,
+      grant_total, usage_total, amount, effective_at, created_at)
+    SELECT $1, CASE n % 2 WHEN 0 THEN $2 ELSE 'account_' || md5('1') END, $3, n, 'grant_' || md5(n::text), 0, 1, 0, 1, 2,
+      now(), now()
+    FROM generate_series(1, 10000) n`,
 ]
 
 /** A list, with a filter or without; the index that is in its order, and how to ask for a page. */
@@ -122,6 +128,15 @@ const LISTS: readonly PlannedList[] = [
   trail('of all', 'audit_trail_by_time', {}),
   trail('of a resource', 'audit_trail_by_resource', { resourceId: FIRST_ACCOUNT }),
   trail('of a key', 'audit_trail_by_key', { keyId: KEY }),
+  {
+    what: 'refills of a configuration',
+    index: 'refills_pkey',
+    page: async (db, startingAfter) => {
+      const key = { accountId: FIRST_ACCOUNT, metricId: FIRST_METRIC }
+      const { items } = await refillRepository(db).list(NAMESPACE, key, { limit: PAGE, startingAfter })
+      return items.at(-1)?.grantId
+    },
+  },
 ]
 
 describe('pages of lists in PostgreSQL', () => {

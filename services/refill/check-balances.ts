@@ -1,0 +1,137 @@
+import { compareAmounts, subtractAmounts, ZERO } from '../../shared/amount/amount.ts'
+import type { UsageReader } from '../../shared/balances/usage-reader.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { grantRepository } from '../../shared/postgres/grants.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import {
+  refillConfigurationRepository,
+  type RefillConfigurationKey,
+} from '../../shared/postgres/refill-configurations.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { isRefusedRow } from '../../shared/postgres/violations.ts'
+import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import type { HeldBalances } from './held-balances.ts'
+import type { NowOf, RefillBalances, RefillOutcome } from './refill-balances.ts'
+import type { RefillMetrics } from './refill-metrics.ts'
+
+export interface CheckBalancesDeps {
+  pool: Pool
+  usage: Pick<UsageReader, 'sumByAccount'>
+  nowOf: NowOf
+  refill: RefillBalances
+  held: HeldBalances
+  metrics: RefillMetrics
+  log: Logger
+}
+
+export type CheckBalances = (
+  namespaceId: string,
+  keys: readonly RefillConfigurationKey[],
+  signal: AbortSignal,
+) => Promise<void>
+
+/** So many transactions refill at once … */
+export const REFILLS_AT_ONCE = 2
+/** … and so many balances each: enough that a query to ClickHouse is shared, and few enough not to hold others up. */
+const REFILLED_TOGETHER = 50
+/** An account's id is 45 bytes in a parameter, and a ClickHouse server takes 128 KiB. */
+export const BALANCES_AT_ONCE = 2_000
+/** How long a balance is left alone that cannot be refilled for now, or failed to be. */
+const BLOCKED_MS = 60_000
+const FAILED_MS = 5_000
+
+/**
+ * Looks at balances of a namespace, any number at once for two queries to PostgreSQL and one to ClickHouse, and refills
+ * those below their minimum, until it is told to stop. Keys without an active configuration do no harm.
+ *
+ * @throws when a database is away while it looks; a refill that fails is tried again by itself
+ */
+export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
+  return async (namespaceId, keys, signal) => {
+    const wanted = keys.filter((key) => !deps.held.isHeld({ namespaceId, ...key }))
+    for (let start = 0; start < wanted.length && !signal.aborted; start += BALANCES_AT_ONCE) {
+      const low = await listLow(deps, namespaceId, wanted.slice(start, start + BALANCES_AT_ONCE))
+      await Promise.all(
+        Array.from({ length: REFILLS_AT_ONCE }, async () => {
+          while (low.length > 0 && !signal.aborted)
+            await tryRefill(deps, namespaceId, low.splice(0, REFILLED_TOGETHER))
+        }),
+      )
+    }
+  }
+}
+
+/** Those whose balance is below the minimum, as far as can be told without a lock. */
+async function listLow(
+  { pool, usage, nowOf, metrics }: CheckBalancesDeps,
+  namespaceId: string,
+  keys: readonly RefillConfigurationKey[],
+): Promise<RefillConfigurationKey[]> {
+  const { minimums, accountIds, granted } = await inNamespace(pool, namespaceId, async (db) => {
+    const listed = await refillConfigurationRepository(db).listMinimums(namespaceId, keys)
+    const now = await nowOf(db, namespaceId)
+    const ids = [...new Set(listed.map(({ accountId }) => accountId))]
+    return {
+      minimums: listed,
+      accountIds: ids,
+      granted:
+        ids.length === 0 ? undefined : await grantRepository(db).sumInForceByAccount(namespaceId, ids, now),
+    }
+  })
+  if (granted === undefined) return []
+  const used = await usage.sumByAccount(namespaceId, accountIds)
+  metrics.looked(minimums.length)
+  const low = minimums.filter(({ accountId, metricId, minimumBalance }) => {
+    const grantTotal = granted.get(accountId)?.get(metricId) ?? ZERO
+    const usageTotal = used.get(accountId)?.get(metricId) ?? ZERO
+    return compareAmounts(subtractAmounts(grantTotal, usageTotal), minimumBalance) < 0
+  })
+  return low.map(({ accountId, metricId }) => ({ accountId, metricId }))
+}
+
+/** One that PostgreSQL will not have must not keep the others from being refilled. */
+async function tryRefill(
+  deps: CheckBalancesDeps,
+  namespaceId: string,
+  keys: readonly RefillConfigurationKey[],
+): Promise<void> {
+  const { refill, held, metrics, log } = deps
+  const now = performance.now()
+  try {
+    const outcomes = await refill(namespaceId, keys)
+    for (const [n, outcome] of outcomes.entries()) {
+      metrics.tried(outcome.kind)
+      const holdMs = holdMsAfter(outcome)
+      const key = keys[n]
+      if (key !== undefined && holdMs !== undefined) held.hold({ namespaceId, ...key }, now + holdMs)
+    }
+  } catch (err) {
+    if (isRefusedRow(err) && keys.length > 1) {
+      for (const key of keys) await tryRefill(deps, namespaceId, [key])
+      return
+    }
+    metrics.failed('refill')
+    const [first] = keys
+    log.warn(
+      { err: loggableError(err), namespaceId, ...first, count: keys.length },
+      'could not refill balances, trying again',
+    )
+    for (const key of keys) held.hold({ namespaceId, ...key }, now + FAILED_MS)
+  }
+}
+
+/** How long a balance is left alone; undefined when it may be looked at again as soon as its usage changes. */
+function holdMsAfter(outcome: RefillOutcome): number | undefined {
+  switch (outcome.kind) {
+    case 'refilled':
+    case 'enough':
+      return undefined
+    case 'not_now':
+      return 0 // until the next look
+    case 'too_soon':
+      return outcome.waitMs
+    case 'day_full':
+    case 'too_large':
+      return BLOCKED_MS
+  }
+}

@@ -1,0 +1,56 @@
+import { readAdminConfig } from '../../shared/admin/config.ts'
+import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
+import type { EnvReader } from '../../shared/config/env-reader.ts'
+import { readEventLogConfig } from '../../shared/event-log/config.ts'
+import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
+import { readLogLevel } from '../../shared/logging/config.ts'
+import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
+import { REFILL_POINTS } from './crash-points.ts'
+
+/** Settings of refills. */
+export function readRefillConfig(read: EnvReader) {
+  const intervalS = read.integer('REFILL_INTERVAL_S', {
+    about: 'the least seconds between two refills of a configuration, by real time',
+    default: 10,
+    min: 0,
+    max: 86_400,
+  })
+  const sweepS = read.integer('REFILL_SWEEP_S', {
+    about: 'seconds after which all active refill configurations are gone through again',
+    default: 60,
+    min: 1,
+    max: 86_400,
+  })
+  return {
+    checkMs: read.integer('REFILL_CHECK_MS', {
+      about: 'milliseconds between two looks at whose usage has changed',
+      default: 1_000,
+      min: 10,
+      max: 60_000,
+    }),
+    sweepMs: sweepS * 1_000,
+    intervalMs: intervalS * 1_000,
+    perDayMax: read.integer('REFILL_PER_DAY_MAX', {
+      about: 'the most refills of a configuration within 24 hours, by real time',
+      default: 100,
+      min: 1,
+      max: 100_000,
+    }),
+  }
+}
+
+export type RefillConfig = ReturnType<typeof readRefillConfig>
+
+const CLICKHOUSE_CONNECTIONS = 6
+
+/** Settings of the refill service in a process of its own. */
+export const readRefillServiceConfig = (read: EnvReader) => ({
+  admin: readAdminConfig(read, 9_467),
+  logLevel: readLogLevel(read),
+  postgres: readPostgresServerConfig(read),
+  clickhouse: readClickHouseServerConfig(read),
+  clickhouseConnections: readConnections(read, CLICKHOUSE_CONNECTIONS),
+  eventLog: readEventLogConfig(read),
+  refill: readRefillConfig(read),
+  crashAt: readCrashAt(read, REFILL_POINTS),
+})

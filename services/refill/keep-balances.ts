@@ -1,0 +1,158 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import type { TouchedUsage } from '../../shared/clickhouse/touched-usage.ts'
+import { isMetric } from '../../shared/domain/resources.ts'
+import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import type { RefillConfigurationKey } from '../../shared/postgres/refill-configurations.ts'
+import type { RefillRequest, RefillRequestListener } from '../../shared/postgres/refill-requests.ts'
+import type { CheckBalances } from './check-balances.ts'
+import type { Look } from './follow-usage.ts'
+import { nameOf, type HeldBalances } from './held-balances.ts'
+import type { RefillMetrics, RefillStep } from './refill-metrics.ts'
+
+export interface KeepBalancesDeps {
+  /** Whose usage has changed, in some namespaces. */
+  follow: (namespaceIds: readonly string[]) => Promise<Look>
+  check: CheckBalances
+  /** Goes through all configurations. @returns the namespaces that have any */
+  sweep: (signal: AbortSignal) => Promise<Set<string>>
+  held: HeldBalances
+  metrics: RefillMetrics
+  log: Logger
+}
+
+export interface KeepBalancesTimes {
+  checkMs: number
+  sweepMs: number
+}
+
+/** Looks after balances for as long as it is not closed. */
+export interface Keeper extends Closeable, RefillRequestListener {
+  /** What it has failed at for at least this long without a break. */
+  listTroubles(forMs: number): Trouble[]
+  /** Whether it has waited this long for something that does not even fail. */
+  isStuck(forMs: number): boolean
+}
+
+/** Requests that are not looked at yet; beyond that all configurations are gone through. */
+const REQUESTED_MAX = 20_000
+/** The least time between two sweeps that were not due yet. */
+const SWEEP_AGAIN_MS = 5_000
+
+/**
+ * Looks at the balances whose usage has changed, those that somebody asks for and those whose time has come, round after
+ * round; and beside that, now and then, at all of them. Whatever one round misses, the next sweep finds.
+ */
+export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepBalancesTimes): Keeper {
+  const { metrics, log, held } = deps
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const following = new Activity('following usage')
+  const sweeping = new Activity('going through the refill configurations')
+  /** Those with active configurations, as the last sweep and requests since have shown. */
+  let namespaces = new Set<string>()
+  let requestedIn = new Set<string>()
+  let requested = new Map<string, RefillRequest>()
+  let isSweepWanted = true
+  let sweptAt = -Infinity
+
+  const round = async () => {
+    const { touched, pass } = await deps.follow([...namespaces])
+    if (touched === undefined) isSweepWanted = true
+    for (const request of requested.values()) held.release(request)
+    const asked = [...requested.values(), ...held.takeDue(performance.now())]
+    requested = new Map()
+    try {
+      for (const [namespaceId, keys] of byNamespace([...asked, ...(touched ?? []).flatMap(metricOf)]))
+        if (namespaces.has(namespaceId)) await deps.check(namespaceId, keys, signal)
+    } catch (err) {
+      for (const request of asked) requested.set(nameOf(request), request)
+      throw err
+    }
+    pass()
+  }
+  const isSweepDue = () => {
+    const sinceMs = performance.now() - sweptAt
+    return sinceMs >= (isSweepWanted ? Math.min(SWEEP_AGAIN_MS, sweepMs) : sweepMs)
+  }
+  const sweep = async () => {
+    const startedAt = performance.now()
+    isSweepWanted = false
+    requestedIn = new Set()
+    try {
+      const found = await deps.sweep(signal)
+      if (signal.aborted) return
+      namespaces = new Set([...found, ...requestedIn])
+      sweptAt = startedAt
+      metrics.swept((performance.now() - startedAt) / 1_000)
+    } catch (err) {
+      isSweepWanted = true
+      throw err
+    }
+  }
+  const repeat = async (
+    step: RefillStep,
+    activity: Activity,
+    isDue: () => boolean,
+    work: () => Promise<void>,
+  ) => {
+    let isFailing = false
+    while (!signal.aborted) {
+      if (isDue())
+        try {
+          await activity.attempt(work)
+          isFailing = false
+        } catch (err) {
+          metrics.failed(step)
+          const told = { err: loggableError(err), step }
+          log[isFailing ? 'debug' : 'warn'](told, 'could not look after balances, trying again')
+          isFailing = true
+        }
+      await sleep(checkMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const running = Promise.all([
+    repeat('follow', following, () => true, round),
+    repeat('sweep', sweeping, isSweepDue, sweep),
+  ])
+  return {
+    name: 'refills',
+    onRequest(request) {
+      namespaces.add(request.namespaceId)
+      requestedIn.add(request.namespaceId)
+      if (requested.size < REQUESTED_MAX) requested.set(nameOf(request), request)
+      else isSweepWanted = true
+    },
+    onGap() {
+      isSweepWanted = true
+    },
+    listTroubles: (forMs) =>
+      [following, sweeping]
+        .map((activity) => activity.findTrouble(forMs))
+        .filter((trouble) => trouble !== undefined),
+    isStuck: (forMs) => following.isStuck(forMs),
+    async close() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+const metricOf = ({ namespaceId, accountId, source }: TouchedUsage): RefillRequest[] =>
+  isMetric(source) ? [{ namespaceId, accountId, metricId: source }] : []
+
+function byNamespace(balances: readonly RefillRequest[]): Map<string, RefillConfigurationKey[]> {
+  const seen = new Set<string>()
+  const groups = new Map<string, RefillConfigurationKey[]>()
+  for (const { namespaceId, ...key } of balances) {
+    const name = nameOf({ namespaceId, ...key })
+    if (seen.has(name)) continue
+    seen.add(name)
+    const group = groups.get(namespaceId) ?? []
+    groups.set(namespaceId, group)
+    group.push(key)
+  }
+  return groups
+}

@@ -1,0 +1,56 @@
+import { allAnswer } from '../../shared/admin/probes.ts'
+import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
+import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
+import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { crashAt } from '../../shared/lifecycle/crash-at.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
+import { gatewayRepository } from '../../shared/postgres/gateways.ts'
+import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
+import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { watchPools } from '../../shared/postgres/watch-pools.ts'
+import { readRefillServiceConfig } from './config.ts'
+import { openRefill, REFILL_CONNECTIONS } from './open-refill.ts'
+
+/** For looking where the log stands. */
+const LOG_LOOK_CONNECTIONS = 2
+/** For so long it may fail without a break before /readyz says so. */
+const FAILING_MAX_MS = 30_000
+
+const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
+  name: 'refill',
+  about:
+    'Refills balances that fall below their minimum, in a process of its own; npm run migrate goes before.',
+  readConfig: readRefillServiceConfig,
+  async open(config, { opened, metrics, log }) {
+    const { postgres } = config
+    const pool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
+    await requirePostgresServer(postgres.url, pool)
+    const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
+    const logPool = openServicePool('event log', LOG_LOOK_CONNECTIONS, postgres, opened, log)
+    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
+    opened.push(eventLog)
+    const gateways = gatewayRepository(pool)
+    const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
+    watchPools(metrics, { refill: pool, event_log: logPool })
+    const reached = crashAt(config.crashAt)
+    const running = openRefill({ pool, clickhouse, listedUpTo, metrics, log, reached }, config.refill)
+    opened.push(running)
+    const stuckMs = stuckAfterMs({ ...postgres, ...config.clickhouse })
+    return {
+      isLive: () => !running.isStuck(stuckMs),
+      async isReady() {
+        const troubles = running.listTroubles(FAILING_MAX_MS)
+        for (const trouble of troubles) log.warn(trouble, 'not ready: balances are not looked after')
+        const answers = await allAnswer(
+          () => pool.query('SELECT 1'),
+          async () => (await clickhouse.ping()).success,
+        )
+        return answers && troubles.length === 0
+      },
+    }
+  },
+}
+
+exitWith(() => runService(refill))

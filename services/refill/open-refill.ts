@@ -1,0 +1,61 @@
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { touchedUsageRepository } from '../../shared/clickhouse/touched-usage.ts'
+import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
+import { namespaceClockRepository } from '../../shared/postgres/namespace-clocks.ts'
+import type { Pool, Queryable } from '../../shared/postgres/pool.ts'
+import { listenForRefillRequests } from '../../shared/postgres/refill-requests.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+import { checkBalances, REFILLS_AT_ONCE } from './check-balances.ts'
+import type { RefillConfig } from './config.ts'
+import type { RefillPoint } from './crash-points.ts'
+import { followUsage } from './follow-usage.ts'
+import { heldBalances } from './held-balances.ts'
+import { keepBalances, type Keeper } from './keep-balances.ts'
+import { refillBalances } from './refill-balances.ts'
+import { refillMetrics } from './refill-metrics.ts'
+import { sweepBalances } from './sweep-balances.ts'
+
+/** Those that refill, in a round and in a sweep; two that look; one that listens; and one for probes. */
+export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 4
+
+export interface RefillParts {
+  /** With REFILL_CONNECTIONS. */
+  pool: Pool
+  clickhouse: ClickHouse
+  /** No event accepted before this can still be stored. */
+  listedUpTo: () => Promise<Micros>
+  metrics: Metrics
+  log: Logger
+  /** Told where refills get to. */
+  reached?: Reached<RefillPoint>
+}
+
+/** Starts refills on their engines, for a process of its own or one with others. */
+export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
+  const { pool, clickhouse, listedUpTo, reached = () => undefined } = parts
+  const log = parts.log.child({ part: 'refill' })
+  const usage = usageAggregateRepository(clickhouse)
+  const metrics = refillMetrics(parts.metrics)
+  const held = heldBalances()
+  const nowOf = (db: Queryable, namespaceId: string) => namespaceClockRepository(db).now(namespaceId)
+  const refill = refillBalances({ pool, usage, nowOf, log, reached }, config)
+  const check = checkBalances({ pool, usage, nowOf, refill, held, metrics, log })
+  const follow = followUsage({
+    touched: touchedUsageRepository(clickhouse),
+    listedUpTo,
+    nowS: () => Date.now() / 1_000,
+  })
+  const sweep = (signal: AbortSignal) => sweepBalances(pool, check, signal)
+  const keeper = keepBalances({ follow, check, sweep, held, metrics, log }, config)
+  const listener = listenForRefillRequests(pool, keeper, log)
+  return {
+    ...keeper,
+    async close() {
+      await listener.close()
+      await keeper.close()
+    },
+  }
+}

@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  compareAmounts,
+  findAmountFault,
+  formatAmount,
+  subtractAmounts,
+  ZERO,
+  type Amount,
+} from '../../shared/amount/amount.ts'
+import type { UsageReader } from '../../shared/balances/usage-reader.ts'
+import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
+import { newId } from '../../shared/domain/ids.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { holdBalancesAlone } from '../../shared/postgres/balance-turn.ts'
+import { grantRepository } from '../../shared/postgres/grants.ts'
+import type { Pool, PoolClient, Queryable } from '../../shared/postgres/pool.ts'
+import {
+  refillConfigurationRepository,
+  type LockedRefillConfiguration,
+  type RefillConfigurationKey,
+} from '../../shared/postgres/refill-configurations.ts'
+import { refillRepository, type RefillHistory, type RefillLimits } from '../../shared/postgres/refills.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { RefillPoint } from './crash-points.ts'
+import { refillInstant } from './refill-instant.ts'
+
+/** What came of looking at a balance under its lock. */
+export type RefillOutcome =
+  | { kind: 'refilled' }
+  /** It is not below the minimum, or no longer. */
+  | { kind: 'enough' }
+  /** Another process is at it, or somebody changes the configuration, or it is not to be refilled any more. */
+  | { kind: 'not_now' }
+  /** The last refill was a moment ago. */
+  | { kind: 'too_soon'; waitMs: number }
+  /** As many refills as may be within a day were made. */
+  | { kind: 'day_full' }
+  /** What is missing has more digits than a grant can have. */
+  | { kind: 'too_large' }
+
+/** @returns what came of each, in the order given */
+export type RefillBalances = (
+  namespaceId: string,
+  keys: readonly RefillConfigurationKey[],
+) => Promise<RefillOutcome[]>
+
+/** What time it is in a namespace. */
+export type NowOf = (db: Queryable, namespaceId: string) => Promise<Date>
+
+export interface RefillBalancesDeps {
+  pool: Pool
+  usage: Pick<UsageReader, 'sumByAccount'>
+  nowOf: NowOf
+  log: Logger
+  /** Told where refills get to. */
+  reached?: Reached<RefillPoint>
+}
+
+/** Whoever changes grants of the balances waits meanwhile. */
+const USAGE_MS = 5_000
+
+/**
+ * Refills balances of a namespace that are below their minimum, up to the target, each at most once for each time it falls
+ * below, however many processes try at once. One transaction: the configurations' rows are held, and what the balances are
+ * made of is read only then, so every earlier refill is in it, and every grant, void and archiving whose time is before the
+ * refill's. Usage may be stored after it was read; then less was granted, and the balance is looked at again.
+ *
+ * Why several at once: it takes one query to ClickHouse for all of them, and that is what takes long.
+ *
+ * @throws when a database is away: nothing was granted
+ * @see docs/decisions/0009-refills-follow-stored-usage.md
+ */
+export function refillBalances(deps: RefillBalancesDeps, limits: RefillLimits): RefillBalances {
+  const { pool, log, reached = () => undefined } = deps
+  return async (namespaceId, keys) => {
+    const outcomes = await inNamespace(pool, namespaceId, async (db) => {
+      const configurations = await refillConfigurationRepository(db).lock(namespaceId, keys)
+      if (configurations.length === 0) return new Map<string, RefillOutcome>()
+      await holdBalancesAlone(db, namespaceId, configurations)
+      reached('refill-locked')
+      const balances = await readBalances(db, deps, namespaceId, configurations, limits)
+      const due = balances.filter(({ outcome }) => outcome.kind === 'refilled')
+      if (due.length > 0) reached('refill-computed')
+      for (const refill of due) await grant(db, namespaceId, refill, reached)
+      return new Map(balances.map(({ configuration, outcome }) => [nameOf(configuration), outcome]))
+    })
+    if ([...outcomes.values()].some(({ kind }) => kind === 'refilled')) reached('refill-committed')
+    return keys.map((key) => {
+      const outcome = outcomes.get(nameOf(key)) ?? { kind: 'not_now' }
+      tell(outcome, { namespaceId, ...key }, log)
+      return outcome
+    })
+  }
+}
+
+const nameOf = ({ accountId, metricId }: RefillConfigurationKey): string => `${accountId} ${metricId}`
+
+/** A balance that was read under its lock, and what is to come of it. */
+interface ReadBalance {
+  configuration: LockedRefillConfiguration
+  balance: Balance
+  /** What is missing to the target. */
+  amount: Amount
+  effectiveAt: Date
+  outcome: RefillOutcome
+}
+
+async function readBalances(
+  db: PoolClient,
+  { usage, nowOf }: RefillBalancesDeps,
+  namespaceId: string,
+  configurations: readonly LockedRefillConfiguration[],
+  limits: RefillLimits,
+): Promise<ReadBalance[]> {
+  const histories = await refillRepository(db).listHistories(namespaceId, configurations, limits)
+  const last = histories.map(({ effectiveAt }) => effectiveAt)
+  const effectiveAt = refillInstant(await nowOf(db, namespaceId), last)
+  const accountIds = [...new Set(configurations.map(({ accountId }) => accountId))]
+  const granted = await grantRepository(db).sumInForceByAccount(namespaceId, accountIds, effectiveAt)
+  const used = await withinUsageMs(usage.sumByAccount(namespaceId, accountIds))
+  return configurations.map((configuration, n) => {
+    const { accountId, metricId, targetBalance } = configuration
+    const grantTotal = granted.get(accountId)?.get(metricId) ?? ZERO
+    const usageTotal = used.get(accountId)?.get(metricId) ?? ZERO
+    const balance = balanceOf(accountId, metricId, grantTotal, usageTotal)
+    const amount = subtractAmounts(targetBalance, balance.balance)
+    const outcome = judge(configuration, balance, amount, histories[n])
+    return { configuration, balance, amount, effectiveAt, outcome }
+  })
+}
+
+/** Whether a balance is to be refilled now. */
+function judge(
+  { minimumBalance }: LockedRefillConfiguration,
+  { balance }: Balance,
+  amount: Amount,
+  history: RefillHistory | undefined,
+): RefillOutcome {
+  if (compareAmounts(balance, minimumBalance) >= 0) return { kind: 'enough' }
+  if (history !== undefined && history.waitMs > 0) return { kind: 'too_soon', waitMs: history.waitMs }
+  if (history?.isDayFull === true) return { kind: 'day_full' }
+  if (findAmountFault(formatAmount(amount)) !== undefined) return { kind: 'too_large' }
+  return { kind: 'refilled' }
+}
+
+/** ClickHouse may take as long as it likes for an answer; those who wait for the lock may not. */
+async function withinUsageMs<T>(answer: Promise<T>): Promise<T> {
+  const late = new AbortController()
+  const timeout = sleep(USAGE_MS, undefined, { signal: late.signal }).then(() => {
+    throw new Error(`usage could not be read within ${USAGE_MS} ms`)
+  })
+  timeout.catch(() => undefined) // when the answer is first
+  try {
+    return await Promise.race([answer, timeout])
+  } finally {
+    late.abort()
+  }
+}
+
+async function grant(
+  db: PoolClient,
+  namespaceId: string,
+  { configuration, balance, amount, effectiveAt }: ReadBalance,
+  reached: Reached<RefillPoint>,
+): Promise<void> {
+  const { accountId, metricId, minimumBalance, targetBalance } = configuration
+  const occurrence = configuration.occurrences + 1n
+  const grantId = newId('grant')
+  await grantRepository(db).insert(namespaceId, {
+    id: grantId,
+    accountId,
+    source: metricId,
+    amount,
+    description: `Automatic refill: the balance was ${formatAmount(balance.balance)}, below the minimum of ${formatAmount(minimumBalance)}.`,
+    contractId: null,
+    effectiveAt,
+    expiresAt: null,
+  })
+  reached('refill-granted')
+  await refillRepository(db).insert(namespaceId, {
+    ...{ accountId, metricId, occurrence, grantId, minimumBalance, targetBalance, amount, effectiveAt },
+    grantTotal: balance.grantTotal,
+    usageTotal: balance.usageTotal,
+  })
+  await refillConfigurationRepository(db).countOccurrence(namespaceId, configuration, occurrence)
+  reached('refill-recorded')
+}
+
+function tell(
+  outcome: RefillOutcome,
+  where: RefillConfigurationKey & { namespaceId: string },
+  log: Logger,
+): void {
+  switch (outcome.kind) {
+    case 'refilled':
+      log.info(where, 'refilled a balance')
+      return
+    case 'too_soon':
+      log.info(
+        { ...where, waitMs: outcome.waitMs },
+        'a balance is below its minimum a moment after its last refill',
+      )
+      return
+    case 'day_full':
+      log.warn(
+        where,
+        'a balance is below its minimum and was refilled too often today: it is refilled no more',
+      )
+      return
+    case 'too_large':
+      log.error(
+        where,
+        'a balance is so far below its target that no grant can hold the difference: it is not refilled',
+      )
+      return
+    case 'enough':
+    case 'not_now':
+      log.debug({ ...where, outcome: outcome.kind }, 'looked at a balance')
+  }
+}

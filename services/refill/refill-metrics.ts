@@ -1,0 +1,55 @@
+import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
+import type { RefillOutcome } from './refill-balances.ts'
+
+/** What the refill service does again when it failed. */
+export type RefillStep = 'follow' | 'sweep' | 'refill'
+
+/** What is counted of refills. */
+export interface RefillMetrics {
+  /** So many configurations had their balance looked at, without a lock. */
+  looked(configurations: number): void
+  /** One was looked at under its lock. */
+  tried(outcome: RefillOutcome['kind']): void
+  /** All active configurations were gone through. */
+  swept(seconds: number): void
+  failed(step: RefillStep): void
+}
+
+export function refillMetrics(metrics: Metrics): RefillMetrics {
+  const looked = metrics.counter(
+    'tally_refill_balances_total',
+    'Balances that were looked at; one that is below its minimum is then looked at under its lock.',
+  )()
+  const outcomes = metrics.counter(
+    'tally_refill_attempts_total',
+    'Balances that were looked at under their lock, and what came of it.',
+    ['outcome'],
+  )
+  const tried: Record<RefillOutcome['kind'], () => void> = {
+    refilled: outcomes('refilled'),
+    enough: outcomes('enough'),
+    not_now: outcomes('not_now'),
+    too_soon: outcomes('too_soon'),
+    day_full: outcomes('day_full'),
+    too_large: outcomes('too_large'),
+  }
+  const took = metrics.histogram(
+    'tally_refill_sweep_duration_seconds',
+    'How long it took to go through all active refill configurations.',
+    DURATION_BUCKETS,
+  )()
+  const failures = metrics.counter('tally_refill_failures_total', 'Attempts that failed and are repeated.', [
+    'step',
+  ])
+  const failed = { follow: failures('follow'), sweep: failures('sweep'), refill: failures('refill') }
+  return {
+    looked,
+    tried: (outcome) => {
+      tried[outcome]()
+    },
+    swept: took,
+    failed: (step) => {
+      failed[step]()
+    },
+  }
+}

@@ -1,0 +1,35 @@
+import { companyRepository } from '../../shared/postgres/companies.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import {
+  refillConfigurationRepository,
+  type RefillConfigurationKey,
+} from '../../shared/postgres/refill-configurations.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { BALANCES_AT_ONCE, type CheckBalances } from './check-balances.ts'
+
+/**
+ * Goes through all active configurations, namespace by namespace and so many at a time.
+ *
+ * @param signal ends it after the ones it is at
+ * @returns the namespaces that have any
+ */
+export async function sweepBalances(
+  pool: Pool,
+  check: CheckBalances,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const withRefills = new Set<string>()
+  for (const { namespaceId } of await companyRepository(pool).list()) {
+    let after: RefillConfigurationKey | undefined
+    do {
+      if (signal.aborted) return withRefills
+      const keys = await inNamespace(pool, namespaceId, (db) =>
+        refillConfigurationRepository(db).listActiveKeys(namespaceId, after, BALANCES_AT_ONCE),
+      )
+      if (keys.length > 0) withRefills.add(namespaceId)
+      await check(namespaceId, keys, signal)
+      after = keys.length < BALANCES_AT_ONCE ? undefined : keys.at(-1)
+    } while (after !== undefined)
+  }
+  return withRefills
+}

@@ -1,0 +1,78 @@
+import type { UsageSource } from '../domain/usage-event.ts'
+import { queryRows, type ClickHouse } from './clickhouse.ts'
+
+/** An account and a source whose usage may have changed. */
+export interface TouchedUsage {
+  namespaceId: string
+  accountId: string
+  source: UsageSource
+}
+
+/** The same, and when a correction of it was stored: text, which only tells entries apart. */
+export type CorrectedUsage = TouchedUsage & { storedAt: string }
+
+interface AcceptedStretch {
+  /** Unix seconds, both included: events accepted in between … */
+  from: number
+  to: number
+  /** … and from this second on. */
+  recentFrom: number
+  limit: number
+}
+
+interface TouchedRow {
+  namespace_id: string
+  account_id: string
+  source: string
+}
+
+// The list by acceptance is in order of namespaces first; those that are not asked about are passed over by the index.
+const ACCEPTED = `
+  SELECT DISTINCT namespace_id, account_id, source FROM usage_events_by_acceptance
+  WHERE startsWith(source, 'metric_')
+    AND accepted_second >= toDateTime(least({from:UInt32}, {recentFrom:UInt32}), 'UTC')
+    AND (accepted_second BETWEEN toDateTime({from:UInt32}, 'UTC') AND toDateTime({to:UInt32}, 'UTC')
+      OR accepted_second >= toDateTime({recentFrom:UInt32}, 'UTC'))`
+const OF_NAMESPACES = 'AND namespace_id IN {namespaceIds:Array(String)}'
+const AT_MOST = 'LIMIT {limit:UInt32}'
+
+const CORRECTED = `
+  SELECT DISTINCT toString(stored_at) AS stored, namespace_id, account_id, source FROM corrected_usage
+  WHERE stored_at >= now64(6, 'UTC') - toIntervalSecond({withinS:UInt32}) AND startsWith(source, 'metric_')
+  LIMIT {limit:UInt32}`
+
+/** An id of a namespace is 39 bytes in a parameter, and a server takes 128 KiB. */
+const NAMESPACES_NAMED_MAX = 1_000
+
+/** Whose usage of metrics changed lately, of all namespaces. */
+export const touchedUsageRepository = (client: ClickHouse) => ({
+  /**
+   * Accounts and metrics with events that were accepted in a stretch of time and are stored by now.
+   *
+   * @param namespaceIds which ones matter; others may be among them
+   */
+  async listAccepted(
+    namespaceIds: readonly string[],
+    { from, to, recentFrom, limit }: AcceptedStretch,
+  ): Promise<TouchedUsage[]> {
+    const named = namespaceIds.length <= NAMESPACES_NAMED_MAX
+    const rows = await queryRows<TouchedRow>(
+      client,
+      [ACCEPTED, ...(named ? [OF_NAMESPACES] : []), AT_MOST].join('\n'),
+      { from, to, recentFrom, limit, ...(named ? { namespaceIds } : {}) },
+    )
+    return rows.map(touchedFromRow)
+  },
+
+  /** Accounts and metrics whose corrections were stored in the last seconds, by the clock of ClickHouse. */
+  async listCorrected(withinS: number, limit: number): Promise<CorrectedUsage[]> {
+    const rows = await queryRows<TouchedRow & { stored: string }>(client, CORRECTED, { withinS, limit })
+    return rows.map((row) => ({ ...touchedFromRow(row), storedAt: row.stored }))
+  },
+})
+
+const touchedFromRow = (row: TouchedRow): TouchedUsage => ({
+  namespaceId: row.namespace_id,
+  accountId: row.account_id,
+  source: row.source,
+})

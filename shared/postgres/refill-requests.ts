@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Logger } from '../logging/logger.ts'
+import type { Pool, PoolClient, Queryable } from './pool.ts'
+
+/** A balance that somebody wants to be looked at. */
+export interface RefillRequest {
+  namespaceId: string
+  accountId: string
+  metricId: string
+}
+
+const CHANNEL = 'tally_refills'
+
+// Told when the transaction commits, and only where there is something to refill.
+const REQUEST = `
+  SELECT pg_notify('${CHANNEL}', concat_ws(' ', namespace_id, account_id, metric_id)) FROM refill_configurations
+  WHERE namespace_id = $1 AND account_id = $2 AND metric_id = $3 AND is_active`
+
+/** Has the refill services look at a balance as soon as the transaction is committed, when it is to be refilled at all. */
+export async function requestRefill(
+  db: Queryable,
+  { namespaceId, accountId, metricId }: RefillRequest,
+): Promise<void> {
+  await db.query(REQUEST, [namespaceId, accountId, metricId])
+}
+
+export interface RefillRequestListener {
+  onRequest: (request: RefillRequest) => void
+  /** Requests may have been missed before now: called when listening begins, and again after each interruption. */
+  onGap: () => void
+}
+
+/** How often the connection is tried: one that has gone silent tells nothing. */
+const TRY_MS = 10_000
+const BACK_OFF_MS = 1_000
+
+/** Listens for requests until it is closed, on a connection of its own out of the pool. */
+export function listenForRefillRequests(
+  pool: Pool,
+  { onRequest, onGap }: RefillRequestListener,
+  log: Logger,
+): Closeable {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const listen = async (db: PoolClient) => {
+    db.on('notification', ({ payload }) => {
+      const [namespaceId = '', accountId = '', metricId = ''] = (payload ?? '').split(' ')
+      onRequest({ namespaceId, accountId, metricId })
+    })
+    await db.query(`LISTEN ${CHANNEL}`)
+    onGap()
+    while (await sleep(TRY_MS, true, { signal }).catch(() => false)) await db.query('SELECT 1')
+  }
+  const run = async () => {
+    let isAway = false
+    while (!signal.aborted) {
+      let db: PoolClient | undefined
+      try {
+        db = await pool.connect()
+        isAway = false
+        await listen(db)
+      } catch (err) {
+        if (!isAway) log.warn({ err }, 'cannot hear which balances are to be looked at, trying again')
+        isAway = true
+        await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
+      } finally {
+        db?.release(true) // nobody else is to hear what this connection listens for
+      }
+    }
+  }
+  const running = run()
+  return {
+    name: 'requests for refills',
+    close: () => {
+      stopping.abort()
+      return running
+    },
+  }
+}
