@@ -2,6 +2,8 @@ import type { Caller } from '../../shared/domain/api-key.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import { AHEAD_MAX_S, namespaceClockRepository } from '../../shared/postgres/namespace-clocks.ts'
+import type { PoolClient } from '../../shared/postgres/pool.ts'
+import { requestRefills } from '../../shared/postgres/refill-requests.ts'
 import type { TestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { moveWorld } from './move-world.ts'
 
@@ -44,7 +46,7 @@ export function testClock(worlds: TestWorlds): TestClock {
             )
           const wanted = second * 1_000 - realMs
           requireNear('now', wanted)
-          return namespaceClockRepository(db).setAhead(namespaceId, wanted)
+          return setAhead(db, namespaceId, wanted)
         },
       ),
     advance: (caller, seconds, { route, key }) =>
@@ -56,7 +58,7 @@ export function testClock(worlds: TestWorlds): TestClock {
           const wanted = aheadMs + seconds * 1_000
           requireNear('seconds', wanted)
           if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
-          return namespaceClockRepository(db).setAhead(namespaceId, wanted)
+          return setAhead(db, namespaceId, wanted)
         },
       ),
     reset: (caller) =>
@@ -66,10 +68,18 @@ export function testClock(worlds: TestWorlds): TestClock {
         { action: 'company.clock_returned', changes: {} },
         async (db, { namespaceId }) => {
           await namespaceClockRepository(db).reset(namespaceId)
+          await requestRefills(db, namespaceId)
           return 0
         },
       ),
   }
+}
+
+/** Grants begin and end by the clock: balances may be low that were not. */
+async function setAhead(db: PoolClient, namespaceId: string, aheadMs: number): Promise<number> {
+  const set = await namespaceClockRepository(db).setAhead(namespaceId, aheadMs)
+  await requestRefills(db, namespaceId)
+  return set
 }
 
 function requireNear(field: string, aheadMs: number): void {

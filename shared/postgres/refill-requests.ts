@@ -13,9 +13,10 @@ export interface RefillRequest {
 const CHANNEL = 'tally_refills'
 
 // Told when the transaction commits, and only where there is something to refill.
-const REQUEST = `
+const REQUEST_ALL = `
   SELECT pg_notify('${CHANNEL}', concat_ws(' ', namespace_id, account_id, metric_id)) FROM refill_configurations
-  WHERE namespace_id = $1 AND account_id = $2 AND metric_id = $3 AND is_active`
+  WHERE namespace_id = $1 AND is_active`
+const REQUEST = `${REQUEST_ALL} AND account_id = $2 AND metric_id = $3`
 
 /** Has the refill services look at a balance as soon as the transaction is committed, when it is to be refilled at all. */
 export async function requestRefill(
@@ -23,6 +24,11 @@ export async function requestRefill(
   { namespaceId, accountId, metricId }: RefillRequest,
 ): Promise<void> {
   await db.query(REQUEST, [namespaceId, accountId, metricId])
+}
+
+/** The same for every balance of a namespace: what is in force has changed for all of them. */
+export async function requestRefills(db: Queryable, namespaceId: string): Promise<void> {
+  await db.query(REQUEST_ALL, [namespaceId])
 }
 
 export interface RefillRequestListener {

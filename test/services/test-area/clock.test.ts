@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
 
 interface Clock {
@@ -164,8 +166,34 @@ describe('the clock of a test company', function () {
     expect(months.data.at(-1)?.period_start_at).to.be.within(occurredAt - 32 * DAY_S, occurredAt)
   })
 
-  // Without a body until the service that grants refills is there.
-  it('decides which grants a refill finds in force, and when the grant it makes is effective')
+  it('decides which grants a refill finds in force, and when the grant it makes is effective', async () => {
+    const { now } = await shown()
+    const ofMetric = { currency: undefined, metric_id: world.tokens }
+    await grant({ ...ofMetric, effective_at: now - DAY_S, expires_at: now + DAY_S })
+    await grant({ ...ofMetric, effective_at: now + 3 * DAY_S, amount: '20' })
+    const key = { account_id: world.account, metric_id: world.tokens }
+    await api.create('/v2/refill-configurations', { ...key, minimum_balance: '5', target_balance: '8' })
+    const refills = async () => {
+      const path = `/v2/refill-configurations/${world.account}/${world.tokens}/refills`
+      return (await api.get<{ data: { amount: string; effective_at: number }[] }>(path)).body.data
+    }
+    await sleep(3_000)
+    expect(await refills(), 'before the grant expires').to.deep.equal([])
+    const { body: moved } = await advance(2 * DAY_S)
+    const made = await until(async () => {
+      const found = await refills()
+      return found.length > 0 && found
+    }, 5_000)
+    expect(made.map(({ amount }) => amount)).to.deep.equal(['8'])
+    expect(made[0]?.effective_at).to.be.within(moved.now, moved.now + 30)
+    expect((await world.balance(`metric_id=${world.tokens}`)).balance).to.equal('8')
+    await advance(2 * DAY_S)
+    expect((await world.balance(`metric_id=${world.tokens}`)).balance, 'the later grant has begun').to.equal(
+      '28',
+    )
+    await sleep(3_000)
+    expect(await refills()).to.have.length(1)
+  })
 
   it('is no concern of live companies', async () => {
     const answers = await Promise.all([
