@@ -24,7 +24,7 @@ export interface RunningService {
   restart(env?: Record<string, string>): Promise<void>
 }
 
-const START_MS = 30_000
+const START_MS = 60_000
 
 /** Ports 0 are free ones, so that several may run side by side. */
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0' }
