@@ -1,6 +1,5 @@
 import { allAnswer } from '../../shared/admin/probes.ts'
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
@@ -11,7 +10,6 @@ import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import { watchPools } from '../../shared/postgres/watch-pools.ts'
-import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import {
   LOG_CONNECTIONS,
   openServicePool,
@@ -20,12 +18,9 @@ import {
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
-import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
-import { steadyClock } from '../../shared/time/steady-clock.ts'
-import { Acceptance } from './acceptance.ts'
 import { readGatewayServiceConfig } from './config.ts'
+import { openAcceptance } from './open-acceptance.ts'
 import { openGateway } from './open-gateway.ts'
-import { publishFloor } from './published-floor.ts'
 
 const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
   name: 'gateway',
@@ -36,15 +31,10 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const { postgres, host, port, requestTimeoutMs } = config
     const pool = openServicePool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
-    const clock = microsecondClock()
-    const steadyMs = steadyClock()
-    const settleMs = appendSettlesMs(config.eventLog, postgres.statementTimeoutMs)
-    const acceptance = new Acceptance(clock, settleMs, steadyMs)
-    opened.push(
-      await publishFloor(
-        { table: gatewayRepository(pool), acceptance, clock, steadyMs, log },
-        { settleMs, ...config.gateway },
-      ),
+    const { acceptance, clock } = await openAcceptance(
+      { pool, alone: false, log },
+      { eventLog: config.eventLog, ...postgres, ...config.gateway },
+      opened,
     )
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
     const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })

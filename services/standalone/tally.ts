@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs'
 import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
-import { appendSettlesMs } from '../../shared/event-log/config.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import {
   LOG_CONNECTIONS,
@@ -17,17 +17,12 @@ import {
 } from '../../shared/postgres/open-service-pool.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { watchPools } from '../../shared/postgres/watch-pools.ts'
-import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
-import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
-import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { keepEmptying } from '../api/empty-retired-namespaces.ts'
-import { Acceptance } from '../gateway/acceptance.ts'
-import { publishFloor } from '../gateway/published-floor.ts'
+import { openAcceptance } from '../gateway/open-acceptance.ts'
 import { loads } from '../loader/loads.ts'
 import { openLoader } from '../loader/open-loader.ts'
-import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 import { openRefill, REFILL_CONNECTIONS } from '../refill/open-refill.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
@@ -93,19 +88,11 @@ async function serve(
   ]
   await makeFirstCompanies(pool, firstCompanies)
   const { alone } = engines
-  const clock = microsecondClock()
-  const settleMs = appendSettlesMs(config.eventLog, statementTimeoutMs)
-  const steadyMs = steadyClock()
-  const acceptance = new Acceptance(clock, settleMs, steadyMs)
-  const table = gatewayRepository(reportPool)
-  if (!alone)
-    opened.push(
-      await publishFloor(
-        { table, acceptance, clock, steadyMs, log: log.child({ part: 'gateway' }) },
-        { settleMs, ...config.gateway },
-      ),
-    )
-  const lowestUnderWay = alone ? () => acceptance.lowest() : () => table.lowestUnderWay()
+  const { acceptance, clock, lowestUnderWay } = await openAcceptance(
+    { pool: reportPool, alone, log },
+    { eventLog: config.eventLog, statementTimeoutMs, ...config.gateway },
+    opened,
+  )
   const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
   const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, tidies: true, log })
   opened.push(eventLog)
@@ -163,8 +150,8 @@ async function serve(
     access: openAccess(reportPool, worlds, config.rateLimits, sharing, opened, log),
     stopping: stopping.signal,
   }
-  const rows = namespaceRowRepository(engines.clickhouse.client)
-  opened.push(keepEmptying({ pool, rows, listedUpTo: parts.listedUpTo }, config.api.emptyEveryMs, log))
+  const rows = namespaceRowRepository(clickhouse)
+  opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))
   const ports = portsOf(config)
   const servers = openServers(opened, log)
   // Before the servers close: they wait for their answers.
