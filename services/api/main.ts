@@ -16,7 +16,6 @@ import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { readApiServiceConfig } from './config.ts'
-import { drainOf } from './drain.ts'
 import { keepEmptying } from './empty-retired-namespaces.ts'
 import { openApi } from './open-api.ts'
 
@@ -44,8 +43,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const { purges } = sharing
-    const drain = drainOf(eventLog)
-    const parts = { pool, clickhouse, eventLog, listedUpTo, drain, purges, access, requests, metrics, log }
+    const parts = { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, metrics, log }
     const handler = openApi(parts, config)
     const rows = namespaceRowRepository(clickhouse)
     opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))

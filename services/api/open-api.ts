@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
+import { drainOf } from '../../shared/event-log/drain.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { untilLoadedIn } from '../../shared/event-log/until-loaded.ts'
 import type { Access } from '../../shared/http/open-access.ts'
@@ -9,7 +10,7 @@ import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { apiApp, type ApiDeps } from './app.ts'
 import type { readApiConfig } from './config.ts'
 
-export interface ApiParts extends Omit<ApiDeps, 'untilLoaded'> {
+export interface ApiParts extends Omit<ApiDeps, 'drain' | 'untilLoaded'> {
   eventLog: Pick<EventLog, 'lag'>
   access: Access
   requests: RequestMetrics
@@ -30,7 +31,12 @@ export function openApi(
 ): RequestListener {
   const measured = measureQueries(metrics, clickhouse)
   return apiApp(
-    { ...deps, clickhouse: measured, untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs) },
+    {
+      ...deps,
+      clickhouse: measured,
+      drain: drainOf(eventLog),
+      untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
+    },
     {
       ...access,
       requests,

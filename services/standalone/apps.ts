@@ -13,7 +13,6 @@ import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
-import { drainOf } from '../api/drain.ts'
 import { openApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
 import { openGateway, type OpenedGateway } from '../gateway/open-gateway.ts'
@@ -52,9 +51,8 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
     config,
   )
   const { purges } = sharing
-  const drain = drainOf(eventLog)
   const api = openApi(
-    { pool, clickhouse, eventLog, listedUpTo, drain, purges, access, requests, metrics, log },
+    { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, metrics, log },
     config,
   )
   return { handler: dispatch(handler, api), relay }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { drainOf } from '../../services/api/drain.ts'
 import { openApi } from '../../services/api/open-api.ts'
 import { Acceptance } from '../../services/gateway/acceptance.ts'
 import { openGateway } from '../../services/gateway/open-gateway.ts'
@@ -101,7 +100,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     },
   )
   const api = openApi(
-    { ...common, eventLog, listedUpTo, drain: drainOf(eventLog), purges: sharing.purges },
+    { ...common, eventLog, listedUpTo, purges: sharing.purges },
     { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000 } },
   )
   const server = await listen(dispatch(gateway, api), {

@@ -13,7 +13,7 @@ import {
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { AccountUsageIn } from '../account-usage.ts'
-import type { BalanceAt } from '../../../shared/balances/balance-at.ts'
+import type { BalanceAt } from '../balance-at.ts'
 import { idOf, type Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
 import { accountToBody, balanceToBody, pageToBody } from './bodies.ts'

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express'
 import { callerOf } from '../../../shared/http/authentication.ts'
-import type { BalancesOf } from '../../../shared/balances/balances-of.ts'
+import type { BalancesOf } from '../balances-of.ts'
 import { nowOf } from '../../../shared/http/enter-world.ts'
 import { balanceToBody } from './bodies.ts'
 

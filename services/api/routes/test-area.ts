@@ -7,7 +7,7 @@ import type { Handler } from '../../../shared/http/operations-app.ts'
 import { requireTestCompany } from '../../../shared/http/require-test-company.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
-import type { Drain } from '../drain.ts'
+import type { Drain } from '../../../shared/event-log/drain.ts'
 import { moveWorld } from '../move-world.ts'
 import { testClock } from '../test-clock.ts'
 

@@ -1,13 +1,13 @@
-import { ZERO, type Amount } from '../amount/amount.ts'
-import { balanceOf, type Balance } from '../domain/balance.ts'
-import { isMetric } from '../domain/resources.ts'
-import type { UsageSource } from '../domain/usage-event.ts'
-import { DomainError } from '../errors/domain-error.ts'
-import { grantRepository } from '../postgres/grants.ts'
-import { metricRepository } from '../postgres/metrics.ts'
-import type { Pool } from '../postgres/pool.ts'
-import { inNamespace } from '../postgres/transaction.ts'
-import type { UsageReader } from './usage-reader.ts'
+import { ZERO, type Amount } from '../../shared/amount/amount.ts'
+import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
+import { isMetric } from '../../shared/domain/resources.ts'
+import type { UsageSource } from '../../shared/domain/usage-event.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import { grantRepository } from '../../shared/postgres/grants.ts'
+import { metricRepository } from '../../shared/postgres/metrics.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
 
 export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
 

@@ -1,0 +1,28 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LOADER_GROUP, type EventLog } from './event-log.ts'
+
+/** Waits until all usage that was accepted before can be seen in ClickHouse. @returns false when that takes too long */
+export type Drain = (timeoutMs: number) => Promise<boolean>
+
+const LOOK_FIRST_MS = 20
+const LOOK_LAST_MS = 250
+
+/**
+ * What was accepted is in the log before anybody hears of it, so it is enough to see where the log ends now and to wait
+ * until the loaders have committed up to there: no clock is asked, and what is accepted meanwhile is not waited for.
+ */
+export function drainOf(log: Pick<EventLog, 'lag'>): Drain {
+  return async (timeoutMs) => {
+    const deadline = performance.now() + timeoutMs
+    let lags = await log.lag(LOADER_GROUP)
+    const ends = new Map(lags.map(({ partition, end }) => [partition, end]))
+    const isBehind = () => lags.some(({ partition, committed }) => committed < (ends.get(partition) ?? 0))
+    for (let waitMs = LOOK_FIRST_MS; isBehind(); waitMs = Math.min(waitMs * 2, LOOK_LAST_MS)) {
+      const leftMs = deadline - performance.now()
+      if (leftMs <= 0) return false
+      await sleep(Math.min(waitMs, leftMs))
+      lags = await log.lag(LOADER_GROUP)
+    }
+    return true
+  }
+}
