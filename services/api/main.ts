@@ -1,8 +1,7 @@
 import { allAnswer } from '../../shared/admin/probes.ts'
 import { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
-import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
-import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { openLogLook } from '../../shared/event-log/open-log-look.ts'
 import { hostToCall } from '../../shared/http/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
@@ -10,7 +9,6 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import { watchPools } from '../../shared/postgres/watch-pools.ts'
-import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
@@ -18,9 +16,6 @@ import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { readApiServiceConfig } from './config.ts'
 import { keepEmptying } from './empty-retired-namespaces.ts'
 import { openApi } from './open-api.ts'
-
-/** For looking where the log stands. */
-const LOG_LOOK_CONNECTIONS = 2
 
 const api: Service<ReturnType<typeof readApiServiceConfig>> = {
   name: 'api',
@@ -32,11 +27,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const pool = openServicePool('api', config.connectionsMax, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
-    const logPool = openServicePool('event log', LOG_LOOK_CONNECTIONS, postgres, opened, log)
-    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
-    opened.push(eventLog)
-    const gateways = gatewayRepository(pool)
-    const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
+    const { eventLog, logPool, listedUpTo } = await openLogLook(pool, postgres, config.eventLog, opened, log)
     const sharing = await openSharing(config.redis, pool, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
     const access = openAccess(pool, worlds, config.rateLimits, sharing, opened, log)

@@ -1,20 +1,16 @@
 import { allAnswer } from '../../shared/admin/probes.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
-import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
-import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { openLogLook } from '../../shared/event-log/open-log-look.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
 import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
-import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { readRefillServiceConfig } from './config.ts'
 import { openRefill, REFILL_CONNECTIONS } from './open-refill.ts'
 
-/** For looking where the log stands. */
-const LOG_LOOK_CONNECTIONS = 2
 /** For so long it may fail without a break before /readyz says so. */
 const FAILING_MAX_MS = 30_000
 
@@ -28,11 +24,7 @@ const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
     const pool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
-    const logPool = openServicePool('event log', LOG_LOOK_CONNECTIONS, postgres, opened, log)
-    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
-    opened.push(eventLog)
-    const gateways = gatewayRepository(pool)
-    const listedUpTo = listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog })
+    const { logPool, listedUpTo } = await openLogLook(pool, postgres, config.eventLog, opened, log)
     watchPools(metrics, { refill: pool, event_log: logPool })
     const reached = crashAt(config.crashAt)
     const running = openRefill({ pool, clickhouse, listedUpTo, metrics, log, reached }, config.refill)

@@ -1,0 +1,44 @@
+import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Logger } from '../logging/logger.ts'
+import { gatewayRepository } from '../postgres/gateways.ts'
+import { openServicePool, type PostgresServer } from '../postgres/open-service-pool.ts'
+import type { Pool } from '../postgres/pool.ts'
+import type { Micros } from '../time/microsecond-clock.ts'
+import type { EventLogConfig } from './config.ts'
+import type { EventLog } from './event-log.ts'
+import { listedUpToOf } from './listed-up-to.ts'
+import { openEventLog } from './open-event-log.ts'
+
+/** The event log, for a process that neither appends to it nor loads from it. */
+export interface LogLook {
+  eventLog: Pick<EventLog, 'lag'>
+  /** The connections it has to itself. */
+  logPool: Pool
+  /** No event accepted before this can still be stored. */
+  listedUpTo: () => Promise<Micros>
+}
+
+const CONNECTIONS = 2
+
+/**
+ * Opens the log for looking where it stands, closed with the process.
+ *
+ * @param pool where gateways tell what they have accepted and not yet appended
+ */
+export async function openLogLook(
+  pool: Pool,
+  postgres: PostgresServer,
+  config: EventLogConfig,
+  opened: Closeable[],
+  log: Logger,
+): Promise<LogLook> {
+  const logPool = openServicePool('event log', CONNECTIONS, postgres, opened, log)
+  const eventLog = await openEventLog(config, { pool: logPool, alone: false, tidies: false, log })
+  opened.push(eventLog)
+  const gateways = gatewayRepository(pool)
+  return {
+    eventLog,
+    logPool,
+    listedUpTo: listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog }),
+  }
+}
