@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   compareAmounts,
   findAmountFault,
@@ -22,6 +21,7 @@ import {
 } from '../../shared/postgres/refill-configurations.ts'
 import { refillRepository, type RefillHistory, type RefillLimits } from '../../shared/postgres/refills.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { withinMs } from '../../shared/time/within-ms.ts'
 import type { RefillPoint } from './crash-points.ts'
 import { refillInstant } from './refill-instant.ts'
 
@@ -57,7 +57,7 @@ export interface RefillBalancesDeps {
   reached?: Reached<RefillPoint>
 }
 
-/** Whoever changes grants of the balances waits meanwhile. */
+/** How long ClickHouse may take for an answer: whoever changes grants of the balances waits meanwhile. */
 const USAGE_MS = 5_000
 
 /**
@@ -118,7 +118,11 @@ async function readBalances(
   const effectiveAt = refillInstant(await nowOf(db, namespaceId), last)
   const accountIds = [...new Set(configurations.map(({ accountId }) => accountId))]
   const granted = await grantRepository(db).sumInForceByAccount(namespaceId, accountIds, effectiveAt)
-  const used = await withinUsageMs(usage.sumByAccount(namespaceId, accountIds))
+  const used = await withinMs(
+    USAGE_MS,
+    usage.sumByAccount(namespaceId, accountIds),
+    `usage could not be read within ${USAGE_MS} ms`,
+  )
   return configurations.map((configuration, n) => {
     const { accountId, metricId, targetBalance } = configuration
     const grantTotal = granted.get(accountId)?.get(metricId) ?? ZERO
@@ -142,20 +146,6 @@ function judge(
   if (history?.isDayFull === true) return { kind: 'day_full' }
   if (findAmountFault(formatAmount(amount)) !== undefined) return { kind: 'too_large' }
   return { kind: 'refilled' }
-}
-
-/** ClickHouse may take as long as it likes for an answer; those who wait for the lock may not. */
-async function withinUsageMs<T>(answer: Promise<T>): Promise<T> {
-  const late = new AbortController()
-  const timeout = sleep(USAGE_MS, undefined, { signal: late.signal }).then(() => {
-    throw new Error(`usage could not be read within ${USAGE_MS} ms`)
-  })
-  timeout.catch(() => undefined) // when the answer is first
-  try {
-    return await Promise.race([answer, timeout])
-  } finally {
-    late.abort()
-  }
 }
 
 async function grant(

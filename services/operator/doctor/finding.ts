@@ -1,3 +1,5 @@
+import { withinMs } from '../../../shared/time/within-ms.ts'
+
 /** How bad it is: a warning can wait until there is time, a failure cannot. */
 export type Level = 'ok' | 'warning' | 'failed'
 
@@ -30,18 +32,10 @@ export async function runChecks(checks: readonly Check[]): Promise<Finding[]> {
 }
 
 async function runCheck({ part, look }: Check): Promise<Finding[]> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new Error(`no answer within ${LOOK_MS / 1_000} s`))
-    }, LOOK_MS)
-  })
   try {
-    return await Promise.race([look(), late])
+    return await withinMs(LOOK_MS, look(), `no answer within ${LOOK_MS / 1_000} s`)
   } catch (err) {
     return [failed(part, messageOf(err))]
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -8,6 +8,7 @@ import metadataV6 from 'kafkajs/src/protocol/requests/metadata/v6/response.js'
 import RequestQueue from 'kafkajs/src/network/requestQueue/index.js'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
+import { withinMs } from '../../time/within-ms.ts'
 import { isBrokerError, isRefusal } from './broker-error.ts'
 
 /** Where Kafka is, and who we are there. */
@@ -73,20 +74,12 @@ export class KafkaConnection implements Closeable {
     deadlineMs = this.options.requestTimeoutMs * 2,
   ): Promise<T> {
     const used = (this.current ??= this.open())
-    let late: NodeJS.Timeout | undefined
-    const tooLate = new Promise<never>((_resolve, reject) => {
-      late = setTimeout(() => {
-        reject(new Error('Kafka did not answer in time'))
-      }, deadlineMs)
-    })
     try {
-      return await Promise.race([this.work(used, work), tooLate])
+      return await withinMs(deadlineMs, this.work(used, work), 'Kafka did not answer in time')
     } catch (err) {
       if (isBrokerError(err)) used.stale = true
       else this.drop(used, err)
       throw err
-    } finally {
-      clearTimeout(late)
     }
   }
 
