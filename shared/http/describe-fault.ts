@@ -45,7 +45,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 function explain({ keyword, message }: SchemaFault, value: unknown, schema: Schema): string {
-  const { type = '', title, format, examples: [example] = [] } = schema
+  const { type = '', title, format, const: constant, examples: [example] = [] } = schema
   const such = (text: string) => (example === undefined ? '' : ` such as ${text}`)
   switch (keyword) {
     case 'required':
@@ -56,6 +56,10 @@ function explain({ keyword, message }: SchemaFault, value: unknown, schema: Sche
       return `must be ${TYPES[type] ?? type}${such(JSON.stringify(example))}`
     case 'minLength':
       return value === '' ? 'must not be empty' : message
+    case 'minItems':
+      return Array.isArray(value) && value.length === 0 ? 'must not be empty' : message
+    case 'const':
+      return `must be ${JSON.stringify(constant)}, or left out`
     default:
       if (format === 'amount' && typeof value === 'string') return findAmountFault(value) ?? message
       return title === undefined ? message : `${shown(value)} is not ${title}${such(String(example))}`

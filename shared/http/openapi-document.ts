@@ -14,7 +14,7 @@ interface OperationObject {
   operationId: string
   security?: { ApiKey?: string[] }[]
   parameters?: (Parameter & { $ref?: string })[]
-  requestBody?: { content: Record<string, { schema: Schema }> }
+  requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> }
 }
 
 /** A parameter of an operation. */
@@ -32,6 +32,7 @@ export interface Schema {
   /** What a value of it is, to go on after `is not`. */
   title?: string
   format?: string
+  const?: unknown
   examples?: unknown[]
   properties?: Record<string, Schema>
   items?: Schema

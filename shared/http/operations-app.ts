@@ -18,6 +18,7 @@ import {
   type OpenApiDocument,
 } from './openapi-document.ts'
 import { readJsonBody } from './read-json-body.ts'
+import { needsBody } from './request-schema.ts'
 import { refuseControlText } from './refuse-control-text.ts'
 import { requestDeadline } from './request-deadline.ts'
 import type { RequestMetrics } from './request-metrics.ts'
@@ -93,6 +94,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       route[method](readJsonBody(options.bodyBytesMax), deadline, ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
+      if (needsBody(document, operation)) route[method](requireBody)
       route[method](checkText)
       if (permission !== undefined)
         route[method](enterWorld(options.worlds, stance ?? (method === 'get' ? 'look' : 'enter')))
@@ -157,6 +159,12 @@ function explainFaults(
     const [keyword = ''] = errorCode.split('.')
     next(new HttpError(400, explainBody?.(req.body) ?? describe({ path, message, keyword }, req)))
   }
+}
+
+/** Why: express-openapi-validator lets a body that is not there pass where none of its fields is required. */
+const requireBody: RequestHandler = (req, _res, next) => {
+  if (req.body === undefined) throw new HttpError(400, 'body: is required')
+  next()
 }
 
 /** What express-openapi-validator throws for a request that openapi.yaml does not allow. */

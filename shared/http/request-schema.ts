@@ -28,6 +28,10 @@ export function requestSchema(
   }
 }
 
+/** Whether openapi.yaml requires a body. */
+export const needsBody = (document: OpenApiDocument, { path, method }: Operation): boolean =>
+  document.paths[path]?.[method]?.requestBody?.required === true
+
 /** The schema of a member: a field of an object, or an item of a list. */
 export function memberSchema(document: OpenApiDocument, outer: Schema, name: string): Schema | undefined {
   const { properties = {}, items } = flatten(document, outer)

@@ -29,10 +29,8 @@ export async function checkDisk(folder: string): Promise<Finding[]> {
 export function checkPasswords(urls: Readonly<Record<string, string | undefined>>): Finding[] {
   const part = 'passwords'
   const weak = Object.entries(urls).filter(([, url]) => url !== undefined && isGuessed(url))
-  if (weak.length === 0) return [ok(part, 'none that is tried first')]
-  return weak.map(([setting]) =>
-    warning(part, `that of ${setting} is one that is tried first: choose a random one`),
-  )
+  if (weak.length === 0) return [ok(part, 'none that is easily guessed')]
+  return weak.map(([setting]) => warning(part, `that of ${setting} is easily guessed: choose a random one`))
 }
 
 function isGuessed(url: string): boolean {

@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import { listOperations, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
+import { needsBody } from '../../../shared/http/request-schema.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
@@ -253,6 +255,25 @@ describe('changes of resources over HTTP', function () {
     await api.create('/v2/grants', { ...source, amount: '1', effective_at: 0 })
     expect((await api.patch(`/v2/accounts/${id}`, { name: 'y' })).status).to.equal(200)
     expect((await api.get<{ data: Account[] }>('/v2/accounts?limit=1')).body.data[0]?.id).to.equal(id)
+  })
+
+  it('says that a body is missing, wherever one is required', async () => {
+    const document = readOpenApiDocument()
+    const operations = listOperations(document).filter((operation) => needsBody(document, operation))
+    expect(operations.map(({ operationId }) => operationId)).to.include.members([
+      'updateAccount',
+      'rotateApiKey',
+    ])
+    const headers = { 'content-type': 'application/json' }
+    for (const { method, path } of operations.filter(
+      (operation) => !operation.path.startsWith('/v2/test/'),
+    )) {
+      const target = path.replaceAll(/\{(\w+)_id\}/g, (_, kind: string) =>
+        ['api_key', 'customer'].includes(kind) ? UUID : `${kind}_${'0'.repeat(32)}`,
+      )
+      const answer = await api.request(method.toUpperCase(), target, undefined, { headers })
+      expect([answer.status, answer.text], `${method} ${path}`).to.deep.equal([400, 'body: is required'])
+    }
   })
 
   it('finds a customer by its external id in the list', async () => {
