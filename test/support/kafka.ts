@@ -7,6 +7,7 @@ import { homedir } from 'node:os'
 import path from 'node:path'
 import type { Context } from 'mocha'
 import { endChild } from './end-child.ts'
+import { endWithUs } from './end-with-us.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** A real broker of Apache Kafka. */
@@ -149,9 +150,7 @@ async function launch(folder: string, classPath: string): Promise<ChildProcess> 
     ],
     { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
   )
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
+  endWithUs(child)
   let output = ''
   await new Promise<void>((resolve, reject) => {
     const fail = (why: string) => {

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import type { HostOptions } from './host-analysts.ts'
 import { endChild } from './end-child.ts'
+import { endWithUs } from './end-with-us.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** `host-analysts` in a process of its own, on a data folder of its own. */
@@ -49,9 +50,7 @@ async function launchHost(options: HostOptions): Promise<Pick<AnalystHost, 'port
     env: { ...process.env, UV_THREADPOOL_SIZE: '16' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
+  endWithUs(child)
   const [output] = (await Promise.race([once(child.stdout, 'data'), once(child, 'exit')])) as [
     Buffer | number,
   ]

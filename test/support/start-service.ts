@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { endChild } from './end-child.ts'
+import { endWithUs } from './end-with-us.ts'
 import { until } from './until.ts'
 
 export type ServiceName = 'gateway' | 'loader' | 'api' | 'refill'
@@ -81,8 +82,6 @@ function spawnService(name: ServiceName, env: Record<string, string>): ChildProc
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const kill = () => child.kill('SIGKILL')
-  process.once('exit', kill)
-  child.once('exit', () => process.off('exit', kill))
+  endWithUs(child)
   return child
 }

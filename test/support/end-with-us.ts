@@ -1,0 +1,15 @@
+import type { ChildProcess } from 'node:child_process'
+
+const children = new Set<ChildProcess>()
+let listens = false
+
+/** A child that does not outlive this process, however it ends. */
+export function endWithUs(child: ChildProcess): void {
+  children.add(child)
+  child.once('exit', () => children.delete(child))
+  if (listens) return
+  listens = true
+  process.once('exit', () => {
+    for (const one of children) one.kill('SIGKILL')
+  })
+}
