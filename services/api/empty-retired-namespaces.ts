@@ -5,7 +5,10 @@ import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../shared/lifecycle/repeat.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
-import { retiredNamespaceRepository } from '../../shared/postgres/retired-namespaces.ts'
+import {
+  retiredNamespaceRepository,
+  type RetiredNamespace,
+} from '../../shared/postgres/retired-namespaces.ts'
 import { whileAlone } from '../../shared/postgres/while-alone.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
@@ -30,6 +33,7 @@ const JOB = 'the removal of what was reset'
  *
  * @param againAfterMs when a namespace comes up again while something of it may be on its way
  * @returns how many were emptied
+ * @throws when one of them could not be; all others were
  * @internal
  */
 export async function emptyRetiredNamespaces(
@@ -42,13 +46,25 @@ export async function emptyRetiredNamespaces(
   if (due.length === 0) return 0
   // First: what is loaded after this was accepted after it, or is deleted below.
   const loadedUpTo = await listedUpTo()
-  for (const { id } of due) while ((await retired.removeRows(id, ROWS_AT_ONCE)) > 0) signal.throwIfAborted()
-  const ids = due.map(({ id }) => id)
-  await rows.remove(ids, signal)
-  for (const { id, retiredAt } of due) {
+  const without: RetiredNamespace[] = []
+  const failures: unknown[] = []
+  for (const namespace of due)
+    try {
+      while ((await retired.removeRows(namespace.id, ROWS_AT_ONCE)) > 0) signal.throwIfAborted()
+      without.push(namespace)
+    } catch (err) {
+      signal.throwIfAborted()
+      failures.push(err) // it comes first the next time too, and must not keep the others from their turn
+    }
+  if (without.length > 0) {
+    const ids = without.map(({ id }) => id)
+    await rows.remove(ids, signal)
+  }
+  for (const { id, retiredAt } of without) {
     const isSettled = (retiredAt.getTime() + STRAGGLERS_MS) * 1_000 < loadedUpTo
     await retired.noteEmptied(id, isSettled, againAfterMs)
   }
+  if (failures.length > 0) throw failures[0]
   return due.length
 }
 

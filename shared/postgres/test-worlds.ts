@@ -2,8 +2,9 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import { openServicePool, type PostgresServer } from './open-service-pool.ts'
-import type { Pool, PoolClient, Queryable } from './pool.ts'
+import { CONNECT_MS, type Pool, type PoolClient, type Queryable } from './pool.ts'
 import { withTransaction } from './transaction.ts'
+import { turns, type Turns } from './turns.ts'
 import { isLockTimeout } from './violations.ts'
 
 /** Where a test company is now: a reset gives it another namespace, and its clock may be moved. */
@@ -46,6 +47,8 @@ export interface TestWorlds {
 const TOGETHER_MS = 100
 /** Of requests that write; more wait. */
 const CONNECTIONS = 10
+/** So many of them hold a company's world where it is, and one more moves it: half are left for others, whatever one does. */
+const PARTIES_OF_COMPANY = 4
 /** How long a move waits for those who are inside, and keeps others waiting meanwhile. */
 const PATIENCE_MS_MAX = 8_000
 
@@ -74,13 +77,19 @@ const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
  * @param visitMsMax when a visit ends by itself: a request is answered by then, and who does not read its answer holds nobody
  * @internal
  */
-export function testWorlds(pool: Pool, patienceMs: number, visitMsMax = 30_000): TestWorlds {
+export function testWorlds(
+  pool: Pool,
+  patienceMs: number,
+  visitMsMax = 30_000,
+  partiesOfCompany = PARTIES_OF_COMPANY,
+): TestWorlds {
   const parties = new Map<string, Party>()
+  const [entering, moving] = [turns(partiesOfCompany), turns(1)]
   return {
     look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
     async enter(companyId, onLost) {
       const last = parties.get(companyId)
-      const party = last?.isOpen() === true ? last : beginParty(pool, companyId)
+      const party = last?.isOpen() === true ? last : beginParty(pool, entering, companyId)
       parties.set(companyId, party)
       const guest = { onLost }
       party.guests.add(guest)
@@ -98,25 +107,36 @@ export function testWorlds(pool: Pool, patienceMs: number, visitMsMax = 30_000):
         throw err
       }
     },
-    move: (companyId, work) =>
-      withTransaction(pool, async (db) => {
-        await db.query(WAIT_AT_MOST, [`${Math.ceil(patienceMs)}ms`])
-        await db.query(TAKE_ALONE, [companyId]).catch((err: unknown) => {
-          if (isLockTimeout(err))
-            throw new DomainError(
-              'overloaded',
-              'another request of this company that writes does not end: nothing was changed, try again',
-              { cause: err },
-            )
-          throw err
+    async move(companyId, work) {
+      const startedAt = performance.now()
+      // Of several at once one holds a connection: they would wait for each other's lock anyway.
+      const giveBack = await moving.take(companyId, patienceMs)
+      if (giveBack === undefined) throw isHeld()
+      try {
+        return await withTransaction(pool, async (db) => {
+          const leftMs = Math.max(1, patienceMs - (performance.now() - startedAt))
+          await db.query(WAIT_AT_MOST, [`${Math.ceil(leftMs)}ms`])
+          await db.query(TAKE_ALONE, [companyId]).catch((err: unknown) => {
+            throw isLockTimeout(err) ? isHeld(err) : err
+          })
+          await db.query(WAIT_AT_MOST, ['0'])
+          const world = await readWorld(db, 'look-at-world', LOOK, companyId)
+          await db.query(GO_INTO, [world.namespaceId])
+          return work(db, world)
         })
-        await db.query(WAIT_AT_MOST, ['0'])
-        const world = await readWorld(db, 'look-at-world', LOOK, companyId)
-        await db.query(GO_INTO, [world.namespaceId])
-        return work(db, world)
-      }),
+      } finally {
+        giveBack()
+      }
+    },
   }
 }
+
+const isHeld = (cause?: unknown): DomainError =>
+  new DomainError(
+    'overloaded',
+    'another request of this company that writes does not end: nothing was changed, try again',
+    { cause },
+  )
 
 /** Those who entered a company's world together, on one connection. */
 interface Party {
@@ -128,9 +148,10 @@ interface Party {
   end(): void
 }
 
-function beginParty(pool: Pool, companyId: string): Party {
+function beginParty(pool: Pool, entering: Turns, companyId: string): Party {
   const guests: Party['guests'] = new Set()
   let db: PoolClient | undefined
+  let giveTurnBack: (() => void) | undefined
   let openUntil = Infinity
   let isOver = false
   const lose = () => {
@@ -141,9 +162,17 @@ function beginParty(pool: Pool, companyId: string): Party {
     for (const event of ['error', 'end'] as const) db?.off(event, lose)
     db?.release(err) // with an error it is closed, and the lock goes with it
     db = undefined
+    giveTurnBack?.()
+    giveTurnBack = undefined
   }
   const enter = async (): Promise<World> => {
     try {
+      giveTurnBack = await entering.take(companyId, CONNECT_MS)
+      if (giveTurnBack === undefined)
+        throw new DomainError(
+          'overloaded',
+          'too many requests of this company that write do not end: try again',
+        )
       db = await pool.connect()
       if (isOver) throw new Error('nobody waits for this world any more')
       for (const event of ['error', 'end'] as const) db.on(event, lose)

@@ -127,6 +127,30 @@ describe('emptying what was reset', function () {
 
   const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, n) => all + n, 0)
 
+  it('goes on with the others when one cannot be emptied', async () => {
+    const put = (namespaceId: string) =>
+      inNamespace(database.pool, namespaceId, (db) =>
+        idempotencyKeyRepository(db).use(namespaceId, 'POST /v2/accounts', 'a'),
+      )
+    for (const one of [company, bystander]) {
+      await put(one.namespaceId)
+      await reset(one)
+    }
+    await superuser.query(`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'stuck'; END $$;
+      CREATE TRIGGER stuck BEFORE DELETE ON idempotency_keys FOR EACH ROW
+        WHEN (OLD.namespace_id = '${company.namespaceId}') EXECUTE FUNCTION refuse()`)
+    const err: unknown = await empty().catch((thrown: unknown) => thrown)
+    await superuser.query('DROP TRIGGER stuck ON idempotency_keys; DROP FUNCTION refuse')
+    expect(err).to.be.instanceOf(Error).with.property('message', 'stuck')
+    const emptied = await superuser.query(
+      'SELECT namespace_id FROM namespaces WHERE emptied_at IS NOT NULL AND namespace_id = ANY ($1)',
+      [[company.namespaceId, bystander.namespaceId]],
+    )
+    expect(emptied.rows).to.deep.equal([{ namespace_id: bystander.namespaceId }])
+    await empty()
+  })
+
   it('leaves nothing of it in any table, and everything of others', async () => {
     await fill(company)
     await fill(bystander)

@@ -135,6 +135,31 @@ describe('the worlds of test companies', function () {
     visit.leave()
   })
 
+  it('leave connections for other companies, whatever one does', async () => {
+    const greedy = testWorlds(pools[0], 2_000, 30_000, 1)
+    const other = { id: randomUUID(), namespaceId: randomUUID() }
+    await withTransaction(database.pool, (db) =>
+      companyRepository(db).insert({ ...other, name: other.id, mode: 'test' }),
+    )
+    const visits = [await greedy.enter(company.id, isLost)]
+    const later: Promise<unknown>[] = []
+    for (let n = 0; n < 5; n++) {
+      await sleep(110) // longer than visitors come in together
+      later.push(greedy.enter(company.id, isLost).then((visit) => visits.push(visit)))
+      later.push(greedy.move(company.id, () => Promise.resolve()).catch((err: unknown) => err))
+    }
+    const asked = performance.now()
+    await greedy.look(other.id)
+    expect(performance.now() - asked, 'milliseconds').to.be.below(500)
+    expect(
+      await Promise.race([greedy.move(other.id, () => Promise.resolve('moved')), sleep(1_000)]),
+    ).to.equal('moved')
+    visits[0]?.leave()
+    await Promise.all(later)
+    for (const visit of visits) visit.leave()
+    expect(await greedy.move(company.id, () => Promise.resolve('moved'))).to.equal('moved')
+  })
+
   it('tell a visitor that its connection is lost, and leave nothing locked behind', async () => {
     let lost = 0
     const visit = await worlds[0].enter(company.id, () => lost++)

@@ -1,0 +1,23 @@
+/**
+ * Has all who ask meanwhile share a reading. Each gets one that was begun after it asked, and at most one is under way: so
+ * many who poll cost no more than one.
+ */
+export function readTogether<T>(read: () => Promise<T>): () => Promise<T> {
+  let current: Promise<unknown> | undefined
+  let next: Promise<T> | undefined
+  const begin = (): Promise<T> => {
+    next = undefined
+    const reading = read()
+    const settled = reading.catch(() => undefined)
+    current = settled
+    void settled.then(() => {
+      if (current === settled) current = undefined
+    })
+    return reading
+  }
+  return () => {
+    if (current === undefined) return begin()
+    next ??= current.then(begin)
+    return next
+  }
+}
