@@ -23,7 +23,8 @@ export class LineTable {
   size = 0
   private readonly ids: Uint32Array
   private readonly digests: Uint32Array
-  private readonly versions: BigUint64Array
+  /** Low half, high half: reading a bigint makes one. */
+  private readonly versions: Uint32Array
   private readonly acceptedAts: Float64Array
   private readonly offsets: Float64Array
   private readonly partitions: Uint32Array
@@ -44,7 +45,7 @@ export class LineTable {
     this.capacity = capacity
     this.ids = new Uint32Array(capacity * WORDS)
     this.digests = new Uint32Array(capacity * WORDS)
-    this.versions = new BigUint64Array(capacity)
+    this.versions = new Uint32Array(capacity * 2)
     this.acceptedAts = new Float64Array(capacity)
     this.offsets = new Float64Array(capacity)
     this.partitions = new Uint32Array(capacity)
@@ -66,7 +67,9 @@ export class LineTable {
       this.ids[line * WORDS + word] = scratch.readUInt32LE(word * 4)
       this.digests[line * WORDS + word] = scratch.readUInt32LE(16 + word * 4)
     }
-    this.versions[line] = version
+    scratch.writeBigUInt64LE(version, 0)
+    this.versions[line * 2] = scratch.readUInt32LE(0)
+    this.versions[line * 2 + 1] = scratch.readUInt32LE(4)
     this.acceptedAts[line] = acceptedAt
     this.offsets[line] = place.offset
     this.partitions[line] = place.partition
@@ -151,15 +154,20 @@ export class LineTable {
   }
 
   private judged(line: number, rows: Buffer, at: number): Fate {
-    const version = rows.readBigUInt64LE(at + DIGEST_ROW.version)
-    const own = this.versions[line] ?? 0n
-    const acceptedAt = Number(rows.readBigInt64LE(at + DIGEST_ROW.acceptedAt))
-    if (version > own) {
+    const low = rows.readUInt32LE(at + DIGEST_ROW.version)
+    const high = rows.readUInt32LE(at + DIGEST_ROW.version + 4)
+    const ownLow = this.versions[line * 2] ?? 0
+    const ownHigh = this.versions[line * 2 + 1] ?? 0
+    const acceptedAt =
+      rows.readInt32LE(at + DIGEST_ROW.acceptedAt + 4) * 2 ** 32 +
+      rows.readUInt32LE(at + DIGEST_ROW.acceptedAt)
+    if (high > ownHigh || (high === ownHigh && low > ownLow)) {
       this.rowSeconds[line] = unixSeconds(acceptedAt)
       return FATE.superseded
     }
     const isSame =
-      version === own &&
+      high === ownHigh &&
+      low === ownLow &&
       acceptedAt === this.acceptedAts[line] &&
       rows[at + DIGEST_ROW.isReport] === 1 &&
       this.isAt(this.digests, line, rows, at + DIGEST_ROW.digest)
@@ -204,7 +212,7 @@ export class LineTable {
     if (from === to) return
     for (const words of [this.ids, this.digests])
       words.copyWithin(to * WORDS, from * WORDS, (from + 1) * WORDS)
-    this.versions[to] = this.versions[from] ?? 0n
+    this.versions.copyWithin(to * 2, from * 2, (from + 1) * 2)
     for (const numbers of [
       this.acceptedAts,
       this.offsets,

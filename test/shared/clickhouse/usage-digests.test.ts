@@ -101,7 +101,7 @@ describe('digests of usage', function () {
     expect(odd / all, 'the part that is left to be read as JSON').to.be.below(0.5)
   })
 
-  it('differ when anything differs that is counted', async () => {
+  it('differ when anything differs that is counted', () => {
     const report = makeReport({ properties: '{"a":"1"}', propertyPairs: ['a=1'] })
     const { id, version } = report
     const others: Partial<UsageEvent>[] = [
