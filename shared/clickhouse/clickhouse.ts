@@ -111,3 +111,24 @@ export async function queryRows<Row>(
   const result = await client.query({ query, query_params: params, format: 'JSONEachRow' })
   return result.json<Row>()
 }
+
+/**
+ * Runs a query that names a binary format, and gives what it prints.
+ *
+ * Why wait_end_of_query: a server that fails half-way would otherwise have begun to answer, and a short answer of bytes looks
+ * like a whole one.
+ */
+export async function queryBytes(
+  client: ClickHouse,
+  query: string,
+  params: Record<string, unknown>,
+): Promise<Buffer> {
+  const { stream } = await client.exec({
+    query,
+    query_params: params,
+    clickhouse_settings: { wait_end_of_query: 1 },
+  })
+  const chunks = (await stream.toArray()) as Buffer[]
+  const [only] = chunks
+  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
+}

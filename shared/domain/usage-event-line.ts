@@ -25,7 +25,8 @@ export function usageEventToLine(event: UsageEvent): string {
 /** A line that was read, or why it cannot be one of ours. */
 export type ParsedLine = { event: UsageEvent } | { fault: string }
 
-const NAMESPACE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** What every namespace id looks like. */
+export const NAMESPACE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const ACCOUNT = /^account_[0-9a-f]{32}$/
 const SOURCE = /^(?:metric_[0-9a-f]{32}|[a-z]{3})$/
 const VERSION_MAX = (1n << 64n) - 1n

@@ -42,11 +42,11 @@ export async function faultyProxy(
     else if (typeof fate === 'object') res.writeHead(fate.status, fate.headers).end(fate.body ?? '')
     else {
       const answer = await forward(proxy.target, req, body)
-      const text = await textOf(answer)
+      const bytes = await bytesOf(answer)
       if (fate === 'cut after') req.socket.destroy()
       else {
         const type = answer.headers['content-type'] ?? 'text/plain'
-        res.writeHead(answer.statusCode ?? 500, { 'Content-Type': type }).end(text)
+        res.writeHead(answer.statusCode ?? 500, { 'Content-Type': type }).end(bytes)
       }
     }
   }
@@ -68,11 +68,10 @@ async function close(server: Server): Promise<void> {
   await closed
 }
 
-async function textOf(stream: IncomingMessage): Promise<string> {
-  let text = ''
-  for await (const chunk of stream.setEncoding('utf8') as AsyncIterable<string>) text += chunk
-  return text
-}
+const textOf = async (stream: IncomingMessage): Promise<string> => (await bytesOf(stream)).toString()
+
+const bytesOf = async (stream: IncomingMessage): Promise<Buffer> =>
+  Buffer.concat((await stream.toArray()) as Buffer[])
 
 function forward(target: string, req: IncomingMessage, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {

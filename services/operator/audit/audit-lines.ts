@@ -33,9 +33,9 @@ export interface AuditLinesDeps {
 const LINES_A_TURN = 250
 
 type ReadableLine = LogLine & { event: UsageEvent }
-type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
+export type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
 
-/** From the log's side: what became of these lines of one partition? */
+/** From the log's side: what became of these lines? Each is looked up whole, so that it can be said what is wrong with it. */
 export async function auditLines(
   lines: readonly LogLine[],
   { log, events, list, deadLetters, retired }: Omit<AuditLinesDeps, 'revisions'>,
@@ -119,16 +119,21 @@ async function listDead(
   deadLetters: AuditLinesDeps['deadLetters'],
   lines: readonly LogLine[],
 ): Promise<Set<string>> {
-  const [first, last] = [lines[0], lines.at(-1)]
-  if (first === undefined || last === undefined) return new Set()
-  const letters = await deadLetters.listPlaces(source, first.partition, first.offset, last.offset + 1)
-  return new Set(letters.map(placeKey))
+  const dead = new Set<string>()
+  for (const partition of new Set(lines.map((line) => line.partition))) {
+    const offsets = lines.filter((line) => line.partition === partition).map(({ offset }) => offset)
+    const [first, last] = [Math.min(...offsets), Math.max(...offsets)]
+    for (const place of await deadLetters.listPlaces(source, partition, first, last + 1))
+      dead.add(placeKey(place))
+  }
+  return dead
 }
 
 const placeOf = ({ partition, offset, line }: LinePlace): LinePlace => ({ partition, offset, line })
 const placeKey = ({ partition, offset, line }: LinePlace): string => `${partition}/${offset}/${line}`
 
-async function findUnlisted(
+/** Reports those of some lines whose event counts that are not in the list of events. */
+export async function findUnlisted(
   counted: readonly CountedLine[],
   { list, retired }: Pick<AuditLinesDeps, 'list' | 'retired'>,
   result: AuditResult,

@@ -1,56 +1,129 @@
-import type { AcceptedEntry } from '../../../shared/clickhouse/usage-event-list.ts'
+import { setImmediate as letOthersWork } from 'node:timers/promises'
+import {
+  entryFromBinary,
+  type AcceptedEntry,
+  type BinaryEntry,
+} from '../../../shared/clickhouse/usage-event-list.ts'
 import type { CurrentEvent } from '../../../shared/clickhouse/usage-events.ts'
 import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
-import { describeDifference, isSame, type AuditLinesDeps } from './audit-lines.ts'
+import {
+  describeDifference,
+  findUnlisted,
+  isSame,
+  type AuditLinesDeps,
+  type CountedLine,
+} from './audit-lines.ts'
 import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'
+import { FATE, type LineTable, type LineWord } from './line-table.ts'
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
-const ENTRIES_AT_ONCE = 3_000
+const ENTRIES_AT_ONCE = 50_000
+/** Entries that are looked up at once, and compared before other work of the process gets its turn. */
+const OPEN_AT_ONCE = 3_000
+
+export interface AuditRowsDeps extends Pick<AuditLinesDeps, 'events' | 'list' | 'revisions' | 'retired'> {
+  signal: AbortSignal
+}
+
+/** An entry that no line of the log confirms so far. */
+type OpenEntry = AcceptedEntry & { word: 'outvoted' | 'missing' | undefined }
 
 /**
- * From ClickHouse's side: who reported the events that are listed as accepted in a stretch of whole seconds?
+ * From ClickHouse's side: who reported the events that are listed as accepted in a stretch of whole seconds? And which lines of
+ * that stretch are not listed? Both ways each event is compared by itself.
  *
  * One that was corrected is confirmed by its revision, which is committed before its row can be anywhere.
  */
 export async function auditRows(
   { from, to }: { from: number; to: number },
-  { events, list, revisions, retired }: Pick<AuditLinesDeps, 'events' | 'list' | 'revisions' | 'retired'>,
+  deps: AuditRowsDeps,
+  table: LineTable,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<void> {
-  let after: AcceptedEntry | undefined
+  let after: BinaryEntry | undefined
+  let open: OpenEntry[] = []
+  const resolveOpen = async () => {
+    await auditOpenEntries(open, deps, confirmations, result)
+    open = []
+  }
   for (;;) {
-    const entries = await list.listEntriesAccepted({ from, to, after, limit: ENTRIES_AT_ONCE })
-    const wordOn = (entry: AcceptedEntry) => confirmations.wordOn(keyOf(entry), entry.acceptedSecond)
-    result.stored += entries.filter((entry) => wordOn(entry) === 'counts').length
-    const open = entries.filter((entry) => wordOn(entry) !== 'counts')
-    const rows = await lookUpRows(events, open, result)
-    const reset = await findRetired(retired, open)
-    const corrected: CorrectedRow[] = []
-    for (const entry of open) {
-      if (reset.has(entry.namespaceId)) continue
-      const [row] = rows.get(keyOf(entry)) ?? []
-      const word = wordOn(entry)
-      if (row !== undefined && isListedBy(row, entry)) {
+    deps.signal.throwIfAborted()
+    const entries = await deps.list.listEntriesAccepted({ from, to, after, limit: ENTRIES_AT_ONCE })
+    for (const [n, entry] of entries.entries()) {
+      if (n % OPEN_AT_ONCE === 0) await letOthersWork()
+      const told = table.wordOn(entry.namespaceId, entry.id, entry.acceptedSecond)
+      if (told === 'counts') {
         result.stored++
-        if (row.correctedAt === null)
-          confirmations.await(keyOf(entry), {
-            row,
-            namespaceId: entry.namespaceId,
-            outvotes: word === 'outvoted',
-          })
-        else corrected.push({ namespaceId: entry.namespaceId, row, correctedAt: row.correctedAt })
-      } else if (row === undefined && word === undefined) {
-        const detail = 'listed, but nothing is counted'
-        report(result, { kind: 'not in the log', eventId: entry.id, detail })
+        continue
       }
+      const named = entryFromBinary(entry)
+      const noted = confirmations.wordOn(keyOf(named), named.acceptedSecond)
+      if (noted === 'counts') result.stored++
+      // Another row counts for the event, of another second: that has an entry of its own.
+      else if (told !== 'elsewhere' || noted !== undefined) open.push({ ...named, word: wordOf(told, noted) })
+      if (open.length === OPEN_AT_ONCE) await resolveOpen()
     }
-    await requireRevisions(corrected, { revisions, retired }, result)
     after = entries.at(-1)
     if (entries.length < ENTRIES_AT_ONCE) break
   }
+  await resolveOpen()
+  await findUnlistedLines(to, deps, table, result)
   confirmations.forgetBefore(to)
+  table.forgetBefore(to)
+}
+
+const wordOf = (told: LineWord, noted: 'outvoted' | 'missing' | undefined): OpenEntry['word'] =>
+  told === 'outvoted' ? told : noted
+
+async function auditOpenEntries(
+  open: readonly OpenEntry[],
+  { events, revisions, retired }: AuditRowsDeps,
+  confirmations: Confirmations,
+  result: AuditResult,
+): Promise<void> {
+  const rows = await lookUpRows(events, open, result)
+  const reset = await findRetired(retired, open)
+  const corrected: CorrectedRow[] = []
+  for (const entry of open) {
+    if (reset.has(entry.namespaceId)) continue
+    const [row] = rows.get(keyOf(entry)) ?? []
+    if (row !== undefined && isListedBy(row, entry)) {
+      result.stored++
+      if (row.correctedAt === null)
+        confirmations.await(keyOf(entry), {
+          row,
+          namespaceId: entry.namespaceId,
+          outvotes: entry.word === 'outvoted',
+        })
+      else corrected.push({ namespaceId: entry.namespaceId, row, correctedAt: row.correctedAt })
+    } else if (row === undefined && entry.word === undefined) {
+      const detail = 'listed, but nothing is counted'
+      report(result, { kind: 'not in the log', eventId: entry.id, detail })
+    }
+  }
+  await requireRevisions(corrected, { revisions, retired }, result)
+}
+
+/** Lines of before a second whose event counts, and whose entry did not come by. */
+async function findUnlistedLines(
+  to: number,
+  deps: AuditRowsDeps,
+  table: LineTable,
+  result: AuditResult,
+): Promise<void> {
+  let unlisted: CountedLine[] = []
+  for (let line = 0; line < table.size; line++) {
+    const acceptedSecond = table.acceptedSecond(line)
+    if (table.fateOf(line) !== FATE.counted || table.isListed(line) || acceptedSecond >= to) continue
+    const namespaceId = table.namespaceOf(line)
+    unlisted.push({ ...table.placeOf(line), namespaceId, id: `event_${table.idOf(line)}`, acceptedSecond })
+    if (unlisted.length < OPEN_AT_ONCE) continue
+    await findUnlisted(unlisted, deps, result)
+    unlisted = []
+  }
+  await findUnlisted(unlisted, deps, result)
 }
 
 /** A row that says it is a correction. */

@@ -1,3 +1,7 @@
+import { setImmediate as letOthersWork } from 'node:timers/promises'
+import { entryFromBinary } from '../../../shared/clickhouse/usage-event-list.ts'
+import { digestOfLine } from '../../../shared/domain/usage-line-digest.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
 import {
   MICROS_PER_SECOND,
@@ -11,9 +15,11 @@ import { FINDINGS_MAX, report, type AuditResult } from './audit-result.ts'
 import { auditRows, reportUnconfirmed } from './audit-rows.ts'
 import { Confirmations } from './confirmations.ts'
 import { findSharedKeys } from './find-shared-keys.ts'
-import { readLogLines } from './read-log-lines.ts'
+import { LineTable } from './line-table.ts'
+import { parseLogLine, readAgain, readLogLines, type LogLine, type RawLine } from './read-log-lines.ts'
+import { settleLines, type SettleDeps } from './settle-lines.ts'
 
-export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps {
+export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, SettleDeps {
   log: EventLog
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
@@ -23,9 +29,8 @@ export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps {
   signal: AbortSignal
 }
 
+/** Lines that are read, or looked up whole, at once. */
 const LINES_AT_ONCE = 3_000
-/** After this many lines the rows of ClickHouse that were accepted meanwhile are compared. */
-const COMPARE_EVERY_LINES = 30_000
 /** How far ahead of ours another machine's clock may be. */
 const CLOCK_AHEAD_MAX_S = 300
 const LAST_SECOND = 2 ** 32 - 1
@@ -33,17 +38,22 @@ const LAST_SECOND = 2 ** 32 - 1
 /**
  * Proves for a stretch of acceptance time that nothing accepted was lost, doubled or altered, and that nothing is counted
  * that nobody reported. It reads the log again, line by line, and looks every event up in ClickHouse and the dead letters.
- * Memory does not grow with what was accepted: a line is compared as it comes and forgotten.
+ * Memory does not grow with what was accepted: lines are compared a round at a time and forgotten.
+ *
+ * Reports are compared by what identifies them and a digest of their content (settleLines). Only what differs, and what is no
+ * plain report, is read whole (auditLines), to say what it is.
  *
  * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that was.
  *
  * @param wanted Unix seconds; the start is moved up to where the log is whole, the end down to what is surely loaded
  * @param lagMaxS how long a correction may be on its way to the log
+ * @param linesARound how many lines are looked up at once, some 90 bytes each; the more, the less often busy slots are read
  */
 export async function auditUsage(
   deps: AuditDeps,
   wanted: { from: number; to: number },
   lagMaxS: number,
+  linesARound: number,
 ): Promise<AuditResult> {
   const { log, signal } = deps
   const { ends, loadedTo, unread } = await readState(deps)
@@ -57,34 +67,58 @@ export async function auditUsage(
   }
   const result = emptyResult(from, to, unread, corrections)
   const confirmations = new Confirmations(from)
+  const table = new LineTable(linesARound)
   let comparedTo = from
-  let comparedAt = 0
-  const compareTo = async (second: number) => {
-    await auditRows({ from: comparedTo, to: second }, deps, confirmations, result)
-    comparedTo = second
-    comparedAt = result.logged
+  let settled = 0
+  let odd: LogLine[] = []
+  const auditOdd = async () => {
+    await auditLines(odd, deps, confirmations, result)
+    odd = []
+  }
+  const lookAt = async (line: RawLine) => {
+    const parsed = parseLogLine(line)
+    if (!isWanted(parsed.acceptedAt)) return
+    if (odd.push(parsed) === LINES_AT_ONCE) await auditOdd()
+  }
+  const isWanted = (at: Micros) => unixSeconds(at) >= from && unixSeconds(at) < to
+  /** Settles the lines of a round, then compares the rows of ClickHouse that were accepted before a second. */
+  const finishRound = async (second: number) => {
+    const places = await settleLines(table, settled, deps, confirmations, result)
+    for await (const line of readAgain(log, places)) await lookAt(line)
+    await auditOdd()
+    if (second > comparedTo) {
+      await auditRows({ from: comparedTo, to: second }, deps, table, confirmations, result)
+      comparedTo = second
+    }
+    settled = table.size
+    if (settled > table.capacity / 2) throw tooManyApart(settled)
   }
   const starts = await log.positionsAt(Math.max(0, from - CLOCK_AHEAD_MAX_S) * MICROS_PER_SECOND)
   for await (const { lines, readTo } of readLogLines(log, starts, ends, LINES_AT_ONCE)) {
     signal.throwIfAborted()
-    const isWanted = (at: Micros) => unixSeconds(at) >= from && unixSeconds(at) < to
-    await auditLines(
-      lines.filter(({ acceptedAt }) => isWanted(acceptedAt)),
-      deps,
-      confirmations,
-      result,
-    )
-    const isDue = result.logged - comparedAt >= COMPARE_EVERY_LINES
-    if (isDue && readTo > comparedTo) await compareTo(Math.min(readTo, to))
-    deps.onProgress({ readTo: Math.min(readTo, to), lines: result.logged })
+    for (const line of lines) {
+      const digest = digestOfLine(line.bytes)
+      // A line of before what was compared comes late: few do, and it may be what an unconfirmed row waits for.
+      if (digest === undefined || unixSeconds(digest.acceptedAt) < comparedTo) await lookAt(line)
+      else if (isWanted(digest.acceptedAt)) table.add(digest, line)
+    }
+    await letOthersWork()
+    if (table.size + LINES_AT_ONCE > table.capacity) await finishRound(Math.min(readTo, to))
+    deps.onProgress({ readTo: Math.min(readTo, to), lines: result.logged + table.size - settled })
   }
-  await compareTo(to)
+  await finishRound(to)
   await reportUnconfirmed(confirmations, deps, result)
   await auditCorrections(corrections, deps, lagMaxS, result)
   await findElsewhere(deps, result)
   await findSharedKeys(deps, result)
   return result
 }
+
+const tooManyApart = (lines: number) =>
+  new DomainError(
+    'unprocessable',
+    `${lines} lines were accepted later than what was read of other partitions: the clocks of the gateways are far apart`,
+  )
 
 /** What is loaded, and where the log ends. */
 async function readState({ log, listedUpTo }: AuditDeps) {
@@ -128,7 +162,7 @@ async function findElsewhere({ events, list, clock }: AuditDeps, result: AuditRe
     report(result, { kind: 'misplaced', eventId: id, detail: 'counted at another time than its id says' })
   const from = unixSeconds(clock()) + CLOCK_AHEAD_MAX_S
   const range = { from, to: LAST_SECOND, after: undefined, limit: FINDINGS_MAX }
-  for (const { id, acceptedSecond } of await list.listEntriesAccepted(range))
+  for (const { id, acceptedSecond } of (await list.listEntriesAccepted(range)).map(entryFromBinary))
     report(result, {
       kind: 'accepted in the future',
       eventId: id,

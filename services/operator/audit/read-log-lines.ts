@@ -3,6 +3,7 @@ import { setImmediate as letOthersWork } from 'node:timers/promises'
 import { splitLines } from '../../../shared/domain/lines.ts'
 import { parseUsageLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { EventLog, LogRecord, Position } from '../../../shared/event-log/event-log.ts'
 import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
 
@@ -16,14 +17,19 @@ export interface LinePlace {
 /** A line of the log as the audit reads it again. */
 export type LogLine = LinePlace & { acceptedAt: Micros } & ({ event: UsageEvent } | { unreadable: true })
 
+/** A line as it lies in the log. */
+export type RawLine = LinePlace & { record: Pick<LogRecord, 'acceptedAt'>; bytes: Buffer }
+
 /** Some lines of one partition. */
 export interface LogLines {
-  lines: LogLine[]
+  lines: RawLine[]
   /** Unix second: every partition was read about this far. A line that was accepted earlier may still come, but few do. */
   readTo: number
 }
 
 const READ_BYTES = 4_000_000
+/** Lines that are read again are few, and seldom stand together. */
+const READ_AGAIN_BYTES = 500_000
 
 /**
  * Reads the log again, all partitions side by side in order of acceptance, as far as that goes: what was accepted first may
@@ -52,7 +58,7 @@ export async function* readLogLines(
     const othersReadTo = Math.min(...others.map(({ readTo }) => readTo))
     // The least of what is read now, not the most: a machine whose clock is ahead must not run away with the others.
     behind.readTo = Infinity
-    let lines: LogLine[] = []
+    let lines: RawLine[] = []
     for (let isFull = false; !isFull && behind.next < behind.end;) {
       for (const record of await readRecords(log, behind)) {
         behind.readTo = Math.min(behind.readTo, unixSeconds(record.acceptedAt))
@@ -82,11 +88,48 @@ async function readRecords(
   return records.filter(({ offset }) => offset < end)
 }
 
-function linesOf({ partition, offset, acceptedAt, value }: LogRecord): LogLine[] {
-  return splitLines(value).map((bytes, line) => {
-    const parsed = isUtf8(bytes) ? parseUsageLine(bytes.toString()) : undefined
-    if (parsed === undefined || 'fault' in parsed)
-      return { partition, offset, line, acceptedAt, unreadable: true }
-    return { partition, offset, line, acceptedAt: parsed.event.acceptedAt, event: parsed.event }
-  })
+function linesOf(record: LogRecord): RawLine[] {
+  const { partition, offset } = record
+  return splitLines(record.value).map((bytes, line) => ({ partition, offset, line, record, bytes }))
+}
+
+/** What a line says. */
+export function parseLogLine({ partition, offset, line, record, bytes }: RawLine): LogLine {
+  const parsed = isUtf8(bytes) ? parseUsageLine(bytes.toString()) : undefined
+  if (parsed === undefined || 'fault' in parsed)
+    return { partition, offset, line, acceptedAt: record.acceptedAt, unreadable: true }
+  return { partition, offset, line, acceptedAt: parsed.event.acceptedAt, event: parsed.event }
+}
+
+/**
+ * Reads lines again that were read before.
+ *
+ * @param places in order of partition, offset and line
+ * @throws DomainError unprocessable when the log has dropped one meanwhile
+ */
+export async function* readAgain(
+  log: Pick<EventLog, 'read'>,
+  places: readonly LinePlace[],
+): AsyncGenerator<RawLine> {
+  let at = 0
+  for (let place = places[at]; place !== undefined; place = places[at]) {
+    const { partition, offset } = place
+    const from = at
+    for (const record of await log.read({ partition, offset }, READ_AGAIN_BYTES)) {
+      const lines = linesOf(record)
+      for (
+        let next = places[at];
+        next?.partition === partition && next.offset === record.offset;
+        next = places[++at]
+      ) {
+        const line = lines[next.line]
+        if (line !== undefined) yield line
+      }
+    }
+    if (at === from)
+      throw new DomainError(
+        'unprocessable',
+        `the event log has dropped offset ${offset} of partition ${partition} while it was audited: ask for a later --from`,
+      )
+  }
 }

@@ -4,6 +4,12 @@ import { createServer, type Server } from 'node:net'
 import path from 'node:path'
 import { rm } from 'node:fs/promises'
 import { expect } from 'chai'
+import { openClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { usageDigestRepository } from '../../../shared/clickhouse/usage-digests.ts'
+import { usageEventListRepository } from '../../../shared/clickhouse/usage-event-list.ts'
+import { IDS_AT_ONCE, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { randomHex } from '../../../shared/domain/random-hex.ts'
+import { NAMESPACE } from '../../support/usage-event.ts'
 import { askAt } from '../../support/analysts.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { runCommand, runProgram } from '../../support/by-hand.ts'
@@ -187,7 +193,27 @@ describe('Tally on servers', function () {
     )
   })
 
-  it('asks ClickHouse for nothing that is longer than a server takes', () => {
+  it('asks ClickHouse for nothing that is longer than a server takes', async () => {
+    const opened = await openClickHouse({
+      url: env['CLICKHOUSE_URL'] ?? '',
+      database: 'tally',
+      connections: 1,
+      queryTimeoutS: 30,
+    })
+    const second = 1_767_225_600
+    const digits = Array.from({ length: EVENTS }, (_, n) => (second + n).toString(16) + randomHex(12))
+    const ids = digits.map((id) => `event_${id}`)
+    const seconds = digits.map((_, n) => second + n * 301) // each in a slot of its own
+    await usageEventRepository(opened.client).listRows(NAMESPACE, ids)
+    await usageEventListRepository(opened.client).listListed(
+      NAMESPACE,
+      ids.map((id, n) => ({ id, acceptedSecond: second + n })),
+    )
+    const audited = usageDigestRepository(opened.client)
+    await audited.countBySecond(NAMESPACE, seconds)
+    await audited.listOfIds(NAMESPACE, seconds.slice(0, IDS_AT_ONCE), digits.slice(0, IDS_AT_ONCE))
+    await audited.listOfSeconds(NAMESPACE, { seconds: seconds.slice(0, IDS_AT_ONCE), share: 0, shares: 1 })
+    await opened.close()
     const paths = proxy.seen.map(({ path }) => path)
     const parameters = paths.flatMap((path) =>
       path.split(/[?&]/).map((part) => part.split('=')[1]?.length ?? 0),

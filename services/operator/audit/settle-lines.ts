@@ -1,0 +1,146 @@
+import { setImmediate as letOthersWork } from 'node:timers/promises'
+import {
+  DIGEST_ROW,
+  type SecondsShare,
+  type usageDigestRepository,
+} from '../../../shared/clickhouse/usage-digests.ts'
+import { IDS_AT_ONCE } from '../../../shared/clickhouse/usage-events.ts'
+import type { AuditLinesDeps } from './audit-lines.ts'
+import type { AuditResult } from './audit-result.ts'
+import type { Confirmations } from './confirmations.ts'
+import { FATE, type LineTable } from './line-table.ts'
+import { findRetired, keyOf } from './look-up-rows.ts'
+import type { LinePlace } from './read-log-lines.ts'
+
+export interface SettleDeps extends Pick<AuditLinesDeps, 'retired'> {
+  digests: ReturnType<typeof usageDigestRepository>
+  signal: AbortSignal
+}
+
+/** Rows that are compared before other work of the process gets its turn. */
+const ROWS_A_TURN = 20_000
+/** One answer of ClickHouse then has at most some 25 MB. */
+const ROWS_AT_ONCE = 500_000
+/** A second is read whole when this many rows of it or fewer are read for each line that is looked for. */
+const ROWS_A_LINE_MAX = 40
+
+/**
+ * Looks up the events of lines that the table holds, and counts those that are as they should be: a row has just the line's
+ * content and version, or a higher version. Every line is compared with the row of its own id.
+ *
+ * @param first the first line that is not settled yet
+ * @returns the places of all other lines, in the order of the log: why they are not so is for whoever reads them again
+ */
+export async function settleLines(
+  table: LineTable,
+  first: number,
+  { digests, retired, signal }: SettleDeps,
+  confirmations: Confirmations,
+  result: AuditResult,
+): Promise<LinePlace[]> {
+  for (const [namespaceId, bySecond] of linesBySecond(table, first)) {
+    const judge = async (rows: Buffer) => {
+      signal.throwIfAborted()
+      for (let at = 0, n = 0; at < rows.length; at += DIGEST_ROW.bytes) {
+        table.judge(namespaceId, rows, at, first)
+        if (++n % ROWS_A_TURN === 0) await letOthersWork()
+      }
+    }
+    const { whole, apart } = planReading(
+      bySecond,
+      await digests.countBySecond(namespaceId, [...bySecond.keys()]),
+    )
+    for (const share of whole) await judge(await digests.listOfSeconds(namespaceId, share))
+    for (let start = 0; start < apart.length; start += IDS_AT_ONCE) {
+      const some = apart.slice(start, start + IDS_AT_ONCE)
+      const seconds = [...new Set(some.map((line) => table.occurredSecond(line)))]
+      const ids = some.map((line) => table.idOf(line))
+      await judge(await digests.listOfIds(namespaceId, seconds, ids))
+    }
+  }
+  const reset = await findRetired(retired, namespacesOf(table, first))
+  const odd: LinePlace[] = []
+  for (let line = first; line < table.size; line++) {
+    if (line % ROWS_A_TURN === 0) await letOthersWork()
+    if (reset.has(table.namespaceOf(line))) {
+      table.setOdd(line)
+      result.logged++
+      result.reset++
+      continue
+    }
+    const fate = table.fateOf(line)
+    if (fate === FATE.counted) result.counted++
+    else if (fate === FATE.superseded) {
+      result.superseded++
+      noteLaterRow(table, line, confirmations)
+    } else {
+      odd.push(table.placeOf(line))
+      continue
+    }
+    result.logged++
+  }
+  return odd.sort((a, b) => a.partition - b.partition || a.offset - b.offset || a.line - b.line)
+}
+
+/** A row that was accepted after its line, and counts nevertheless: the table may have forgotten the line when it is compared. */
+function noteLaterRow(table: LineTable, line: number, confirmations: Confirmations): void {
+  if (table.rowSecond(line) <= table.acceptedSecond(line)) return
+  const key = keyOf({ namespaceId: table.namespaceOf(line), id: `event_${table.idOf(line)}` })
+  confirmations.note(key, table.rowSecond(line), 'outvoted')
+}
+
+/** The lines of each namespace by the second their usage occurred in. */
+function linesBySecond(table: LineTable, first: number): Map<string, Map<number, number[]>> {
+  const namespaces = new Map<string, Map<number, number[]>>()
+  for (let line = first; line < table.size; line++) {
+    const namespaceId = table.namespaceOf(line)
+    const bySecond = namespaces.get(namespaceId) ?? new Map<number, number[]>()
+    namespaces.set(namespaceId, bySecond)
+    const second = table.occurredSecond(line)
+    const lines = bySecond.get(second)
+    if (lines === undefined) bySecond.set(second, [line])
+    else lines.push(line)
+  }
+  return namespaces
+}
+
+const namespacesOf = (table: LineTable, first: number): { namespaceId: string }[] => {
+  const ids = new Set<string>()
+  for (let line = first; line < table.size; line++) ids.add(table.namespaceOf(line))
+  return [...ids].map((namespaceId) => ({ namespaceId }))
+}
+
+/**
+ * Which seconds are read whole, and which lines are looked up by id, because most rows of their second are others: those in
+ * the order of time, so that the rows of a slot are gone through once.
+ *
+ * @param counts how many rows a second has
+ */
+function planReading(
+  bySecond: ReadonlyMap<number, readonly number[]>,
+  counts: ReadonlyMap<number, number>,
+): { whole: SecondsShare[]; apart: number[] } {
+  const whole: SecondsShare[] = []
+  const apart: number[] = []
+  let seconds: number[] = []
+  let rows = 0
+  const close = () => {
+    const shares = Math.max(1, Math.ceil(rows / ROWS_AT_ONCE))
+    if (seconds.length > 0)
+      for (let share = 0; share < shares; share++) whole.push({ seconds, share, shares })
+    seconds = []
+    rows = 0
+  }
+  for (const [second, lines] of [...bySecond].sort(([a], [b]) => a - b)) {
+    const count = counts.get(second) ?? 0
+    if (count > lines.length * ROWS_A_LINE_MAX) {
+      for (const line of lines) apart.push(line)
+      continue
+    }
+    if (rows + count > ROWS_AT_ONCE || seconds.length === IDS_AT_ONCE) close()
+    seconds.push(second)
+    rows += count
+  }
+  close()
+  return { whole, apart }
+}
