@@ -30,10 +30,12 @@ const LOADER_TIMES = { min: 6, max: 10 }
 const RARE_TIMES = { min: 1, max: 3 }
 
 const POISON_EVERY_MS = 400
+/** How long a service may take to get to a point so many times. */
+const CRASH_MS = 90_000
 
 for (const where of ['PostgreSQL', 'Kafka'])
   describe(`a crash at a named point, with the event log on ${where},`, function () {
-    this.timeout(120_000)
+    this.timeout(240_000)
     this.bail(true) // the next service is armed by the test before
     const random = seededRandom(`crash points ${SEED}`)
     let stage: FaultStage
@@ -67,7 +69,7 @@ for (const where of ['PostgreSQL', 'Kafka'])
           if (NEED_UNSENT.has(point)) await forgetSent(stage.pool)
           await Promise.race([ended, sleep(POISON_EVERY_MS)])
           return hasEnded()
-        })
+        }, CRASH_MS)
         await stage.restart(name, arm(next))
       })
       expect(child.signalCode, service.output()).to.equal('SIGKILL')
