@@ -1,3 +1,4 @@
+import { getsOn } from '../../shared/admin/gets-on.ts'
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -8,8 +9,7 @@ import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
 import { readLoaderServiceConfig } from './config.ts'
-import { loads } from './loads.ts'
-import { openLoader } from './open-loader.ts'
+import { LOADER_TROUBLE, openLoader } from './open-loader.ts'
 import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 
 /** For dead letters and probes. */
@@ -45,7 +45,13 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     const stuckMs = stuckAfterMs({ ...postgres, ...config.clickhouse })
     return {
       isLive: () => !running.isStuck(stuckMs),
-      isReady: () => loads({ ...parts, loader: running, failingMaxMs: limits.failingMaxMs }),
+      isReady: () =>
+        getsOn({
+          ...parts,
+          work: running,
+          failingMaxMs: limits.failingMaxMs,
+          trouble: LOADER_TROUBLE,
+        }),
     }
   },
 }

@@ -26,6 +26,9 @@ export interface LoaderParts {
   reached?: Reached<LoaderPoint>
 }
 
+/** What /readyz says in the log when the loader fails for too long. */
+export const LOADER_TROUBLE = 'the loader does not get on'
+
 /** Starts the loader on its engines, for a process of its own or one with others. */
 export async function openLoader(
   { pool, clickhouse, eventLog, deadLetterTopic, metrics, log, reached = () => undefined }: LoaderParts,

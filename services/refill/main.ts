@@ -1,4 +1,4 @@
-import { allAnswer } from '../../shared/admin/probes.ts'
+import { getsOn } from '../../shared/admin/gets-on.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openLogLook } from '../../shared/event-log/open-log-look.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
@@ -32,15 +32,15 @@ const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
     const stuckMs = stuckAfterMs({ ...postgres, ...config.clickhouse })
     return {
       isLive: () => !running.isStuck(stuckMs),
-      async isReady() {
-        const troubles = running.listTroubles(FAILING_MAX_MS)
-        for (const trouble of troubles) log.warn(trouble, 'not ready: balances are not looked after')
-        const answers = await allAnswer(
-          () => pool.query('SELECT 1'),
-          async () => (await clickhouse.ping()).success,
-        )
-        return answers && troubles.length === 0
-      },
+      isReady: () =>
+        getsOn({
+          work: running,
+          pool,
+          clickhouse,
+          failingMaxMs: FAILING_MAX_MS,
+          trouble: 'balances are not looked after',
+          log,
+        }),
     }
   },
 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { getsOn } from '../../shared/admin/gets-on.ts'
 import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
@@ -21,8 +22,7 @@ import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { keepEmptying } from '../api/empty-retired-namespaces.ts'
 import { openAcceptance } from '../gateway/open-acceptance.ts'
-import { loads } from '../loader/loads.ts'
-import { openLoader } from '../loader/open-loader.ts'
+import { LOADER_TROUBLE, openLoader } from '../loader/open-loader.ts'
 import { openRefill, REFILL_CONNECTIONS } from '../refill/open-refill.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
@@ -138,11 +138,12 @@ async function serve(
     isReady: async () =>
       serving &&
       acceptance.isOpen &&
-      (await loads({
-        loader,
+      (await getsOn({
+        work: loader,
         pool,
         clickhouse,
         failingMaxMs: config.loader.failingMaxMs,
+        trouble: LOADER_TROUBLE,
         log,
       })),
     metrics,

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { runCommand } from '../../services/operator/run-command.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
-import { digestOfApiKey, newApiKey } from '../../shared/domain/api-key.ts'
+import { newApiKey } from '../../shared/domain/api-key.ts'
 import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { accountRepository } from '../../shared/postgres/accounts.ts'
-import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { inNamespace, withTransaction } from '../../shared/postgres/transaction.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { openPurges } from '../../shared/redis/purges.ts'
+import { insertKey } from './insert-key.ts'
 import type { CommandResult } from './by-hand.ts'
 import { createClickHouse } from './clickhouse.ts'
 import { testLog } from './log.ts'
@@ -143,16 +143,7 @@ async function makeOwners(pool: Pool, keyId: string): Promise<void> {
   const companyId = randomUUID()
   await withTransaction(pool, async (client) => {
     await companyRepository(client).insert({ id: companyId, name: 'c', mode: 'test', namespaceId: NAMESPACE })
-    await apiKeyRepository(client).insert({
-      id: keyId,
-      companyId,
-      name: 'test',
-      digest: digestOfApiKey(newApiKey('test')),
-      lastCharacters: 'test',
-      permissions: ['write:all'],
-      expiresAt: null,
-      issuedBy: null,
-    })
+    await insertKey(client, { id: keyId, companyId, key: newApiKey('test'), permissions: ['write:all'] })
   })
   await makeAccount(pool, NAMESPACE)
 }

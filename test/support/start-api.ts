@@ -12,11 +12,11 @@ import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
 import { listen } from '../../shared/http/http-server.ts'
-import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { withTransaction } from '../../shared/postgres/transaction.ts'
+import { insertKey } from './insert-key.ts'
 import { ApiClient } from './api-client.ts'
 import { createClickHouse } from './clickhouse.ts'
 import { countingClickHouse, countingPool, QueryCounts } from './count-queries.ts'
@@ -156,16 +156,7 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
     inside: undefined,
     async newCaller() {
       const { companyId, namespaceId, key } = await makeCompany(pool)
-      await apiKeyRepository(pool).insert({
-        id: randomUUID(),
-        companyId,
-        name: 'test',
-        digest: digestOfApiKey(key),
-        lastCharacters: key.slice(-4),
-        permissions: ['read:all', 'write:all'],
-        expiresAt: null,
-        issuedBy: null,
-      })
+      await insertKey(pool, { companyId, key })
       return { api: new ApiClient(api.url, key), namespaceId }
     },
     async store(stored) {

@@ -7,7 +7,7 @@ import { knownReferences } from '../../services/gateway/known-references.ts'
 import { reportListener } from '../../services/gateway/report-listener.ts'
 import { reportUsage, type RequestKeys } from '../../services/gateway/report-usage.ts'
 import { seedWorld } from '../../services/gateway/seed-world.ts'
-import { digestOfApiKey, newApiKey, type Permission } from '../../shared/domain/api-key.ts'
+import { newApiKey, type Permission } from '../../shared/domain/api-key.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { cachedFindCaller } from '../../shared/http/authentication.ts'
 import { listen } from '../../shared/http/http-server.ts'
@@ -21,6 +21,7 @@ import { referenceRepository } from '../../shared/postgres/references.ts'
 import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { inNamespace, withTransaction } from '../../shared/postgres/transaction.ts'
 import type { RateLimit } from '../../shared/rate-limit/rate-limits.ts'
+import { insertKey } from './insert-key.ts'
 import { testLog } from './log.ts'
 import { createDatabase } from './postgres.ts'
 
@@ -172,15 +173,12 @@ async function fill(pool: Pool): Promise<void> {
   await withTransaction(pool, async (db) => {
     await companyRepository(db).insert({ id: company, name: 'c', mode: 'test', namespaceId: namespace })
     for (const name of ['full', 'reader', 'limited'] as const)
-      await apiKeyRepository(db).insert({
+      await insertKey(db, {
         id: keyIds[name],
         companyId: company,
         name,
-        digest: digestOfApiKey(keys[name]),
-        lastCharacters: keys[name].slice(-4),
+        key: keys[name],
         permissions: permissions(name),
-        expiresAt: null,
-        issuedBy: null,
       })
   })
   await inNamespace(pool, namespace, async (db) => {

@@ -3,7 +3,7 @@ import { openApi } from '../../services/api/open-api.ts'
 import { Acceptance } from '../../services/gateway/acceptance.ts'
 import { openGateway } from '../../services/gateway/open-gateway.ts'
 import { openLoader } from '../../services/loader/open-loader.ts'
-import { digestOfApiKey, newApiKey } from '../../shared/domain/api-key.ts'
+import { newApiKey } from '../../shared/domain/api-key.ts'
 import { LOADER_GROUP, USAGE_TOPIC, type NewRecord } from '../../shared/event-log/event-log.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
@@ -13,12 +13,12 @@ import { openAccess } from '../../shared/http/open-access.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
-import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { withTransaction } from '../../shared/postgres/transaction.ts'
 import { openPurges } from '../../shared/redis/purges.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
+import { insertKey } from './insert-key.ts'
 import { ApiClient } from './api-client.ts'
 import { createClickHouse } from './clickhouse.ts'
 import { testLog } from './log.ts'
@@ -143,16 +143,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
       ]
       await withTransaction(pool, async (client) => {
         await companyRepository(client).insert({ id: companyId, name: companyId, mode: 'live', namespaceId })
-        await apiKeyRepository(client).insert({
-          id: keyId,
-          companyId,
-          name: 'test',
-          digest: digestOfApiKey(key),
-          lastCharacters: key.slice(-4),
-          permissions: ['read:all', 'write:all'],
-          expiresAt: null,
-          issuedBy: null,
-        })
+        await insertKey(client, { id: keyId, companyId, key })
       })
       return { api: new ApiClient(url, key), namespaceId, keyId }
     },

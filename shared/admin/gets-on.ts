@@ -1,0 +1,35 @@
+import type { ClickHouse } from '../clickhouse/clickhouse.ts'
+import type { Trouble } from '../lifecycle/activity.ts'
+import type { Logger } from '../logging/logger.ts'
+import type { Pool } from '../postgres/pool.ts'
+import { allAnswer } from './probes.ts'
+
+export interface GetsOnDeps {
+  /** What a process does by itself, again and again. */
+  work: { listTroubles: (forMs: number) => readonly Trouble[] }
+  pool: Pool
+  clickhouse: ClickHouse
+  /** How long the work may fail without a break. */
+  failingMaxMs: number
+  /** What is then not done, for the log: `the loader does not get on`. */
+  trouble: string
+  log: Logger
+}
+
+/** Whether both databases answer and the work gets on; what is in its way is logged. */
+export async function getsOn({
+  work,
+  pool,
+  clickhouse,
+  failingMaxMs,
+  trouble: what,
+  log,
+}: GetsOnDeps): Promise<boolean> {
+  const troubles = work.listTroubles(failingMaxMs)
+  for (const trouble of troubles) log.warn(trouble, `not ready: ${what}`)
+  const answers = await allAnswer(
+    () => pool.query('SELECT 1'),
+    async () => (await clickhouse.ping()).success,
+  )
+  return answers && troubles.length === 0
+}

@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto'
+import { digestOfApiKey, type Permission } from '../../shared/domain/api-key.ts'
+import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
+import type { Queryable } from '../../shared/postgres/pool.ts'
+
+interface KeyOfCompany {
+  companyId: string
+  key: string
+  id?: string
+  name?: string
+  permissions?: Permission[]
+}
+
+/** Lets a company use a key, without an end and given by nobody. @returns its id */
+export async function insertKey(
+  db: Queryable,
+  { companyId, key, id = randomUUID(), name = 'test', permissions = ['read:all', 'write:all'] }: KeyOfCompany,
+): Promise<string> {
+  await apiKeyRepository(db).insert({
+    id,
+    companyId,
+    name,
+    digest: digestOfApiKey(key),
+    lastCharacters: key.slice(-4),
+    permissions,
+    expiresAt: null,
+    issuedBy: null,
+  })
+  return id
+}
