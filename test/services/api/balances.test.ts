@@ -31,7 +31,7 @@ describe('balances of several accounts over HTTP', function () {
     await world.grant({ metric_id: m2, amount: '1000' })
     await world.grant({ currency: 'USD', amount: '3' })
     await world.grant({ currency: 'chf', amount: '4', expires_at: now - 1 })
-    await world.grant({ currency: 'aud', amount: '5', effective_at: now + 1_000 })
+    await world.grant({ currency: 'aud', amount: '5', effective_at: now + 100_000 })
     const voided = await world.grant({ currency: 'eur', amount: '6' })
     await world.change('UPDATE grants SET voided_at = now() WHERE grant_id = $1', [voided])
     await world.change('UPDATE metrics SET archived_at = now() WHERE metric_id = $1', [m2])

@@ -40,7 +40,7 @@ describe('grants over HTTP', function () {
     const account = await make('/v2/accounts')
     const times = {
       active: {},
-      scheduled: { effective_at: now + 1_000 },
+      scheduled: { effective_at: now + 100_000 },
       expired: { expires_at: now - 5 },
     }
     for (const [status, fields] of Object.entries(times)) {
