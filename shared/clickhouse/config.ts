@@ -5,8 +5,8 @@ const THREADS_LEFT = 4
 
 const CONNECTIONS_MIN = 2
 
-/** Connections of the loader's own, so that no reader keeps it waiting. */
-export const LOADER_CONNECTIONS = 2
+/** Connections of the loader's and the rollups' own, so that no reader keeps them waiting. */
+export const LOADER_CONNECTIONS = 3
 
 /** Settings of ClickHouse. */
 export function readClickHouseConfig(read: EnvReader) {
