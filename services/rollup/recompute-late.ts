@@ -1,6 +1,7 @@
 import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import type { dirtySlotRepository, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import type { RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
 import { inUse, type RollupDeps } from './close-slots.ts'
@@ -29,14 +30,15 @@ export async function recomputeLate(deps: RecomputeLateDeps, orphanS: number): P
   if (marks.length === 0) return { marks: 0, rowsRead: 0 }
   reached('rollup-marks')
   const days = await tables.listDays(marks)
-  const today = dayOf(await epochs.now())
-  const live = liveOf(await epochs.list())
+  const now = await epochs.now()
+  const today = dayOf(now)
+  const live = liveOf(await epochs.list(), now)
   let rowsRead = 0
   const kept = days.filter(({ day }) => ageOf(day, today) <= SLOTS_KEPT_FOR_DAYS)
   for (const epoch of live) rowsRead += await recomputeSlots(deps, epoch, kept, marks)
   reached('rollup-late-slots')
   // Again: a day that somebody has begun to close may have been merged before these slots were stored.
-  for (const epoch of liveOf(await epochs.list()))
+  for (const epoch of liveOf(await epochs.list(), now))
     if (live.some((one) => one.epoch === epoch.epoch))
       rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
@@ -45,10 +47,13 @@ export async function recomputeLate(deps: RecomputeLateDeps, orphanS: number): P
   return { marks: marks.length, rowsRead }
 }
 
-/** What late usage must reach: what readers use, and what they will. */
-const liveOf = (known: readonly RollupEpoch[]): RollupEpoch[] => {
+/** What late usage must reach: what readers use, what they will, and what some may still use. */
+const liveOf = (known: readonly RollupEpoch[], now: number): RollupEpoch[] => {
   const current = inUse(known)
-  return known.filter((one) => one === current || one.state === 'being built')
+  const isReplaced = current !== undefined && now - current.changedAt > REPLACED_FOR_S
+  return known.filter(
+    (one) => one === current || one.state === 'being built' || (one.state === 'in use' && !isReplaced),
+  )
 }
 
 const ageOf = (day: number, today: number): number => (today - day) / DAY_S

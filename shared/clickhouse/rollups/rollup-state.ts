@@ -5,60 +5,91 @@ import { queryRows, type ClickHouse } from '../clickhouse.ts'
 /** More dirty slots than this are read as whole days. */
 const DIRTY_SLOTS_MAX = 1_000
 
-// Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. The
-// day before the range may hold a mark of a whole day that reaches into it.
-const STATE = (ofAccounts: string) => `
-  WITH marks AS (
-    SELECT whole_day, slot FROM usage_dirty_slots
-    WHERE namespace_id = {namespaceId:String} ${ofAccounts}
-      AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC')
-    GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)
-  SELECT
-    toUnixTimestamp(now()) AS now, epoch, toUInt32(max(slot_s)) AS slot_s,
-    toUnixTimestamp(max(closed_through)) AS closed_through,
-    (SELECT groupUniqArrayIf(${DIRTY_SLOTS_MAX + 1})(toUnixTimestamp(slot), whole_day = 0) FROM marks) AS dirty_slots,
-    (SELECT groupUniqArrayIf(toUnixTimestamp(toStartOfDay(slot)), whole_day = 0) FROM marks) AS days_of_slots,
-    (SELECT groupUniqArrayIf(toUnixTimestamp(slot), whole_day = 1) FROM marks) AS dirty_days
-  FROM rollup_epochs GROUP BY epoch HAVING max(state) = 1 ORDER BY epoch DESC LIMIT 1`
-const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
+/**
+ * For so long a process goes by the epoch it knows. What is closed meanwhile it reads from the events, as before; and an epoch
+ * that was replaced is kept up to date for much longer (REPLACED_FOR_S).
+ */
+const EPOCH_KNOWN_MS = 1_000
 
-interface StateRow {
-  now: number
+/** Late usage is recomputed in an epoch for so many seconds after another took its place. */
+export const REPLACED_FOR_S = 60
+
+const EPOCH = `
+  SELECT epoch, toUnixTimestamp(max(closed_through)) AS closed_through, toUInt32(max(slot_s)) AS slot_s,
+    toUnixTimestamp(now()) AS now
+  FROM rollup_epochs GROUP BY epoch HAVING max(state) = 1 ORDER BY epoch DESC LIMIT 1`
+
+// Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. Marks
+// are wanted from the day that the range begins in: one of that whole day reaches into it.
+const MARKS = (ofAccounts: string) => `
+  FROM usage_dirty_slots
+  WHERE namespace_id = {namespaceId:String} ${ofAccounts}
+    AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC')
+  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
+const DIRTY = (ofAccounts: string) => `
+  SELECT whole_day, toUnixTimestamp(slot) AS at ${MARKS(ofAccounts)} LIMIT ${DIRTY_SLOTS_MAX + 1}`
+const DIRTY_DAYS = (ofAccounts: string) => `
+  SELECT DISTINCT toUnixTimestamp(toStartOfDay(slot)) AS at FROM (SELECT slot ${MARKS(ofAccounts)})`
+
+interface EpochRow {
   epoch: number
-  slot_s: number
   closed_through: number
-  dirty_slots: number[]
-  days_of_slots: number[]
-  dirty_days: number[]
+  slot_s: number
+  now: number
 }
 
 /**
- * What of the rollups a reader of a range can rely on; to be read before the usage itself is.
+ * Tells what of the rollups a reader of a range can rely on; to be read before the usage itself is.
  *
  * @param accountIds whose usage is read; undefined for that of all
  * @returns undefined when there are no rollups yet
  */
-export async function readRollupState(
-  client: ClickHouse,
+export type ReadRollupState = (
   namespaceId: string,
   range: TimeRange,
   accountIds: readonly string[] | undefined,
-): Promise<RollupState | undefined> {
-  const { startAt, endAt } = clampRange(range)
-  const [row] = await queryRows<StateRow>(client, STATE(accountIds === undefined ? '' : OF_ACCOUNTS), {
-    namespaceId,
-    markFrom: dayOf(startAt),
-    markTo: endAt,
-    ...(accountIds === undefined ? {} : { accountIds: ['', ...accountIds] }),
-  })
-  if (row === undefined) return undefined
-  const tooMany = row.dirty_slots.length > DIRTY_SLOTS_MAX
-  return {
-    epoch: row.epoch,
-    now: row.now,
-    slotS: row.slot_s,
-    closedThrough: row.closed_through,
-    dirtySlots: tooMany ? [] : row.dirty_slots,
-    dirtyDays: tooMany ? [...new Set([...row.dirty_days, ...row.days_of_slots])] : row.dirty_days,
+) => Promise<RollupState | undefined>
+
+/** Reads it for one process, which remembers the epoch for a moment. */
+export function rollupStateReader(client: ClickHouse): ReadRollupState {
+  let known: { epoch: EpochRow; readAt: number } | undefined
+  const readEpoch = async (): Promise<EpochRow | undefined> => {
+    const readAt = performance.now()
+    const [epoch] = await queryRows<EpochRow>(client, EPOCH, {})
+    if (epoch !== undefined) known = { epoch, readAt }
+    return epoch
+  }
+  const isKnown = () => known !== undefined && performance.now() - known.readAt < EPOCH_KNOWN_MS
+  return async (namespaceId, range, accountIds) => {
+    const { startAt, endAt } = clampRange(range)
+    const ofAccounts = accountIds === undefined ? '' : OF_ACCOUNTS
+    const params = {
+      namespaceId,
+      markFrom: dayOf(startAt),
+      markTo: endAt,
+      ...(accountIds === undefined ? {} : { accountIds: ['', ...accountIds] }),
+    }
+    const [marks] = await Promise.all([
+      queryRows<{ whole_day: number; at: number }>(client, DIRTY(ofAccounts), params),
+      isKnown() ? undefined : readEpoch(),
+    ])
+    // Asked again after the marks: this process may have stood still in between.
+    const epoch = isKnown() ? known?.epoch : await readEpoch()
+    if (epoch === undefined) return undefined
+    const state = {
+      epoch: epoch.epoch,
+      now: epoch.now,
+      slotS: epoch.slot_s,
+      closedThrough: epoch.closed_through,
+    }
+    if (marks.length > DIRTY_SLOTS_MAX) {
+      const days = await queryRows<{ at: number }>(client, DIRTY_DAYS(ofAccounts), params)
+      return { ...state, dirtySlots: [], dirtyDays: days.map(({ at }) => at) }
+    }
+    const startsOf = (wholeDay: number) => [
+      ...new Set(marks.filter((mark) => mark.whole_day === wholeDay).map(({ at }) => at)),
+    ]
+    return { ...state, dirtySlots: startsOf(0), dirtyDays: startsOf(1) }
   }
 }

@@ -4,7 +4,7 @@ import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-
 import { coverUsage, hullOf, type RollupState, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { readRollupState } from './rollup-state.ts'
+import { rollupStateReader } from './rollup-state.ts'
 import {
   aggregateFromRow,
   groupRows,
@@ -48,6 +48,7 @@ const PERIOD_START: Record<Period, (time: string) => string> = {
 /** Usage as the raw events have it, read through rollups wherever they are complete. */
 export function usageThroughRollups(client: ClickHouse): UsageReader {
   const events = usageAggregateRepository(client)
+  const readState = rollupStateReader(client)
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = async <Row>(
@@ -58,7 +59,7 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     accountIds: readonly string[] | undefined,
     params: Record<string, unknown>,
   ): Promise<Row[] | undefined> => {
-    const state = await readRollupState(client, namespaceId, range, accountIds)
+    const state = await readState(namespaceId, range, accountIds)
     if (state === undefined) return undefined
     const totals = accountIds === undefined
     const { parts, params: places } = partsOf(coverUsage(range, state), state, wanted, totals)
