@@ -26,6 +26,7 @@ export interface RollupKeeper extends Closeable {
 /** Rows that may be read for late usage in one go after a quiet time. */
 const ROWS_SAVED_MAX = 50_000_000
 const DROP_EVERY_MS = 60_000
+const CANCEL_EVERY_MS = 250
 
 /**
  * Closes the slots that ended and works off late usage, round after round.
@@ -118,7 +119,10 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     isStuck: (forMs) => working.isStuck(forMs),
     async close() {
       stopping.abort()
-      await running
+      const ended = running.then(() => true)
+      // One statement may take minutes, and a process has seconds to end.
+      while (!(await Promise.race([ended, sleep(CANCEL_EVERY_MS, false)])))
+        await tables.cancel().catch(() => undefined) // it ends by itself when ClickHouse is away
     },
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { TimeRange } from '../../domain/time-slot.ts'
 import { slotOf } from '../../domain/time-slot.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
@@ -125,6 +126,8 @@ export interface MarkedDay {
   ofDays: boolean
 }
 
+const KILL = "KILL QUERY WHERE Settings['log_comment'] = {comment:String} ASYNC"
+
 /** Rows read since the engine started, for one that does not tell what a statement read. */
 const SELECTED = "SELECT toString(value) AS rows FROM system.events WHERE event = 'SelectedRows'"
 
@@ -134,22 +137,28 @@ const SELECTED = "SELECT toString(value) AS rows FROM system.events WHERE event 
  * @param queryTimeoutS the longest one statement may run
  */
 export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
+  /** What the statements of this process are found by. */
+  const comment = `rollups:${randomUUID()}`
+  /** Whether this ClickHouse tells with its answer what a statement read: a server does. */
+  let tells = false
   const selected = async (): Promise<number> => {
     const [row] = await queryRows<{ rows: string }>(client, SELECTED, {})
     return Number(row?.rows ?? 0)
   }
   const run = async (query: string, params: Record<string, unknown>): Promise<RowsRead> => {
-    const before = await selected()
+    const before = tells ? 0 : await selected()
     const { summary } = await client.command({
       query,
       query_params: params,
       clickhouse_settings: {
         max_execution_time: queryTimeoutS,
+        log_comment: comment,
         max_bytes_before_external_group_by: '1000000000',
       },
     })
     const told = Number(summary?.read_rows ?? 0)
-    return told > 0 ? told : (await selected()) - before
+    tells ||= told > 0
+    return tells ? told : (await selected()) - before
   }
   const rangeParams = ({ startAt, endAt }: TimeRange) => ({
     from: startAt,
@@ -172,6 +181,11 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
 
     computeTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoTotals('1'), { epoch, ...rangeParams(range) }),
+
+    /** Ends the statements under way; what they have stored by then is right, row by row. */
+    async cancel(): Promise<void> {
+      await client.command({ query: KILL, query_params: { comment } })
+    },
 
     /** Removes everything of these epochs. */
     async drop(epochs: readonly number[]): Promise<void> {
