@@ -17,7 +17,7 @@ const epochs=`SELECT epoch, max(slot_s) FROM rollup_epochs GROUP BY epoch HAVING
 const day=`SELECT source, toString(sum(sum)) AS s FROM usage_by_day FINAL WHERE epoch=1 AND namespace_id={ns:String} AND account_id={acc:String} AND count>0 GROUP BY source`
 for (const [n,s] of Object.entries({none:{},t1:{max_threads:1},old:{enable_analyzer:0},noopt:{max_threads:1,query_plan_enable_optimizations:0},pread:{max_threads:1,local_filesystem_read_method:'pread'},concur:{max_threads:1,use_concurrency_control:0}, jit:{max_threads:1,compile_expressions:0,compile_aggregate_expressions:0,compile_sort_description:0}})) {
  await cpu('epochs '+n,()=>run(epochs,s,{})); await cpu('day '+n,()=>run(day,s)) }
-await cpu('state',()=>rd(ns,ALL_TIME,[acc]))
+await cpu('state',()=>rd.read(ns,ALL_TIME,[acc]))
 await cpu('raw sum',()=>raw.sumByAccount(ns,[acc]))
 await cpu('roll sum',()=>roll.sumByAccount(ns,[acc]))
 await ch.close()

@@ -39,29 +39,41 @@ interface EpochRow {
   now: number
 }
 
-/**
- * Tells what of the rollups a reader of a range can rely on; to be read before the usage itself is.
- *
- * @param accountIds whose usage is read; undefined for that of all
- * @returns undefined when there are no rollups yet
- */
-export type ReadRollupState = (
-  namespaceId: string,
-  range: TimeRange,
-  accountIds: readonly string[] | undefined,
-) => Promise<RollupState | undefined>
+/** The epoch a process goes by. */
+type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
+
+export interface RollupStateReader {
+  /**
+   * What of the rollups a reader of a range can rely on; to be read before the usage itself is.
+   *
+   * @param accountIds whose usage is read; undefined for that of all
+   * @returns undefined when there are no rollups yet
+   */
+  read(
+    namespaceId: string,
+    range: TimeRange,
+    accountIds: readonly string[] | undefined,
+  ): Promise<RollupState | undefined>
+  /** The epoch in use and how far it reaches, as this process knows it. */
+  epoch(): Promise<KnownEpoch | undefined>
+  /** Whether that can still be relied upon: to be asked when everything else was read. */
+  isKnown(): boolean
+}
 
 /** Reads it for one process, which remembers the epoch for a moment. */
-export function rollupStateReader(client: ClickHouse): ReadRollupState {
-  let known: { epoch: EpochRow; readAt: number } | undefined
-  const readEpoch = async (): Promise<EpochRow | undefined> => {
+export function rollupStateReader(client: ClickHouse): RollupStateReader {
+  let known: { epoch: KnownEpoch; readAt: number } | undefined
+  const readEpoch = async (): Promise<KnownEpoch | undefined> => {
     const readAt = performance.now()
-    const [epoch] = await queryRows<EpochRow>(client, EPOCH, {})
-    if (epoch !== undefined) known = { epoch, readAt }
+    const [row] = await queryRows<EpochRow>(client, EPOCH, {})
+    if (row === undefined) return undefined
+    const epoch = { epoch: row.epoch, now: row.now, slotS: row.slot_s, closedThrough: row.closed_through }
+    known = { epoch, readAt }
     return epoch
   }
   const isKnown = () => known !== undefined && performance.now() - known.readAt < EPOCH_KNOWN_MS
-  return async (namespaceId, range, accountIds) => {
+  const epochNow = () => (isKnown() ? Promise.resolve(known?.epoch) : readEpoch())
+  const read: RollupStateReader['read'] = async (namespaceId, range, accountIds) => {
     const { startAt, endAt } = clampRange(range)
     const ofAccounts = accountIds === undefined ? '' : OF_ACCOUNTS
     const params = {
@@ -72,17 +84,11 @@ export function rollupStateReader(client: ClickHouse): ReadRollupState {
     }
     const [marks] = await Promise.all([
       queryRows<{ whole_day: number; at: number }>(client, DIRTY(ofAccounts), params),
-      isKnown() ? undefined : readEpoch(),
+      epochNow(),
     ])
     // Asked again after the marks: this process may have stood still in between.
-    const epoch = isKnown() ? known?.epoch : await readEpoch()
-    if (epoch === undefined) return undefined
-    const state = {
-      epoch: epoch.epoch,
-      now: epoch.now,
-      slotS: epoch.slot_s,
-      closedThrough: epoch.closed_through,
-    }
+    const state = await epochNow()
+    if (state === undefined) return undefined
     if (marks.length > DIRTY_SLOTS_MAX) {
       const days = await queryRows<{ at: number }>(client, DIRTY_DAYS(ofAccounts), params)
       return { ...state, dirtySlots: [], dirtyDays: days.map(({ at }) => at) }
@@ -92,4 +98,5 @@ export function rollupStateReader(client: ClickHouse): ReadRollupState {
     ]
     return { ...state, dirtySlots: startsOf(0), dirtyDays: startsOf(1) }
   }
+  return { read, epoch: epochNow, isKnown }
 }

@@ -1,9 +1,10 @@
-import { amountFromDatabase, type Amount } from '../../amount/amount.ts'
+import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
 import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import { coverUsage, hullOf, type RollupState, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { closedSums } from './closed-sums.ts'
 import { rollupStateReader } from './rollup-state.ts'
 import {
   aggregateFromRow,
@@ -16,6 +17,12 @@ import type { UsageReader } from '../usage-reader.ts'
 
 /** Stretches of the events that the sorting key is asked for at most; see hullOf. */
 const STRETCHES_MAX = 32
+
+/** What a query gives. */
+interface Answer {
+  select: string
+  groupBy: string
+}
 
 /** What a query wants of each place it reads: columns of the same names and types from all of them. */
 interface Wanted {
@@ -48,19 +55,32 @@ const PERIOD_START: Record<Period, (time: string) => string> = {
 /** Usage as the raw events have it, read through rollups wherever they are complete. */
 export function usageThroughRollups(client: ClickHouse): UsageReader {
   const events = usageAggregateRepository(client)
-  const readState = rollupStateReader(client)
+  const states = rollupStateReader(client)
+  const closed = closedSums(client)
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = async <Row>(
-    { select, groupBy }: { select: string; groupBy: string },
+    what: Answer,
     wanted: Wanted,
     namespaceId: string,
     range: TimeRange,
     accountIds: readonly string[] | undefined,
     params: Record<string, unknown>,
   ): Promise<Row[] | undefined> => {
-    const state = await readState(namespaceId, range, accountIds)
-    if (state === undefined) return undefined
+    const state = await states.read(namespaceId, range, accountIds)
+    return state === undefined
+      ? undefined
+      : readBy(state, what, wanted, namespaceId, range, accountIds, params)
+  }
+  const readBy = async <Row>(
+    state: RollupState,
+    { select, groupBy }: Answer,
+    wanted: Wanted,
+    namespaceId: string,
+    range: TimeRange,
+    accountIds: readonly string[] | undefined,
+    params: Record<string, unknown>,
+  ): Promise<Row[]> => {
     const totals = accountIds === undefined
     const { parts, params: places } = partsOf(coverUsage(range, state), state, wanted, totals)
     if (parts.length === 0) return []
@@ -71,6 +91,20 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
       namespaceId,
       epoch: state.epoch,
     })
+  }
+
+  /** Sums of what is remembered and what is open, when all of it holds. */
+  const recall = async (namespaceId: string, accountIds: readonly string[]) => {
+    const epoch = await states.epoch()
+    if (epoch === undefined || !closed.has(namespaceId, accountIds, epoch)) return undefined
+    const isOpen = { ...epoch, dirtySlots: [], dirtyDays: [] }
+    const range = { startAt: epoch.closedThrough, endAt: ALL_TIME.endAt }
+    const [late, open] = await Promise.all([
+      closed.readLateCounts(namespaceId, accountIds),
+      readBy<SumRow>(isOpen, SUMS, OF_SUMS, namespaceId, range, accountIds, { accountIds }),
+    ])
+    const found = closed.find(namespaceId, accountIds, epoch, late)
+    return found === undefined || !states.isKnown() ? undefined : addUp(found, sumsOf(open))
   }
 
   return {
@@ -118,28 +152,63 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
       return groupRows(rows, (row) => row.period_start, aggregateFromRow)
     },
 
-    async sumByAccount(namespaceId, accountIds): Promise<Map<string, Map<UsageSource, Amount>>> {
-      const rows = await read<{ account_id: string; source: string; sum: string }>(
-        { select: 'account_id, source, toString(sum(total)) AS sum', groupBy: 'account_id, source' },
-        {
-          fromDays: 'account_id, source, sum AS total',
-          fromSlots: 'account_id, source, sum AS total',
-          fromEvents: 'account_id, source, toDecimal256(quantity, 18) AS total',
-          filters: [OF_ACCOUNTS],
-        },
-        namespaceId,
-        ALL_TIME,
+    async sumByAccount(namespaceId, accountIds) {
+      const remembered = await recall(namespaceId, accountIds)
+      if (remembered !== undefined) return remembered
+      const [late, state] = await Promise.all([
+        closed.readLateCounts(namespaceId, accountIds),
+        states.read(namespaceId, ALL_TIME, accountIds),
+      ])
+      if (state === undefined) return events.sumByAccount(namespaceId, accountIds)
+      const rows = await readBy<SumRow>(state, SUMS, OF_SUMS, namespaceId, ALL_TIME, accountIds, {
         accountIds,
-        { accountIds },
-      )
-      if (rows === undefined) return events.sumByAccount(namespaceId, accountIds)
-      return groupRows(
-        rows,
-        (row) => row.account_id,
-        (row) => amountFromDatabase(row.sum),
-      )
+      })
+      const closedOf = sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 0))
+      if (state.dirtySlots.length + state.dirtyDays.length === 0)
+        for (const accountId of accountIds)
+          closed.remember(namespaceId, accountId, state, late, closedOf.get(accountId) ?? new Map())
+      return addUp(closedOf, sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 1)))
     },
   }
+}
+
+interface SumRow {
+  account_id: string
+  source: string
+  sum: string
+  is_open: number
+}
+
+const SUMS: Answer = {
+  select: 'account_id, source, is_open, toString(sum(total)) AS sum',
+  groupBy: 'account_id, source, is_open',
+}
+const OF_SUMS: Wanted = {
+  fromDays: 'account_id, source, 0 AS is_open, sum AS total',
+  fromSlots: 'account_id, source, 0 AS is_open, sum AS total',
+  fromEvents: 'account_id, source, 1 AS is_open, toDecimal256(quantity, 18) AS total',
+  filters: [OF_ACCOUNTS],
+}
+
+const sumsOf = (rows: readonly SumRow[]): Map<string, Map<UsageSource, Amount>> =>
+  groupRows(
+    rows,
+    (row) => row.account_id,
+    (row) => amountFromDatabase(row.sum),
+  )
+
+function addUp(
+  some: ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>,
+  others: ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>,
+): Map<string, Map<UsageSource, Amount>> {
+  const total = new Map<string, Map<UsageSource, Amount>>()
+  for (const part of [some, others])
+    for (const [accountId, sums] of part) {
+      const known = total.get(accountId) ?? new Map<UsageSource, Amount>()
+      total.set(accountId, known)
+      for (const [source, sum] of sums) known.set(source, addAmounts(known.get(source) ?? ZERO, sum))
+    }
+  return total
 }
 
 const accountsOf = ({ accountId }: UsageSelection): string[] | undefined =>
