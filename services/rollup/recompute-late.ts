@@ -16,7 +16,7 @@ export interface Recomputed {
 }
 
 /** Batches of late usage whose marks are worked off at once. */
-const MARKS_AT_ONCE = 100
+const MARKS_AT_ONCE = 500
 
 /**
  * Works off marks of late usage: recomputes the slots they tell of, then the days, then the totals, in the epoch in use and in
