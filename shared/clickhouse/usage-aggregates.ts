@@ -31,7 +31,7 @@ const IN_RANGE = `
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
 const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
-const WITH_PROPERTY = 'AND has(property_pairs, {pair:String})'
+const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(substring(SHA256({pair:String}), 1, 12), 12))'
 
 const PERIOD_START: Record<Period, string> = {
   day: 'toUnixTimestamp(toStartOfDay(occurred_at)) AS period_start',
