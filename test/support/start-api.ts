@@ -65,7 +65,18 @@ const FAR_FUTURE_S = 2 ** 32 - 1
  * @param purpose names the databases: letters, digits and underscores
  */
 export const startApi = (purpose: string): Promise<RunningApi> =>
-  LAYOUT === 'processes' ? startApiAsProcess(purpose) : startApiHere(purpose)
+  LAYOUT === 'processes' ? shareApiProcess() : startApiHere(purpose)
+
+let shared: Promise<RunningApi> | undefined
+
+/** One for all files: whatever they look at, they make companies of their own. It ends with the test run. */
+async function shareApiProcess(): Promise<RunningApi> {
+  shared ??= startApiAsProcess('api')
+  return { ...(await shared), stop: () => Promise.resolve() }
+}
+
+/** Ends the one that files shared. */
+export const stopSharedApi = async (): Promise<void> => (await shared)?.stop()
 
 async function startApiHere(purpose: string): Promise<RunningApi> {
   const database = await createDatabase(purpose)
