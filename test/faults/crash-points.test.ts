@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { GATEWAY_POINTS } from '../../services/gateway/crash-points.ts'
 import { LOADER_POINTS } from '../../services/loader/crash-points.ts'
 import { REFILL_POINTS } from '../../services/refill/crash-points.ts'
+import { ROLLUP_POINTS } from '../../services/rollup/crash-points.ts'
 import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
@@ -133,6 +134,7 @@ describe('CRASH_AT', function () {
       ['gateway', GATEWAY_POINTS],
       ['loader', LOADER_POINTS],
       ['refill', REFILL_POINTS],
+      ['rollup', ROLLUP_POINTS],
     ]
     for (const [name, known] of points)
       for (const wrong of ['nowhere:1', `${known[0] ?? ''}:0`, known[0] ?? '']) {

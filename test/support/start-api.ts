@@ -151,7 +151,11 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
   await migrateEngines(engines)
   const { pool } = engines.db
   const env = { ...engines.env, ...NO_LIMITS }
-  const [loader, api] = await Promise.all([startService('loader', env), startService('api', env)])
+  const [loader, api, rollup] = await Promise.all([
+    startService('loader', env),
+    startService('api', env),
+    startService('rollup', env),
+  ])
   const read = new EnvReader(engines.env)
   const { database, queryTimeoutS, url } = readClickHouseServerConfig(read)
   const clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })
@@ -181,7 +185,7 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
       await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
     },
     async stop() {
-      await Promise.all([loader.stop(), api.stop()])
+      await Promise.all([loader.stop(), api.stop(), rollup.stop()])
       await log.close()
       await clickhouse.close()
       await engines.close()

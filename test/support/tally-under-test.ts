@@ -108,13 +108,13 @@ let started = 0
 async function startAsProcesses(env: Record<string, string>): Promise<TallyUnderTest> {
   const engines = await startSharedEngines(`under_test_${started++}`, await requireKafka())
   const services = await startServices(engines, env)
-  const { url, key, testKey, gateway, loader, api, refill } = services
+  const { url, key, testKey, gateway, loader, api, refill, rollup } = services
   return {
     url,
     key,
     testKey,
     company: 'default',
-    output: () => [gateway, loader, api, refill].map(({ output }) => output()).join(''),
+    output: () => [gateway, loader, api, refill, rollup].map(({ output }) => output()).join(''),
     portOf: (path) => portOf((path.startsWith('/v2/events') ? gateway : api).url),
     pids: [gateway, api].map(({ process }) => process.pid ?? 0),
     command: (...words) => runProgram('operator/main', engines.env, ...words),
