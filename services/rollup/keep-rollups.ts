@@ -53,13 +53,15 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     metrics.closed(closed, secondsSince(startedAt))
     allow(closed.rowsRead)
   }
-  const allow = (rows: number) => {
+  const allow = (rows: number): void => {
     const now = performance.now()
     rowsAllowed = Math.min(ROWS_SAVED_MAX, rowsAllowed + rows + (config.rowsPerS * (now - allowedAt)) / 1_000)
     allowedAt = now
   }
   const late = async () => {
-    for (allow(0); rowsAllowed > 0 && !signal.aborted; allow(0)) {
+    while (!signal.aborted) {
+      allow(0)
+      if (rowsAllowed <= 0) return
       const startedAt = performance.now()
       const recomputed = await recomputeLate(parts, config.orphanS)
       metrics.recomputed(recomputed, secondsSince(startedAt))
@@ -89,9 +91,10 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
       throw err
     }
   }
+  const isStopping = (): boolean => signal.aborted
   const run = async () => {
     let isFailing = false
-    while (!signal.aborted) {
+    while (!isStopping()) {
       try {
         await working.attempt(async () => {
           await step('close', close)
@@ -102,7 +105,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
         if (!isBuilt) await step('build', () => deps.build(signal))
         isFailing = false
       } catch (err) {
-        if (signal.aborted) return
+        if (isStopping()) return
         log[isFailing ? 'debug' : 'warn'](
           { err: loggableError(err) },
           'could not compute rollups, trying again',

@@ -81,7 +81,7 @@ const SETTINGS = {
   CLICKHOUSE_QUERY_TIMEOUT_S: '5',
   LOADER_FLUSH_MS: '100',
   LOADER_FAILING_MAX_S: '2',
-  GATEWAY_WITHOUT_POSTGRES_MAX_S: '10', // after a crash of one the list of events waits so long, and for what is on its way
+  GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // after a crash of one the list of events waits so long, and for what is on its way
 }
 
 const ACCOUNTS = 5

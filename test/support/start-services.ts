@@ -94,11 +94,12 @@ export async function startServices(
   const { key, testKey } = await makeCompanies(engines.db)
   const forServices = envOfServices(engines)
   const start = (name: ServiceName) => startService(name, { ...forServices, ...env, ...envOf[name] })
-  const [gateway, loader, api, refill] = await Promise.all([
+  const [gateway, loader, api, refill, rollup] = await Promise.all([
     start('gateway'),
     start('loader'),
     start('api'),
     start('refill'),
+    start('rollup'),
   ])
   const proxy = await dispatchingProxy(
     () => gateway.url,
@@ -109,6 +110,7 @@ export async function startServices(
     loader,
     api,
     refill,
+    rollup,
     key,
     testKey,
     url: proxy.url,
@@ -118,6 +120,7 @@ export async function startServices(
         loader: await loader.stop(),
         api: await api.stop(),
         refill: await refill.stop(),
+        rollup: await rollup.stop(),
       }
       await proxy.close()
       return codes

@@ -7,6 +7,7 @@ import { checkKafka, KAFKA } from '../doctor/check-kafka.ts'
 import { checkKeys } from '../doctor/check-keys.ts'
 import { checkPostgres, POSTGRES } from '../doctor/check-postgres.ts'
 import { checkRedis, REDIS } from '../doctor/check-redis.ts'
+import { checkRollups, ROLLUPS } from '../doctor/check-rollups.ts'
 import { checkDisk, checkExposure, checkPasswords } from '../doctor/check-settings.ts'
 import { runChecks, type Check, type Finding, type Level } from '../doctor/finding.ts'
 
@@ -18,7 +19,7 @@ export const doctor: Command = {
   about: 'looks whether every engine is there and set up so that nothing is lost',
   notes: [
     'A line for each part: ok, warning or failed, and what to do. Versions, migrations, what a power cut would cost, clocks,',
-    'how far the loaders are behind, dead letters, disks, keys that end soon. It changes nothing. It exits with 1 when',
+    'how far loaders and rollups are behind, dead letters, disks, keys that end soon. It changes nothing. It exits with 1 when',
     'something failed; warnings can wait until there is time.',
     '',
     '  --strict    exits with 1 for warnings too',
@@ -53,6 +54,7 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
   return [
     check(POSTGRES, () => checkPostgres(pool)),
     check(CLICKHOUSE, async () => checkClickHouse(await openClickHouse())),
+    check(ROLLUPS, async () => checkRollups(await openClickHouse())),
     ...(kafka === undefined ? [] : [check(KAFKA, () => checkKafka(kafka, partitions, log))]),
     ...(redisUrl === undefined ? [] : [check(REDIS, () => checkRedis({ ...redis, url: redisUrl }, log))]),
     ...(hasPostgres

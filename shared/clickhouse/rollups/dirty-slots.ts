@@ -21,17 +21,6 @@ const PENDING = 0
 const READY = 1
 export type Stage = typeof PENDING | typeof READY
 
-/** Days that marks tell of. */
-export interface MarkedDay {
-  namespaceId: string
-  /** Unix seconds. */
-  day: number
-  /** Marks of slots; of slots of all accounts; of the whole day, which are of all accounts too. */
-  ofAccounts: boolean
-  ofSlots: boolean
-  wholly: boolean
-}
-
 // A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own.
 const LIST_READY = `
   SELECT toString(mark) AS mark, stage FROM (

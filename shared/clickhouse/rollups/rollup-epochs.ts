@@ -1,6 +1,6 @@
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
-export type EpochState = 'being built' | 'in use' | 'given up'
+type EpochState = 'being built' | 'in use' | 'given up'
 
 /** How far the rollups of an epoch reach. */
 export interface RollupEpoch {
