@@ -94,11 +94,11 @@ async function benchSubject(
       { name: BARE, url: bare.url, pid: bare.pid, logCpuSeconds: () => Promise.resolve(0) },
       subject,
     ]
-    const references = await makeReferences(subject)
+    const references = await makeReferences({ url: subject.apiUrl, key: subject.key })
     const rows: Row[] = []
     let acknowledged = 0
     for (const shape of SHAPES) {
-      const bodies = makeBodies(references, shape.batch)
+      const bodies = makeBodies(references, shape.batch).map(({ bytes }) => bytes)
       const measured: Row[] = []
       for (let round = 0; round < ROUNDS; round++)
         for (const server of servers) {

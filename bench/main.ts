@@ -1,14 +1,17 @@
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { integerOption } from '../services/reporter/number-option.ts'
+import { integerOption, numberOption } from '../services/reporter/number-option.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 import { isUsageError, UsageError } from '../shared/errors/usage-error.ts'
 import { exitWith } from '../shared/lifecycle/exit-with.ts'
 import { makeTempFolder } from '../test/support/temp-folder.ts'
 import { dataSetFolder } from './data-set/data-set.ts'
 import { formatEvents, parseEvents } from './event-number.ts'
+import { benchFreshness } from './freshness.ts'
+import { benchHistory } from './history.ts'
 import { benchIngest, LOGS } from './ingest.ts'
+import { benchLoad } from './load.ts'
 import { benchQuery } from './query.ts'
 import { benchScale } from './scale.ts'
 import { benchStorage } from './storage.ts'
@@ -20,6 +23,15 @@ const USAGE = `usage: npm run bench -- NAME [options]
              handler that only parses the same bodies. Each is measured twice, for --seconds (8 unless given) after a
              warm-up: some two minutes for each event log: the embedded one in PostgreSQL, then Kafka, for which Java 17
              and Maven must be there; --log takes one of them
+  load       [--seconds N] [--rate N] [--late PERCENT] [--duplicates PERCENT]
+             how many events a second all of Tally in one process takes and counts, with balances compared to the last digit;
+             memory; the loader alone. With --late or --duplicates runs with and without such events, in turn. Each takes
+             --seconds (30 unless given); --rate limits the events a second
+  freshness  [--seconds N] [--rate N]
+             how long after it was accepted an event is in a balance, at half of the most that Tally takes, or at --rate
+  history    [--events N]
+             imports --events (10M unless given) of five years, half in order of time and half in none, and watches a
+             balance meanwhile
   query      [--events N] [--requests N] [--data FOLDER]
              balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
              the other; rollups beside the raw events
@@ -33,6 +45,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
 
 const OPTIONS = {
   seconds: { type: 'string' },
+  rate: { type: 'string' },
+  late: { type: 'string' },
+  duplicates: { type: 'string' },
   log: { type: 'string' },
   events: { type: 'string' },
   'up-to': { type: 'string' },
@@ -53,6 +68,9 @@ interface Bench {
 
 const SIZES = [1e6, 1e7, 1e8]
 const SECONDS = { default: 8, min: 1, max: 600 }
+const RUN_SECONDS = { ...SECONDS, default: 30 }
+const RATE = { default: 0, min: 0, max: 1_000_000 }
+const PERCENT = { default: 0, min: 0, max: 50 }
 const REQUESTS = { default: 300, min: 10, max: 100_000 }
 
 const BENCHES: Record<string, Bench> = {
@@ -63,6 +81,30 @@ const BENCHES: Record<string, Bench> = {
       const logs = LOGS.filter((log) => values.log === undefined || values.log === log)
       if (logs.length === 0) throw new UsageError(`--log must be ${LOGS.join(' or ')}`)
       await benchIngest({ seconds, logs, save: await saveIn(values, 'ingest'), print })
+    },
+  },
+  load: {
+    options: ['seconds', 'rate', 'late', 'duplicates'],
+    run: async (values, print) => {
+      const seconds = integerOption('seconds', values.seconds, RUN_SECONDS)
+      const latePercent = numberOption('late', values.late, PERCENT)
+      const resentPercent = numberOption('duplicates', values.duplicates, PERCENT)
+      const save = await saveIn(values, 'load')
+      await benchLoad({ seconds, rate: rateOf(values), latePercent, resentPercent, save, print })
+    },
+  },
+  freshness: {
+    options: ['seconds', 'rate'],
+    run: async (values, print) => {
+      const seconds = integerOption('seconds', values.seconds, RUN_SECONDS)
+      await benchFreshness({ seconds, rate: rateOf(values), save: await saveIn(values, 'freshness'), print })
+    },
+  },
+  history: {
+    options: ['events'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '10M')
+      await benchHistory({ events, save: await saveIn(values, `history-${formatEvents(events)}`), print })
     },
   },
   query: {
@@ -116,6 +158,10 @@ async function main(): Promise<void> {
 }
 
 const eventsOf = ({ events }: Values, fallback: string): number => parseEvents('events', events ?? fallback)
+
+/** Events a second; undefined when there is no limit. */
+const rateOf = (values: Values): number | undefined =>
+  values.rate === undefined ? undefined : integerOption('rate', values.rate, RATE) || undefined
 
 /** Where a bench writes its results. */
 async function saveIn({ save }: Values, name: string): Promise<string> {
