@@ -14,7 +14,7 @@ export interface BenchIngestOptions {
   /** Where the event log is, in turn. */
   logs: readonly (keyof typeof SUBJECTS)[]
   /** Where to write the results as JSON. */
-  save: string | undefined
+  save: string
   print: (line: string) => void
 }
 
@@ -78,7 +78,7 @@ export async function benchIngest({ seconds, logs, save, print }: BenchIngestOpt
   const rows: Row[] = []
   for (const log of logs) rows.push(...(await benchSubject(SUBJECTS[log], seconds, print)))
   for (const line of formatRows(rows)) print(line)
-  if (save !== undefined) await saveResult(save, { bench: 'ingest', seconds, rows })
+  await saveResult(save, { bench: 'ingest', seconds, rows })
 }
 
 async function benchSubject(
@@ -94,11 +94,11 @@ async function benchSubject(
       { name: BARE, url: bare.url, pid: bare.pid, logCpuSeconds: () => Promise.resolve(0) },
       subject,
     ]
-    const references = await makeReferences(subject)
+    const references = await makeReferences({ url: subject.apiUrl, key: subject.key })
     const rows: Row[] = []
     let acknowledged = 0
     for (const shape of SHAPES) {
-      const bodies = makeBodies(references, shape.batch)
+      const bodies = makeBodies(references, shape.batch).map(({ bytes }) => bytes)
       const measured: Row[] = []
       for (let round = 0; round < ROUNDS; round++)
         for (const server of servers) {
