@@ -123,7 +123,7 @@ async function serve(
   opened.push(loader)
   const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog })
   const clickhouse = engines.clickhouse.client
-  const rollupParts = { pool: rollupPool, clickhouse: engines.loaderClickhouse.client, metrics, log }
+  const rollupParts = { pool: rollupPool, clickhouse: engines.rollupClickhouse.client, metrics, log }
   opened.push(openRollup(rollupParts, config.rollup))
   opened.push(openRefill({ pool: refillPool, clickhouse, listedUpTo, metrics, log }, config.refill))
 
@@ -135,6 +135,7 @@ async function serve(
     pool,
     reportPool,
     clickhouse,
+    rollupClickhouse: engines.rollupClickhouse.client,
     eventLog,
     acceptance,
     clock,

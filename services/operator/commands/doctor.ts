@@ -7,7 +7,6 @@ import { checkKafka, KAFKA } from '../doctor/check-kafka.ts'
 import { checkKeys } from '../doctor/check-keys.ts'
 import { checkPostgres, POSTGRES } from '../doctor/check-postgres.ts'
 import { checkRedis, REDIS } from '../doctor/check-redis.ts'
-import { checkRollups, ROLLUPS } from '../doctor/check-rollups.ts'
 import { checkDisk, checkExposure, checkPasswords } from '../doctor/check-settings.ts'
 import { runChecks, type Check, type Finding, type Level } from '../doctor/finding.ts'
 
@@ -54,7 +53,6 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
   return [
     check(POSTGRES, () => checkPostgres(pool)),
     check(CLICKHOUSE, async () => checkClickHouse(await openClickHouse())),
-    check(ROLLUPS, async () => checkRollups(await openClickHouse())),
     ...(kafka === undefined ? [] : [check(KAFKA, () => checkKafka(kafka, partitions, log))]),
     ...(redisUrl === undefined ? [] : [check(REDIS, () => checkRedis({ ...redis, url: redisUrl }, log))]),
     ...(hasPostgres

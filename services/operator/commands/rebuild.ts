@@ -18,30 +18,43 @@ export const rebuild: Command = {
   about: 'computes the rollups anew from all events, beside those in use',
   notes: [
     'Usage is read from rollups by time slot and by day, which the rollup service keeps up to date. They can be computed anew at',
-    'any time: answers are the same before, meanwhile and afterwards. The old ones are dropped ten minutes later.',
+    'any time: answers are the same before, meanwhile and afterwards. The old ones are dropped ten minutes later. One that is cut',
+    'short changes nothing: run it again.',
     '',
   ],
   usage: ['rebuild'],
   async run(args, { pool, openClickHouse }, caller) {
     parseArgs({ args: [...args] })
-    const client = await openClickHouse()
+    const client = await openClickHouse(QUERY_TIMEOUT_S)
+    const epochs = rollupEpochRepository(client)
     const startedAt = performance.now()
     const epoch = await whileAlone(pool, REBUILD, () =>
       buildEpoch(
         {
           client,
-          epochs: rollupEpochRepository(client),
+          epochs,
           tables: rollupTables(client, QUERY_TIMEOUT_S),
           onProgress: barOn(caller),
           signal: caller.signal,
         },
         GRACE_S,
-      ),
+      ).catch(async (err: unknown) => {
+        // Nothing else: after another failure it may be in use already, and late usage may have gone to it alone.
+        if (err === caller.signal.reason) await giveUp(epochs)
+        throw err
+      }),
     )
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
     caller.print(`readers use the rollups of epoch ${epoch} now; they took ${seconds} s`)
     return 0
   },
+}
+
+/** So that late usage is recomputed for it no more, and its rows are dropped; a kill leaves that to the next one. */
+async function giveUp(epochs: ReturnType<typeof rollupEpochRepository>): Promise<void> {
+  const now = await epochs.now()
+  for (const { epoch, state } of await epochs.list())
+    if (state === 'being built') await epochs.giveUp(epoch, now)
 }
 
 /** A line with a bar every second at most. */
