@@ -31,19 +31,27 @@ export function expectedUsage(): ExpectedUsage {
     const ofAccount = totals.get(account) ?? new Map<string, bigint>()
     totals.set(account, ofAccount.set(metric, (ofAccount.get(metric) ?? 0n) + units))
   }
-  const readBehind = async (client: TallyClient): Promise<string[]> => {
-    const behind: string[] = []
+  const readTold = async (client: TallyClient): Promise<Map<string, string>> => {
+    const told = new Map<string, string>()
     const accounts = [...totals.keys()]
     for (let start = 0; start < accounts.length; start += ACCOUNTS_AT_ONCE) {
       const ids = accounts.slice(start, start + ACCOUNTS_AT_ONCE).join(',')
       const { data } = await client.get<{ data: BalanceBody[] }>(`/v2/accounts/balances?account_ids=${ids}`)
-      for (const { account_id: account, metric_id: metric, usage_total: total } of data) {
-        const expected = totals.get(account)?.get(metric ?? '') ?? 0n
-        const told = `${account} used ${total} of ${metric ?? ''}, acknowledged were ${textOf(expected)}`
-        if (unitsOf(total) > expected) throw new Error(`usage counts twice: ${told}`)
-        if (unitsOf(total) < expected) behind.push(told)
-      }
+      for (const balance of data)
+        told.set(`${balance.account_id} ${balance.metric_id ?? ''}`, balance.usage_total)
     }
+    return told
+  }
+  const findBehind = async (client: TallyClient): Promise<string | undefined> => {
+    const told = await readTold(client)
+    let behind: string | undefined
+    for (const [account, ofAccount] of totals)
+      for (const [metric, expected] of ofAccount) {
+        const total = told.get(`${account} ${metric}`) ?? '0'
+        const words = `${account} used ${total} of ${metric}, acknowledged were ${textOf(expected)}`
+        if (unitsOf(total) > expected) throw new Error(`usage counts twice: ${words}`)
+        if (unitsOf(total) < expected) behind ??= words
+      }
     return behind
   }
   return {
@@ -55,10 +63,10 @@ export function expectedUsage(): ExpectedUsage {
     async requireExact(client, timeoutMs) {
       const deadline = performance.now() + timeoutMs
       for (;;) {
-        const behind = await readBehind(client)
-        if (behind.length === 0)
+        const behind = await findBehind(client)
+        if (behind === undefined)
           return [...totals.values()].reduce((sum, ofAccount) => sum + ofAccount.size, 0)
-        if (performance.now() > deadline) throw new Error(`usage is missing: ${behind[0] ?? ''}`)
+        if (performance.now() > deadline) throw new Error(`usage is missing: ${behind}`)
         await sleep(PAUSE_MS)
       }
     },

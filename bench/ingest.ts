@@ -4,6 +4,7 @@ import { cpuSecondsOf } from './cpu-time.ts'
 import { startLoadGenerator, type LoadGenerator } from './load-generator.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import type { LoadResult } from './send-load.ts'
+import { compare, formatCompared, type Compared, type Measure } from './targets.ts'
 import { settledCount } from './settled-count.ts'
 import { embeddedSubject, kafkaSubject, type Subject } from './subjects.ts'
 import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
@@ -77,8 +78,10 @@ export async function benchIngest({ seconds, logs, save, print }: BenchIngestOpt
   print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
   const rows: Row[] = []
   for (const log of logs) rows.push(...(await benchSubject(SUBJECTS[log], seconds, print)))
+  const compared = compareRows(rows)
   for (const line of formatRows(rows)) print(line)
-  await saveResult(save, { bench: 'ingest', seconds, rows })
+  for (const line of formatCompared(compared)) print(line)
+  await saveResult(save, { bench: 'ingest', seconds, rows, compared })
 }
 
 async function benchSubject(
@@ -158,6 +161,16 @@ async function measure(
     generatorCpuMicros: microsOf('generating'),
   }
   return { row, acknowledged: events + warmUp.acknowledged * shape.batch }
+}
+
+/** Each server's batches of 1,000 and single events. */
+function compareRows(rows: readonly Row[]): Compared[] {
+  const measures: Record<number, Measure> = { 1: 'gatewaySingles', 1_000: 'gatewayBatches' }
+  return rows.flatMap((row) => {
+    const measure = measures[row.batch]
+    if (measure === undefined || row.server === BARE) return []
+    return [compare({ measure, value: row.eventsPerSecond, on: row.server })]
+  })
 }
 
 function bestOf(rows: readonly Row[], server: string): Row {

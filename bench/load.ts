@@ -35,8 +35,6 @@ const REST_MS = 10_000
 const PACED_PER_S = 25_000
 /** Of late and repeated events and of none in turn, so that their ratio holds when the machine's speed drifts. */
 const ROUNDS = 2
-/** What the loader alone is given. */
-const BACKLOG_EVENTS = 2_000_000
 
 /**
  * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for ever is
@@ -69,7 +67,7 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   } finally {
     await stage.close()
   }
-  const loaderPerS = await measureLoader(BACKLOG_EVENTS)
+  const loaderPerS = await measureLoader(seconds)
   const compared = compareRows(rows, atRest, loaderPerS)
   for (const line of formatRows(rows)) print(line)
   print(

@@ -8,16 +8,18 @@ import { makeBodies, makeReferences } from './usage-bodies.ts'
 
 const BATCH = 1_000
 const CONNECTIONS = 8
-const SECONDS_MAX = 300
+/** What the loader is given. */
+const BACKLOG_EVENTS = 2_000_000
 const EXACT_WITHIN_MS = 30_000
 
 /**
  * Has a gateway take events while no loader runs, then starts one in a process of its own: how fast it works that off, with
  * the log in PostgreSQL and ClickHouse over HTTP on the same machine.
  *
+ * @param seconds for which events are taken at most
  * @returns rows a second from the first batch that was stored to the last
  */
-export async function measureLoader(events: number): Promise<number> {
+export async function measureLoader(seconds: number): Promise<number> {
   const engines = await startSharedEngines('bench')
   const services = await startServices(engines, { LOG_LEVEL: 'error', RATE_LIMIT_EVENTS_PER_S: '1000000000' })
   const generator = startLoadGenerator()
@@ -31,8 +33,8 @@ export async function measureLoader(events: number): Promise<number> {
       headers: { 'content-type': 'application/json', 'x-api-key': key },
       bodies: bodies.map(({ bytes }) => bytes),
       connections: CONNECTIONS,
-      seconds: SECONDS_MAX,
-      requestsMax: Math.ceil(events / BATCH),
+      seconds,
+      requestsMax: BACKLOG_EVENTS / BATCH,
     })
     await loader.restart()
     const looks = await untilLoaded(loader.adminUrl, acknowledged * BATCH)

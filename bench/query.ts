@@ -89,17 +89,20 @@ async function measureReaders(
       await raw.aggregate(namespaceId, selection),
       'rollups and raw events disagree about the largest account',
     )
-    const times = { rolled: [] as number[], raw: [] as number[] }
+    const times = { rolled: [] as number[], raw: [] as number[], nothing: [] as number[] }
     for (let round = 0; round < RAW_READS; round++) {
       times.raw.push(await timeOf(() => raw.aggregate(namespaceId, selection)))
-      for (let n = 0; n < READS_EACH; n++)
+      for (let n = 0; n < READS_EACH; n++) {
         times.rolled.push(await timeOf(() => rolled.aggregate(namespaceId, selection)))
+        times.nothing.push(await timeOf(() => queryRows(opened.client, 'SELECT 1', {})))
+      }
     }
     const [rolledTimes, rawTimes] = [summarise(times.rolled), summarise(times.raw)]
     return {
       rows: [
         { name: 'the reader alone: largest account, rollups', ...rolledTimes },
         { name: 'the reader alone: largest account, raw FINAL', ...rawTimes },
+        { name: 'to compare: ClickHouse, SELECT 1', ...summarise(times.nothing) },
       ],
       ratio: rawTimes.p50Ms / rolledTimes.p50Ms,
       requestIds: await requestIdsOf(opened.client, events, requests + WARM_UP),
@@ -175,6 +178,7 @@ function kindsOf({ metrics, startAt, endAt }: DataSet, requestIds: readonly stri
     [
       { name: BALANCE, paths: () => balance(anyAccount()) },
       { name: 'balance, any account alike', paths: () => balance(Math.floor(Math.random() * ACCOUNTS)) },
+      { name: 'to compare: an account itself', paths: () => `/v2/accounts/${accountId(anyAccount())}` },
     ],
     [
       { name: BALANCE_LARGEST, paths: () => balance(LARGEST_ACCOUNT) },

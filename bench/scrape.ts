@@ -5,7 +5,7 @@ import { ADMIN_ADDRESS_FILE } from '../services/operator/ask-running.ts'
 /** Metrics of a process as of now. */
 export interface Scraped {
   /** The sum over all label values; 0 when there is none. */
-  sum(name: string): number
+  sum: (name: string) => number
 }
 
 /** @param adminUrl where a process shows its metrics */

@@ -114,7 +114,7 @@ interface Sending {
   nextNumber: () => string
   nextTime: () => string
   /** @returns when a connection's next request is due; undefined when it has sent its last */
-  begin(sent: number, connection: number): number | undefined
+  begin: (sent: number, connection: number) => number | undefined
 }
 
 interface Sent {
@@ -139,7 +139,6 @@ async function sendInTurn(
   const answers = new AnswerReader()
   const again: { bytes: Buffer; atTurn: number }[] = []
   let turn = 0
-  let owed = 0
   let sentAt = 0
   /** The body that is on its way; undefined for one that is sent again. */
   let body: number | undefined
@@ -147,32 +146,31 @@ async function sendInTurn(
     sentAt = performance.now()
     socket.write(bytes)
   }
+  const sendAgain = (): boolean => {
+    const due = again.shift()
+    if (due === undefined) return false
+    body = undefined
+    write(due.bytes)
+    return true
+  }
   const send = () => {
-    const due = again[0]
-    if (due !== undefined && due.atTurn <= turn) {
-      again.shift()
-      body = undefined
-      write(due.bytes)
-      return
-    }
+    if ((again[0]?.atTurn ?? Infinity) <= turn && sendAgain()) return
     body = (connection + turn++) % own.length
     const request = own[body]
     if (request === undefined) throw new Error('there is no body to send')
     for (const place of request.places) request.bytes.write(nextNumber(), place, 'latin1')
     for (const place of request.times) request.bytes.write(nextTime(), place, 'latin1')
-    owed += resentPercent / 100
-    if (owed >= 1) {
-      owed -= 1
+    if (Math.random() * 100 < resentPercent)
       again.push({ bytes: Buffer.from(request.bytes), atTurn: turn + RESENT_AFTER })
-    }
     write(request.bytes)
   }
   return new Promise((resolve, reject) => {
     const next = () => {
       const dueAt = begin(sent.latencies.length, connection)
       const waitMs = (dueAt ?? 0) - performance.now()
-      if (dueAt === undefined) resolve(sent)
-      else if (waitMs > 1) setTimeout(send, waitMs)
+      if (dueAt === undefined) {
+        if (!sendAgain()) resolve(sent)
+      } else if (waitMs > 1) setTimeout(send, waitMs)
       else send()
     }
     socket.on('data', (chunk: Buffer) => {

@@ -31,6 +31,8 @@ export function tallyClient({ url, key }: { url: string; key: string }, connecti
     get: async <Body>(path: string) => JSON.parse((await ask({ method: 'GET', path })).text) as Body,
     create: async <Body>(path: string, body: object) =>
       JSON.parse((await ask({ method: 'POST', path, body: JSON.stringify(body) })).text) as Body,
-    close: sender.close,
+    close: () => {
+      sender.close()
+    },
   }
 }

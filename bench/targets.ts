@@ -13,7 +13,7 @@ interface Target {
 }
 
 /** What Tally should come to on 2 cores; those with events in their name are meant for that many. */
-export const TARGETS = {
+const TARGETS = {
   gatewayBatches: more('gateway, batches of 1,000, one process, durable', 'events/s', 40_000, 100_000),
   gatewaySingles: more('gateway, one event a request, durable', 'requests/s', 3_000, 7_000),
   loader: more('loader into ClickHouse', 'rows/s', 80_000, 150_000),
@@ -48,13 +48,13 @@ function less(name: string, unit: string, floor: number, target: number): Target
 export type Measure = keyof typeof TARGETS
 
 /** What was measured, and on what where that is not what the target is meant for. */
-export interface Measured {
+interface Measured {
   measure: Measure
   value: number
   on?: string
 }
 
-export type Verdict = 'target met' | 'floor met' | 'MISSED'
+type Verdict = 'target met' | 'floor met' | 'MISSED'
 
 /** A measured value beside what it should be; stands in tables and in the JSON of results. */
 export interface Compared extends Measured {
