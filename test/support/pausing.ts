@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { randomInteger, type Random } from '../../services/reporter/simulate/seeded-random.ts'
 
-/** Waits now and then. */
-export type Pause = () => Promise<void>
+type Pause = () => Promise<void>
 
 /**
+ * Waits now and then.
+ *
  * @param share how often it waits at all
  * @param longestMs how long at most
  */
@@ -36,10 +37,15 @@ let staged = 0
 const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
 
 /**
- * A client whose rollups are stored a while after the events were read for them, as of a statement over many rows on a busy
- * server: what such a statement reads may be old when it is stored.
+ * A client whose rollups are now and then stored a while after the events were read for them, as by a statement over many rows
+ * on a busy server: what it read may be old when it is stored.
  */
-export const slowToStore = (client: ClickHouse, pause: Pause): ClickHouse =>
+export const slowToStore = (
+  client: ClickHouse,
+  random: Random,
+  share: number,
+  longestMs: number,
+): ClickHouse =>
   new Proxy(client, {
     get(target, name, receiver) {
       if (name !== 'command') {
@@ -48,14 +54,14 @@ export const slowToStore = (client: ClickHouse, pause: Pause): ClickHouse =>
       }
       return async (given: Parameters<ClickHouse['command']>[0]) => {
         const [, table = '', columns = '', select = ''] = INTO.exec(given.query) ?? []
-        if (table === '') return target.command(given)
+        if (table === '' || random() >= share) return target.command(given)
         const aside = `aside_${++staged}`
         await target.command({
           query: `CREATE TABLE ${aside} ENGINE = Memory AS SELECT ${columns} FROM ${table} WHERE 0`,
         })
         try {
           const read = await target.command({ ...given, query: `INSERT INTO ${aside} (${columns}) ${select}` })
-          await pause()
+          await sleep(randomInteger(random, longestMs))
           await target.command({ query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${aside}` })
           return read
         } finally {

@@ -1,14 +1,17 @@
 import { expect } from 'chai'
+import { randomInteger, type Random } from '../../services/reporter/simulate/seeded-random.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { unitsOf } from './decimal-units.ts'
 
-/** What was asked for, and the answer. */
+/** Some usage, and every way to ask for it. */
 export interface Watched {
   name: string
   /** Whether an event is in the answer. */
   isMeant: (event: UsageEvent) => boolean
-  /** The sum as decimal text, and the count where it is told. */
-  ask: () => Promise<{ sum: string; count?: bigint }>
+  /** How often it is asked for, beside others. */
+  weight: number
+  /** Each gives the sum as decimal text, and the count where it is told. */
+  asks: readonly (() => Promise<{ sum: string; count?: bigint }>)[]
 }
 
 interface Tally {
@@ -26,9 +29,12 @@ export class UsageWatch {
   private readonly sent = new Map<string, UsageEvent>()
   private readonly stored = new Set<string>()
 
+  private readonly byWeight: number[]
+
   constructor(watched: readonly Watched[]) {
     const zero = () => ({ units: 0n, count: 0n })
     this.watched = watched.map((of) => ({ of, sent: zero(), stored: zero(), seen: zero() }))
+    this.byWeight = watched.flatMap(({ weight }, place) => Array<number>(weight).fill(place))
   }
 
   /** Before events are stored. */
@@ -53,13 +59,23 @@ export class UsageWatch {
     return this.sent.size
   }
 
-  /** Asks for one of what is watched. @throws AssertionError when the answer cannot be */
-  async read(place: number): Promise<void> {
-    const watched = this.watched[place % this.watched.length]
-    if (watched === undefined) return
+  /** Asks for anything. @throws AssertionError when the answer cannot be */
+  async read(random: Random): Promise<void> {
+    await this.ask(this.byWeight[randomInteger(random, this.byWeight.length)] ?? 0, random)
+  }
+
+  /** Asks for everything. */
+  async readAll(random: Random): Promise<void> {
+    for (const place of this.watched.keys()) await this.ask(place, random)
+  }
+
+  private async ask(place: number, random: Random): Promise<void> {
+    const watched = this.watched[place]
+    const ask = watched?.of.asks[randomInteger(random, watched.of.asks.length)]
+    if (watched === undefined || ask === undefined) return
     const { of, sent, stored, seen } = watched
     const before = { stored: { ...stored }, seen: { ...seen } }
-    const answer = await of.ask()
+    const answer = await ask()
     this.reads++
     const [units, count] = [unitsOf(answer.sum), answer.count]
     const check = (what: string, holds: boolean, than: bigint) => {
