@@ -24,7 +24,10 @@ export const pausing = <T extends object>(functions: T, pause: Pause): T =>
       if (typeof member !== 'function') return member
       return async (...given: unknown[]) => {
         await pause()
-        const result: unknown = await (member as (...args: unknown[]) => Promise<unknown>).apply(target, given)
+        const result: unknown = await (member as (...args: unknown[]) => Promise<unknown>).apply(
+          target,
+          given,
+        )
         await pause()
         return result
       }
@@ -60,7 +63,10 @@ export const slowToStore = (
           query: `CREATE TABLE ${aside} ENGINE = Memory AS SELECT ${columns} FROM ${table} WHERE 0`,
         })
         try {
-          const read = await target.command({ ...given, query: `INSERT INTO ${aside} (${columns}) ${select}` })
+          const read = await target.command({
+            ...given,
+            query: `INSERT INTO ${aside} (${columns}) ${select}`,
+          })
           await sleep(randomInteger(random, longestMs))
           await target.command({ query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${aside}` })
           return read

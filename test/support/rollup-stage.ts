@@ -111,7 +111,8 @@ export async function expectRollupsExact(
         GROUP BY at, account_id, source ${order}`,
       params,
     )
-    const shown = (rows: readonly Rolled[]) => rows.map(({ at: start, ...row }) => ({ at: Number(start), ...row }))
+    const shown = (rows: readonly Rolled[]) =>
+      rows.map(({ at: start, ...row }) => ({ at: Number(start), ...row }))
     expect(shown(held), table).to.deep.equal(shown(meant))
     return held.length
   }

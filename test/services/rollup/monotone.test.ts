@@ -5,7 +5,11 @@ import { markLate } from '../../../services/loader/mark-late.ts'
 import { keepRollups, type RollupKeeper } from '../../../services/rollup/keep-rollups.ts'
 import { recomputeLate } from '../../../services/rollup/recompute-late.ts'
 import { rollupMetrics } from '../../../services/rollup/rollup-metrics.ts'
-import { randomInteger, seededRandom, type Random } from '../../../services/reporter/simulate/seeded-random.ts'
+import {
+  randomInteger,
+  seededRandom,
+  type Random,
+} from '../../../services/reporter/simulate/seeded-random.ts'
 import { addAmounts, formatAmount, ZERO, type Amount } from '../../../shared/amount/amount.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
@@ -39,7 +43,7 @@ const READS = process.env['FAULT_LONG'] === '1' ? 20_000 : undefined
 const SHORT_MS = 22_000
 
 const SLOT_S = 10
-const GRACE_S = 2
+const GRACE_S = 3
 const MARGIN_S = 3
 /** More than an insert takes, pauses included. */
 const ORPHAN_S = 8
@@ -89,8 +93,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       loop(rebuilder(random('rebuilds'))),
       loop(async () => {
         await sleep(50)
-        const isEnough =
-          READS === undefined ? performance.now() - startedAt > SHORT_MS : watch.reads >= READS
+        const isEnough = READS === undefined ? performance.now() - startedAt > SHORT_MS : watch.reads >= READS
         if (isEnough) ended = true
       }),
     ]
@@ -119,7 +122,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   /** Stores batches; what a crash leaves unsure is stored again. */
   function writer(watch: UsageWatch, own: Random): () => Promise<void> {
     const pause = pauseBy(own, 0.3, 300)
-    const longPause = pauseBy(own, 0.5, 1_200)
+    const longPause = pauseBy(own, 0.4, 1_200)
     const usage = usageEventRepository(stage.writing)
     let insertStartedAt = 0
     const store = markLate(
@@ -127,7 +130,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
         clock: pausing(rollupEpochRepository(stage.writing), pause),
         dirty: pausing(dirtySlotRepository(stage.writing), pause),
         async insertLines(lines) {
-          await pause()
+          await longPause()
           await usage.insertLines(lines)
           longestInsertMs = Math.max(longestInsertMs, performance.now() - insertStartedAt)
           await longPause()
@@ -200,12 +203,16 @@ describe('totals beside writers and rollup services that pause and crash', funct
     () =>
       watch.read(own)
 
-  /** What a rollup service works with, with pauses between its statements and within those that store. */
-  const partsOf = (own: Random) => {
-    const pause = pauseBy(own, 0.2, 300)
+  /**
+   * What a rollup service works with, with pauses between its statements and within those that store.
+   *
+   * @param share how often it pauses
+   */
+  const partsOf = (own: Random, share = 0.2) => {
+    const pause = pauseBy(own, share, 300)
     return {
       epochs: pausing(rollupEpochRepository(stage.computing), pause),
-      tables: pausing(rollupTables(slowToStore(stage.computing, own, 0.3, 600), 30), pause),
+      tables: pausing(rollupTables(slowToStore(stage.computing, own, 2.5 * share, 4_000), 30), pause),
       dirty: pausing(dirtySlotRepository(stage.computing), pause),
       reached: reachedBy(own),
     }
@@ -236,27 +243,28 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const keeper = openKeeper(own)
     for (let left = 5 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
     await keeper.close()
+    await sleep(randomInteger(own, 2_000))
   }
 
-  /** One more that works off late usage, whatever else the services are at. */
+  /** One more that works off late usage, quickly, whatever else the services are at. */
   function lateWorker(own: Random): () => Promise<void> {
-    const parts = { ...partsOf(own), signal: new AbortController().signal }
+    const parts = { ...partsOf(own, 0.01), signal: new AbortController().signal }
     return async () => {
       await recomputeLate(parts, ORPHAN_S).catch(ignoreCrash)
-      await sleep(randomInteger(own, 100))
+      await sleep(randomInteger(own, 50))
     }
   }
 
-  /** Now and then all rollups anew, and up to two days ago only: so days are closed again. */
+  /** Now and then all rollups anew; when there is time up to two days ago only, so that days are closed again. */
   function rebuilder(own: Random): () => Promise<void> {
     return async () => {
       for (let left = 40 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
-      if (!ended) await build(own() < 0.7 ? 2 * DAY_S : GRACE_S, own).catch(ignoreCrash)
+      if (!ended) await build(READS !== undefined && own() < 0.3 ? 2 * DAY_S : GRACE_S, own).catch(ignoreCrash)
     }
   }
 
   const build = (graceS: number, own: Random = () => 1) =>
-    buildEpoch({ client: stage.computing, ...partsOf(own) }, graceS)
+    buildEpoch({ client: stage.computing, ...partsOf(own, 0.05) }, graceS)
 
   /** Until everything that was stored is in the rollups. */
   async function settle(): Promise<void> {
