@@ -40,15 +40,12 @@ let staged = 0
 const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
 
 /**
- * A client whose rollups are now and then stored a while after the events were read for them, as by a statement over many rows
- * on a busy server: what it read may be old when it is stored.
+ * A client whose rollups are stored a while after the events were read for them, as by a statement over many rows on a busy
+ * server: what it read may be old when it is stored.
+ *
+ * @param pauseOf what goes on in between; undefined: nothing, as always
  */
-export const slowToStore = (
-  client: ClickHouse,
-  random: Random,
-  share: number,
-  longestMs: number,
-): ClickHouse =>
+export const slowToStore = (client: ClickHouse, pauseOf: () => Pause | undefined): ClickHouse =>
   new Proxy(client, {
     get(target, name, receiver) {
       if (name !== 'command') {
@@ -57,7 +54,8 @@ export const slowToStore = (
       }
       return async (given: Parameters<ClickHouse['command']>[0]) => {
         const [, table = '', columns = '', select = ''] = INTO.exec(given.query) ?? []
-        if (table === '' || random() >= share) return target.command(given)
+        const pause = table === '' ? undefined : pauseOf()
+        if (pause === undefined) return target.command(given)
         const aside = `aside_${++staged}`
         await target.command({
           query: `CREATE TABLE ${aside} ENGINE = Memory AS SELECT ${columns} FROM ${table} WHERE 0`,
@@ -67,7 +65,7 @@ export const slowToStore = (
             ...given,
             query: `INSERT INTO ${aside} (${columns}) ${select}`,
           })
-          await sleep(randomInteger(random, longestMs))
+          await pause()
           await target.command({ query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${aside}` })
           return read
         } finally {

@@ -9,6 +9,8 @@ import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage-reader.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
@@ -114,6 +116,15 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
+const TABLES = [
+  'usage_events',
+  'usage_by_slot',
+  'usage_by_day',
+  'usage_by_day_total',
+  'usage_dirty_slots',
+  'late_usage_counts',
+]
+
 class Crash extends Error {}
 
 describe('random histories, read through rollups', function () {
@@ -148,6 +159,7 @@ describe('random histories, read through rollups', function () {
       now,
       rows: rowsOf(drawn, now),
       stored: new UsageRows(),
+      rolled: usageThroughRollups(stage.client), // what it remembers is of one history
       asked: 0,
       passed: [] as string[],
     }
@@ -177,6 +189,7 @@ describe('random histories, read through rollups', function () {
     rows: UsageEvent[]
     /** What ClickHouse has. */
     stored: UsageRows
+    rolled: UsageReader
     asked: number
     passed: string[]
   }
@@ -184,14 +197,7 @@ describe('random histories, read through rollups', function () {
   const whole = (one: Simple): Step => ({ step: one, meanwhile: undefined, crash: undefined }) as Step
 
   async function forget(): Promise<void> {
-    const tables = [
-      'usage_events',
-      'usage_by_slot',
-      'usage_by_day',
-      'usage_by_day_total',
-      'usage_dirty_slots',
-    ]
-    for (const table of tables) await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
+    for (const table of TABLES) await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
   }
 
   /** A step, ended where it crashes, with another one in between. */
@@ -285,7 +291,7 @@ describe('random histories, read through rollups', function () {
     const namespaceId = NAMESPACES[namespace] ?? ''
     const model = stored.model(namespaceId)
     const when = `now ${now}, after ${passed.join('; ')}`
-    await compareReader(stage.rolled, model, namespaceId, ACCOUNTS, wanted, `through rollups, ${when}`)
+    await compareReader(world.rolled, model, namespaceId, ACCOUNTS, wanted, `through rollups, ${when}`)
     if (readers === 'both')
       await compareReader(stage.raw, model, namespaceId, ACCOUNTS, wanted, `from the events, ${when}`)
   }

@@ -212,7 +212,13 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const pause = pauseBy(own, share, 300)
     return {
       epochs: pausing(rollupEpochRepository(stage.computing), pause),
-      tables: pausing(rollupTables(slowToStore(stage.computing, own, 2.5 * share, 4_000), 30), pause),
+      tables: pausing(
+        rollupTables(
+          slowToStore(stage.computing, () => (own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined)),
+          30,
+        ),
+        pause,
+      ),
       dirty: pausing(dirtySlotRepository(stage.computing), pause),
       reached: reachedBy(own),
     }
@@ -259,7 +265,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
   function rebuilder(own: Random): () => Promise<void> {
     return async () => {
       for (let left = 40 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
-      if (!ended) await build(READS !== undefined && own() < 0.3 ? 2 * DAY_S : GRACE_S, own).catch(ignoreCrash)
+      if (!ended)
+        await build(READS !== undefined && own() < 0.3 ? 2 * DAY_S : GRACE_S, own).catch(ignoreCrash)
     }
   }
 
