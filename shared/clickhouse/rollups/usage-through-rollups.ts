@@ -155,10 +155,9 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     async sumByAccount(namespaceId, accountIds) {
       const remembered = await recall(namespaceId, accountIds)
       if (remembered !== undefined) return remembered
-      const [late, state] = await Promise.all([
-        closed.readLateCounts(namespaceId, accountIds),
-        states.read(namespaceId, ALL_TIME, accountIds),
-      ])
+      // One after the other: a mark that is counted and was not seen would make what is remembered hold without its usage.
+      const late = await closed.readLateCounts(namespaceId, accountIds)
+      const state = await states.read(namespaceId, ALL_TIME, accountIds)
       if (state === undefined) return events.sumByAccount(namespaceId, accountIds)
       const rows = await readBy<SumRow>(state, SUMS, OF_SUMS, namespaceId, ALL_TIME, accountIds, {
         accountIds,
