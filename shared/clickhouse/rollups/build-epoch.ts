@@ -17,12 +17,21 @@ export interface BuildEpochDeps {
 /** Slots of days younger than this are computed: a day more than readers ask for. */
 export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
 
-/** Of the events read in one statement. */
+/** Events, and days, that are read in one statement; a day with more is read in stretches. */
+const EVENTS_AT_ONCE = 5_000_000
 const DAYS_AT_ONCE = 7
 const SLOTS_AT_ONCE_S = 3_600
 
-const OLDEST =
-  'SELECT toString(count()) AS count, toUnixTimestamp(min(occurred_at)) AS oldest FROM usage_events'
+const FILLED_DAYS = `
+  SELECT toUnixTimestamp(toStartOfDay(occurred_at)) AS day, toString(count()) AS count FROM usage_events
+  WHERE occurred_at < toDateTime({through:UInt32}, 'UTC') GROUP BY day ORDER BY day`
+
+interface DayCount {
+  /** Unix seconds. */
+  day: number
+  /** Of events. */
+  count: number
+}
 
 /**
  * Computes rollups of all events in a new epoch, beside the one in use, and has readers use it. Whoever recomputes late
@@ -45,33 +54,56 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   await epochs.begin(epoch, slotS, through, now)
   reached('rollup-building')
 
-  const [stored] = await queryRows<{ count: string; oldest: number }>(client, OLDEST, {})
   const target = { epoch, slotS }
-  const endDay = dayOf(through)
   const slotsFrom = dayOf(now) - SLOTS_KEPT_FOR_DAYS * DAY_S
-  const isEmpty = stored === undefined || Number(stored.count) === 0
-  const oldestDay = isEmpty ? through : Math.min(dayOf(stored.oldest), endDay)
-  const days = Math.max(0, (endDay - oldestDay) / DAY_S)
-  for (let from = oldestDay; from < Math.min(slotsFrom, endDay); from += DAYS_AT_ONCE * DAY_S) {
+  const filled = (await queryRows<{ day: number; count: string }>(client, FILLED_DAYS, { through })).map(
+    ({ day, count }) => ({
+      day,
+      count: Number(count),
+    }),
+  )
+  let done = 0
+  for (const days of togetherOf(filled, slotsFrom)) {
     signal?.throwIfAborted()
-    const range = { startAt: from, endAt: Math.min(from + DAYS_AT_ONCE * DAY_S, slotsFrom, endDay) }
-    await tables.computeDaysFromEvents(target, range)
-    await tables.computeTotals(target, range)
-    onProgress((range.endAt - oldestDay) / DAY_S, days)
-  }
-  for (let day = Math.max(oldestDay, slotsFrom); day < through; day += DAY_S) {
-    const dayEnd = Math.min(day + DAY_S, through)
-    for (let from = day; from < dayEnd; from += SLOTS_AT_ONCE_S) {
-      signal?.throwIfAborted()
-      await tables.computeSlots(target, { startAt: from, endAt: Math.min(from + SLOTS_AT_ONCE_S, dayEnd) })
+    const range = { startAt: days[0]?.day ?? 0, endAt: Math.min((days.at(-1)?.day ?? 0) + DAY_S, through) }
+    if (range.startAt < slotsFrom) await tables.computeDaysFromEvents(target, range)
+    else {
+      const isLarge = (days[0]?.count ?? 0) > EVENTS_AT_ONCE
+      const stretchS = isLarge ? SLOTS_AT_ONCE_S : DAYS_AT_ONCE * DAY_S
+      for (let from = range.startAt; from < range.endAt; from += stretchS) {
+        signal?.throwIfAborted()
+        await tables.computeSlots(target, {
+          startAt: from,
+          endAt: Math.min(from + stretchS, range.endAt),
+        })
+      }
     }
-    if (day + DAY_S > through) break
-    const range = { startAt: day, endAt: day + DAY_S }
-    await tables.computeDaysFromSlots(target, range)
-    await tables.computeTotals(target, range)
-    onProgress((day + DAY_S - oldestDay) / DAY_S, days)
+    const whole = { ...range, endAt: dayOf(range.endAt) }
+    if (range.startAt >= slotsFrom) await tables.computeDaysFromSlots(target, whole)
+    await tables.computeTotals(target, whole)
+    onProgress((done += days.length), filled.length)
   }
   reached('rollup-built')
   await epochs.use(epoch, through, await epochs.now())
   return epoch
+}
+
+/** Days that lie side by side and are computed alike, as many as may be read at once. */
+function togetherOf(days: readonly DayCount[], slotsFrom: number): DayCount[][] {
+  const together: DayCount[][] = []
+  let events = 0
+  for (const day of days) {
+    const run = together.at(-1)
+    const last = run?.at(-1)
+    const fits =
+      run !== undefined &&
+      last?.day === day.day - DAY_S &&
+      day.day !== slotsFrom &&
+      run.length < DAYS_AT_ONCE &&
+      events + day.count <= EVENTS_AT_ONCE
+    if (fits) run.push(day)
+    else together.push([day])
+    events = (fits ? events : 0) + day.count
+  }
+  return together
 }
