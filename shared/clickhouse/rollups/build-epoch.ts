@@ -57,10 +57,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   const target = { epoch, slotS }
   const slotsFrom = dayOf(now) - SLOTS_KEPT_FOR_DAYS * DAY_S
   const filled = (await queryRows<{ day: number; count: string }>(client, FILLED_DAYS, { through })).map(
-    ({ day, count }) => ({
-      day,
-      count: Number(count),
-    }),
+    ({ day, count }) => ({ day, count: Number(count) }),
   )
   let done = 0
   for (const days of togetherOf(filled, slotsFrom)) {

@@ -203,6 +203,7 @@ function addUp(
   const total = new Map<string, Map<UsageSource, Amount>>()
   for (const part of [some, others])
     for (const [accountId, sums] of part) {
+      if (sums.size === 0) continue
       const known = total.get(accountId) ?? new Map<UsageSource, Amount>()
       total.set(accountId, known)
       for (const [source, sum] of sums) known.set(source, addAmounts(known.get(source) ?? ZERO, sum))
