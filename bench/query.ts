@@ -33,7 +33,7 @@ export interface BenchQueryOptions {
 }
 
 /** What is asked, and how long answers took. */
-export interface QueryRow extends Latencies {
+interface QueryRow extends Latencies {
   name: string
 }
 

@@ -24,7 +24,7 @@ export interface Load {
 }
 
 /** Now, but for some events in a hundred that are minutes to hours late; or times of a stretch, in order or not. */
-export type EventTimes =
+type EventTimes =
   | { kind: 'now'; latePercent: number }
   | { kind: 'past'; startAt: number; endAt: number; events: number; shuffled: boolean }
 
