@@ -84,13 +84,16 @@ export async function migrateEngines({ env }: Pick<SharedEngines, 'env'>): Promi
  *
  * @param env further settings of all services
  * @param envOf further settings of single services
+ * @param prepare what else is done to the servers before the services start
  */
 export async function startServices(
   engines: SharedEngines,
   env: Record<string, string> = {},
   envOf: Partial<Record<ServiceName, Record<string, string>>> = {},
+  prepare: () => Promise<void> = () => Promise.resolve(),
 ): Promise<RunningServices> {
   await migrateEngines(engines)
+  await prepare()
   const { key, testKey } = await makeCompanies(engines.db)
   const forServices = envOfServices(engines)
   const start = (name: ServiceName) => startService(name, { ...forServices, ...env, ...envOf[name] })
