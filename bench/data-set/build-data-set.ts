@@ -50,11 +50,14 @@ export async function buildDataSet(
   print: (line: string) => void,
 ): Promise<DataSet> {
   const found = await findDataSet(folder)
-  if (found?.events === events) return found
+  if (found?.events === events) {
+    await migrate(folder)
+    return found
+  }
   await mkdir(folder, { recursive: true, mode: 0o755 })
   if ((await readdir(folder)).length > 0)
     throw new StartupError(`${folder} holds something else, or was never finished: remove it`)
-  await (await startTally({ dataFolder: folder })).stop() // makes databases and companies
+  await migrate(folder)
   const metrics = [newId('metric'), newId('metric')]
   const namespaceId = await makeResources(folder, metrics)
   const opened = await openUsage(folder)
@@ -70,6 +73,11 @@ export async function buildDataSet(
   } finally {
     await opened.close()
   }
+}
+
+/** Makes databases and companies, or brings those of an earlier version up to date. */
+async function migrate(folder: string): Promise<void> {
+  await (await startTally({ dataFolder: folder })).stop()
 }
 
 /** Writes accounts, metrics and grants past the API. @returns the namespace they are in */
