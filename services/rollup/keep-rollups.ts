@@ -26,6 +26,8 @@ export interface RollupKeeper extends Closeable {
 /** Rows that may be read for late usage in one go after a quiet time. */
 const ROWS_SAVED_MAX = 50_000_000
 const DROP_EVERY_MS = 60_000
+/** After working off late usage for so long it is the turn of slots that ended. */
+const LATE_AT_ONCE_MS = 3_000
 const CANCEL_EVERY_MS = 250
 
 /**
@@ -59,7 +61,9 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     allowedAt = now
   }
   const late = async () => {
-    while (!signal.aborted) {
+    const since = performance.now()
+    // Not for as long as there is some: where usage is always late, nothing would ever be closed.
+    while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
       allow(0)
       if (rowsAllowed <= 0) return
       const startedAt = performance.now()

@@ -61,7 +61,8 @@ const OF_EVENTS = `
   toString(sum(toUInt128(version))) AS version`
 
 interface Rolled {
-  at: number
+  /** A wide number comes as text. */
+  at: number | string
   account_id: string
   source: string
   count: string

@@ -76,12 +76,12 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const watch = new UsageWatch(watchedOf(stage, await stage.epochs.now()))
     const startedAt = performance.now()
     await build(GRACE_S)
-    let failure: unknown
+    let failure: Error | undefined
     const loop = async (work: () => Promise<void>) => {
       try {
         while (!ended) await work()
       } catch (err) {
-        failure ??= err
+        failure ??= err instanceof Error ? err : new Error(String(err))
         ended = true
       }
     }
