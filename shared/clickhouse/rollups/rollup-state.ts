@@ -40,7 +40,7 @@ interface EpochRow {
 }
 
 /** The epoch a process goes by. */
-type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
+export type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
 export interface RollupStateReader {
   /**
@@ -62,12 +62,17 @@ export interface RollupStateReader {
 
 /** Reads it for one process, which remembers the epoch for a moment. */
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
-  let known: { epoch: KnownEpoch; readAt: number } | undefined
+  /** That there is none is known for as long: everything is read from the events then. */
+  let known: { epoch: KnownEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<KnownEpoch | undefined> => {
     const readAt = performance.now()
     const [row] = await queryRows<EpochRow>(client, EPOCH, {})
-    if (row === undefined) return undefined
-    const epoch = { epoch: row.epoch, now: row.now, slotS: row.slot_s, closedThrough: row.closed_through }
+    const epoch = row && {
+      epoch: row.epoch,
+      now: row.now,
+      slotS: row.slot_s,
+      closedThrough: row.closed_through,
+    }
     known = { epoch, readAt }
     return epoch
   }

@@ -5,7 +5,7 @@ import { coverUsage, hullOf, type RollupState, type UsageCover } from '../../dom
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSums } from './closed-sums.ts'
-import { rollupStateReader } from './rollup-state.ts'
+import { rollupStateReader, type KnownEpoch } from './rollup-state.ts'
 import {
   aggregateFromRow,
   groupRows,
@@ -94,9 +94,8 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
   }
 
   /** Sums of what is remembered and what is open, when all of it holds. */
-  const recall = async (namespaceId: string, accountIds: readonly string[]) => {
-    const epoch = await states.epoch()
-    if (epoch === undefined || !closed.has(namespaceId, accountIds, epoch)) return undefined
+  const recall = async (epoch: KnownEpoch, namespaceId: string, accountIds: readonly string[]) => {
+    if (!closed.has(namespaceId, accountIds, epoch)) return undefined
     const isOpen = { ...epoch, dirtySlots: [], dirtyDays: [] }
     const range = { startAt: epoch.closedThrough, endAt: ALL_TIME.endAt }
     const [late, open] = await Promise.all([
@@ -153,7 +152,9 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     },
 
     async sumByAccount(namespaceId, accountIds) {
-      const remembered = await recall(namespaceId, accountIds)
+      const epoch = await states.epoch()
+      if (epoch === undefined) return events.sumByAccount(namespaceId, accountIds)
+      const remembered = await recall(epoch, namespaceId, accountIds)
       if (remembered !== undefined) return remembered
       // One after the other: a mark that is counted and was not seen would make what is remembered hold without its usage.
       const late = await closed.readLateCounts(namespaceId, accountIds)
