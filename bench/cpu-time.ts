@@ -13,6 +13,19 @@ export interface CpuTime {
 /** Reads the CPU time of a process and of those it started. Linux only; zeros elsewhere. */
 export async function cpuSecondsOf(pid: number): Promise<CpuTime> {
   if (process.platform !== 'linux') return { self: 0, children: 0 }
+  const [self, children] = await Promise.all([readStat(pid), readBelow(pid)])
+  return {
+    self: self?.seconds ?? 0,
+    children: children.reduce((sum, { seconds, reaped }) => sum + seconds + reaped, 0),
+  }
+}
+
+/** The processes that a process started, and those that they did. Linux only; none elsewhere. */
+export async function pidsBelow(pid: number): Promise<number[]> {
+  return process.platform === 'linux' ? (await readBelow(pid)).map((stat) => stat.pid) : []
+}
+
+async function readBelow(pid: number): Promise<Stat[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
   const all = new Map(
     (await Promise.all(pids.map(readStat))).filter((stat) => stat !== undefined).map((s) => [s.pid, s]),
@@ -21,11 +34,7 @@ export async function cpuSecondsOf(pid: number): Promise<CpuTime> {
     const parent = all.get(candidate)?.parent
     return parent !== undefined && parent > 1 && (parent === pid || isBelow(parent))
   }
-  const children = [...all.values()].filter((stat) => isBelow(stat.pid))
-  return {
-    self: all.get(pid)?.seconds ?? 0,
-    children: children.reduce((sum, { seconds, reaped }) => sum + seconds + reaped, 0),
-  }
+  return [...all.values()].filter((stat) => isBelow(stat.pid))
 }
 
 interface Stat {

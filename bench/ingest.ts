@@ -4,6 +4,7 @@ import { cpuSecondsOf } from './cpu-time.ts'
 import { startLoadGenerator, type LoadGenerator } from './load-generator.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import type { LoadResult } from './send-load.ts'
+import { compare, formatCompared, type Compared, type Measure } from './targets.ts'
 import { settledCount } from './settled-count.ts'
 import { embeddedSubject, kafkaSubject, type Subject } from './subjects.ts'
 import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
@@ -14,7 +15,7 @@ export interface BenchIngestOptions {
   /** Where the event log is, in turn. */
   logs: readonly (keyof typeof SUBJECTS)[]
   /** Where to write the results as JSON. */
-  save: string | undefined
+  save: string
   print: (line: string) => void
 }
 
@@ -77,8 +78,10 @@ export async function benchIngest({ seconds, logs, save, print }: BenchIngestOpt
   print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
   const rows: Row[] = []
   for (const log of logs) rows.push(...(await benchSubject(SUBJECTS[log], seconds, print)))
+  const compared = compareRows(rows)
   for (const line of formatRows(rows)) print(line)
-  if (save !== undefined) await saveResult(save, { bench: 'ingest', seconds, rows })
+  for (const line of formatCompared(compared)) print(line)
+  await saveResult(save, { bench: 'ingest', seconds, rows, compared })
 }
 
 async function benchSubject(
@@ -94,11 +97,11 @@ async function benchSubject(
       { name: BARE, url: bare.url, pid: bare.pid, logCpuSeconds: () => Promise.resolve(0) },
       subject,
     ]
-    const references = await makeReferences(subject)
+    const references = await makeReferences({ url: subject.apiUrl, key: subject.key })
     const rows: Row[] = []
     let acknowledged = 0
     for (const shape of SHAPES) {
-      const bodies = makeBodies(references, shape.batch)
+      const bodies = makeBodies(references, shape.batch).map(({ bytes }) => bytes)
       const measured: Row[] = []
       for (let round = 0; round < ROUNDS; round++)
         for (const server of servers) {
@@ -158,6 +161,16 @@ async function measure(
     generatorCpuMicros: microsOf('generating'),
   }
   return { row, acknowledged: events + warmUp.acknowledged * shape.batch }
+}
+
+/** Each server's batches of 1,000 and single events. */
+function compareRows(rows: readonly Row[]): Compared[] {
+  const measures: Record<number, Measure> = { 1: 'gatewaySingles', 1_000: 'gatewayBatches' }
+  return rows.flatMap((row) => {
+    const measure = measures[row.batch]
+    if (measure === undefined || row.server === BARE) return []
+    return [compare({ measure, value: row.eventsPerSecond, on: row.server })]
+  })
 }
 
 function bestOf(rows: readonly Row[], server: string): Row {

@@ -12,11 +12,18 @@ export function describeMachine(): string {
   return `${os.availableParallelism()} cores, ${gib} GiB, Node ${process.version}`
 }
 
-/** Writes a result as JSON, with the machine's size and the commit it was measured on. */
+/** Writes a result as JSON, with the machine's size, how busy it was, and the commit it was measured on. */
 export async function saveResult(file: string, result: object): Promise<void> {
   const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: PROJECT_ROOT }).catch(() => ({
     stdout: 'unknown',
   }))
-  const whole = { at: new Date().toISOString(), machine: describeMachine(), commit: stdout.trim(), ...result }
+  const whole = {
+    at: new Date().toISOString(),
+    machine: describeMachine(),
+    // Of the last minute, with what the bench itself kept busy: far above that something else ran beside it.
+    loadAverage: os.loadavg()[0],
+    commit: stdout.trim(),
+    ...result,
+  }
   await writeFile(file, `${JSON.stringify(whole, null, 2)}\n`)
 }

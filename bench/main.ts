@@ -1,42 +1,189 @@
+import { mkdir, rm } from 'node:fs/promises'
+import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { integerOption, numberOption } from '../services/reporter/number-option.ts'
+import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 import { isUsageError, UsageError } from '../shared/errors/usage-error.ts'
 import { exitWith } from '../shared/lifecycle/exit-with.ts'
+import { makeTempFolder } from '../test/support/temp-folder.ts'
+import { dataSetFolder } from './data-set/data-set.ts'
+import { formatEvents, parseEvents } from './event-number.ts'
+import { benchFreshness } from './freshness.ts'
+import { benchHistory } from './history.ts'
 import { benchIngest, LOGS } from './ingest.ts'
+import { benchLoad } from './load.ts'
+import { benchQuery } from './query.ts'
+import { benchScale } from './scale.ts'
+import { benchStorage } from './storage.ts'
 
-const USAGE = `usage: npm run bench -- ingest [--seconds N] [--log embedded|kafka] [--save FILE]
+const USAGE = `usage: npm run bench -- NAME [options]
 
-  ingest   reports usage to a Tally of its own: single events, batches of 100 and of 1,000, each beside a bare
-           Express handler that only parses the same bodies. Each is measured twice, for --seconds (8 unless given)
-           after a warm-up: some two minutes for each event log: the embedded one in PostgreSQL, then Kafka, for which Java 17
-           and Maven must be there; --log takes one of them. --save writes the results as JSON`
+  ingest     [--seconds N] [--log embedded|kafka]
+             reports usage to a Tally of its own: single events, batches of 100 and of 1,000, each beside a bare Express
+             handler that only parses the same bodies. Each is measured twice, for --seconds (8 unless given) after a
+             warm-up: some two minutes for each event log: the embedded one in PostgreSQL, then Kafka, for which Java 17
+             and Maven must be there; --log takes one of them
+  load       [--seconds N] [--rate N] [--late PERCENT] [--duplicates PERCENT]
+             how many events a second all of Tally in one process takes and counts, with balances compared to the last digit;
+             memory; the loader alone. With --late or --duplicates runs with and without such events, in turn. Each takes
+             --seconds (30 unless given); --rate limits the events a second
+  freshness  [--seconds N] [--rate N]
+             how long after it was accepted an event is in a balance, at half of the most that Tally takes, or at --rate
+  history    [--events N]
+             imports --events (10M unless given) of five years, half in order of time and half in none, and watches a
+             balance meanwhile
+  query      [--events N] [--requests N] [--data FOLDER]
+             balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
+             the other; rollups beside the raw events
+  scale      [--up-to N] [--requests N] [--data FOLDER]
+             the same for 1M, 10M and 100M events, as far as --up-to (10M unless given), and a drawing
+  storage    [--events N] [--data FOLDER]
+             bytes an event by table and column
 
-/** `npm run bench -- NAME`: measures, prints a table, and writes JSON when told where. */
+  --data keeps the made-up events below FOLDER and takes them from there the next time: 100M of them take some 12 GB, and
+  an hour to make. --save FILE writes the results as JSON there instead of below bench/results`
+
+const OPTIONS = {
+  seconds: { type: 'string' },
+  rate: { type: 'string' },
+  late: { type: 'string' },
+  duplicates: { type: 'string' },
+  log: { type: 'string' },
+  events: { type: 'string' },
+  'up-to': { type: 'string' },
+  requests: { type: 'string' },
+  data: { type: 'string' },
+  save: { type: 'string' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+type Values = ReturnType<typeof parseWords>['values']
+type Option = keyof typeof OPTIONS
+
+interface Bench {
+  /** Besides --save. */
+  options: readonly Option[]
+  run(values: Values, print: (line: string) => void): Promise<void>
+}
+
+const SIZES = [1e6, 1e7, 1e8]
+const SECONDS = { default: 8, min: 1, max: 600 }
+const RUN_SECONDS = { ...SECONDS, default: 30 }
+const RATE = { default: 0, min: 0, max: 1_000_000 }
+const PERCENT = { default: 0, min: 0, max: 50 }
+const REQUESTS = { default: 300, min: 10, max: 100_000 }
+
+const BENCHES: Record<string, Bench> = {
+  ingest: {
+    options: ['seconds', 'log'],
+    run: async (values, print) => {
+      const seconds = integerOption('seconds', values.seconds, SECONDS)
+      const logs = LOGS.filter((log) => values.log === undefined || values.log === log)
+      if (logs.length === 0) throw new UsageError(`--log must be ${LOGS.join(' or ')}`)
+      await benchIngest({ seconds, logs, save: await saveIn(values, 'ingest'), print })
+    },
+  },
+  load: {
+    options: ['seconds', 'rate', 'late', 'duplicates'],
+    run: async (values, print) => {
+      const seconds = integerOption('seconds', values.seconds, RUN_SECONDS)
+      const latePercent = numberOption('late', values.late, PERCENT)
+      const resentPercent = numberOption('duplicates', values.duplicates, PERCENT)
+      const save = await saveIn(values, 'load')
+      await benchLoad({ seconds, rate: rateOf(values), latePercent, resentPercent, save, print })
+    },
+  },
+  freshness: {
+    options: ['seconds', 'rate'],
+    run: async (values, print) => {
+      const seconds = integerOption('seconds', values.seconds, RUN_SECONDS)
+      await benchFreshness({ seconds, rate: rateOf(values), save: await saveIn(values, 'freshness'), print })
+    },
+  },
+  history: {
+    options: ['events'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '10M')
+      await benchHistory({ events, save: await saveIn(values, `history-${formatEvents(events)}`), print })
+    },
+  },
+  query: {
+    options: ['events', 'requests', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const requests = integerOption('requests', values.requests, REQUESTS)
+      const save = await saveIn(values, `query-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchQuery({ events, requests, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+  scale: {
+    options: ['up-to', 'requests', 'data'],
+    run: async (values, print) => {
+      const most = parseEvents('up-to', values['up-to'] ?? '10M')
+      const sizes = SIZES.filter((size) => size <= most)
+      if (sizes.length === 0) throw new UsageError('--up-to must be at least 1M')
+      const requests = integerOption('requests', values.requests, REQUESTS)
+      const save = await saveIn(values, 'scale')
+      await withData(values, (data) => benchScale({ sizes, requests, data, save, print }))
+    },
+  },
+  storage: {
+    options: ['events', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const save = await saveIn(values, `storage-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchStorage({ events, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+}
+
+/** `npm run bench -- NAME`: measures, prints tables, and writes JSON. */
 async function main(): Promise<void> {
   const { values, positionals } = parseWords()
-  if (values.help) {
+  if (values.help === true) {
     process.stdout.write(`${USAGE}\n`)
     return
   }
-  if (positionals.join(' ') !== 'ingest') throw new UsageError(USAGE)
-  const seconds = Number(values.seconds)
-  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 600)
-    throw new UsageError(`--seconds must be a whole number from 1 to 600\n${USAGE}`)
-  const logs = LOGS.filter((log) => values.log === undefined || values.log === log)
-  if (logs.length === 0) throw new UsageError(`--log must be ${LOGS.join(' or ')}\n${USAGE}`)
-  await benchIngest({ seconds, logs, save: values.save, print: (line) => process.stdout.write(`${line}\n`) })
+  const [name = '', ...rest] = positionals
+  const bench = BENCHES[name]
+  if (bench === undefined || rest.length > 0) throw new UsageError(USAGE)
+  for (const option of Object.keys(values) as Option[])
+    if (option !== 'save' && !bench.options.includes(option))
+      throw new UsageError(`${name} takes no --${option}\n${USAGE}`)
+  await bench.run(values, (line) => process.stdout.write(`${line}\n`))
+}
+
+const eventsOf = ({ events }: Values, fallback: string): number => parseEvents('events', events ?? fallback)
+
+/** Events a second; undefined when there is no limit. */
+const rateOf = (values: Values): number | undefined =>
+  values.rate === undefined ? undefined : integerOption('rate', values.rate, RATE) || undefined
+
+/** Where a bench writes its results. */
+async function saveIn({ save }: Values, name: string): Promise<string> {
+  const file = save ?? path.join(PROJECT_ROOT, 'bench/results', `${name}.json`)
+  await mkdir(path.dirname(file), { recursive: true })
+  return file
+}
+
+/** Works on data sets that are kept where the caller says, or else forgotten afterwards. */
+async function withData({ data }: Values, work: (folder: string) => Promise<void>): Promise<void> {
+  if (data !== undefined) return work(path.resolve(data))
+  const folder = await makeTempFolder('bench')
+  try {
+    await work(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 function parseWords() {
   try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        seconds: { type: 'string', default: '8' },
-        log: { type: 'string' },
-        save: { type: 'string' },
-        help: { type: 'boolean', short: 'h', default: false },
-      },
-    })
+    return parseArgs({ allowPositionals: true, options: OPTIONS })
   } catch (err) {
     throw isUsageError(err) ? new UsageError(`${err.message}\n${USAGE}`) : err
   }

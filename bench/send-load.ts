@@ -1,21 +1,41 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { summarise } from './latencies.ts'
 
 /** What to send, to where, and for how long. */
 export interface Load {
   url: string
   headers: Record<string, string>
-  /** Sent in turn by every connection; each PLACEHOLDER in them is another number in every request. */
+  /**
+   * Sent in turn by every connection; each PLACEHOLDER in them is another number in every request, each TIME_PLACEHOLDER a
+   * time.
+   */
   bodies: readonly Buffer[]
   connections: number
   seconds: number
+  /** Requests after which it ends even before that. */
+  requestsMax?: number
+  /** Requests a second over all connections; as many as are answered unless it is given. */
+  rate?: number
+  /** What the times in bodies are. Default: now. */
+  times?: EventTimes
+  /** Of so many requests in a hundred the bytes are sent again, RESENT_AFTER requests later. */
+  resentPercent?: number
 }
+
+/** Now, but for some events in a hundred that are minutes to hours late; or times of a stretch, in order or not. */
+type EventTimes =
+  | { kind: 'now'; latePercent: number }
+  | { kind: 'past'; startAt: number; endAt: number; events: number; shuffled: boolean }
 
 export interface LoadResult {
   /** From the first request to the last answer. */
   seconds: number
-  /** Requests that were answered with a 202: all that were sent. */
+  /** Requests that were answered with a 202: all that were sent, without those that were sent again. */
   acknowledged: number
+  /** The same by body. */
+  ofBody: number[]
+  resent: number
   p50Ms: number
   p99Ms: number
 }
@@ -28,6 +48,12 @@ export interface LoadReply {
 
 /** Stands in a body for twelve hexadecimal digits that no other request has. */
 export const PLACEHOLDER = '#'.repeat(12)
+/** Stands in a body for the ten digits of a time in Unix seconds. */
+export const TIME_PLACEHOLDER = '~'.repeat(10)
+
+/** Late events are this many seconds old. */
+const LATE_S = { min: 300, max: 6 * 3_600 }
+const RESENT_AFTER = 10
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 
@@ -40,7 +66,8 @@ const HEAD_END = Buffer.from('\r\n\r\n')
  *
  * @throws Error when anything but a 202 is answered: a figure with failures in it means nothing
  */
-export async function sendLoad({ url, headers, bodies, connections, seconds }: Load): Promise<LoadResult> {
+export async function sendLoad(load: Load): Promise<LoadResult> {
+  const { url, headers, bodies, connections, rate, requestsMax = Infinity } = load
   const target = new URL(url)
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   const requests = bodies.map((body) => {
@@ -51,45 +78,101 @@ export async function sendLoad({ url, headers, bodies, connections, seconds }: L
     Array.from({ length: connections }, () => open(Number(target.port), target.hostname)),
   )
   const startedAt = performance.now()
-  const until = startedAt + seconds * 1_000
-  const numbers = countUp()
-  const latencies = (
-    await Promise.all(sockets.map((socket, n) => sendInTurn(socket, requests, n, until, numbers)))
-  ).flat()
+  const until = startedAt + load.seconds * 1_000
+  let begun = 0
+  const sending: Sending = {
+    requests,
+    resentPercent: load.resentPercent ?? 0,
+    nextNumber: countUp(),
+    nextTime: timesOf(load.times ?? { kind: 'now', latePercent: 0 }),
+    begin(sent, connection) {
+      const dueAt = rate === undefined ? 0 : startedAt + ((sent * connections + connection) / rate) * 1_000
+      if (Math.max(performance.now(), dueAt) >= until || begun >= requestsMax) return undefined
+      begun++
+      return dueAt
+    },
+  }
+  const sent = await Promise.all(sockets.map((socket, connection) => sendInTurn(socket, connection, sending)))
   const endedAt = performance.now()
   for (const socket of sockets) socket.destroy()
-  latencies.sort((a, b) => a - b)
-  const quantile = (q: number) => latencies[Math.floor(latencies.length * q)] ?? NaN
+  const { p50Ms, p99Ms } = summarise(sent.flatMap(({ latencies }) => latencies))
+  const ofBody = bodies.map((_, body) => sent.reduce((sum, one) => sum + (one.ofBody[body] ?? 0), 0))
   return {
     seconds: (endedAt - startedAt) / 1_000,
-    acknowledged: latencies.length,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
+    acknowledged: ofBody.reduce((sum, count) => sum + count, 0),
+    ofBody,
+    resent: sent.reduce((sum, one) => sum + one.resent, 0),
+    p50Ms,
+    p99Ms,
   }
 }
 
-/** @returns how long each answer took, in milliseconds */
+/** What all connections share. */
+interface Sending {
+  requests: readonly Buffer[]
+  resentPercent: number
+  nextNumber: () => string
+  nextTime: () => string
+  /** @returns when a connection's next request is due; undefined when it has sent its last */
+  begin: (sent: number, connection: number) => number | undefined
+}
+
+interface Sent {
+  /** How long each answer took, in milliseconds. */
+  latencies: number[]
+  ofBody: number[]
+  resent: number
+}
+
 async function sendInTurn(
   socket: Socket,
-  requests: readonly Buffer[],
-  first: number,
-  until: number,
-  nextNumber: () => string,
-): Promise<number[]> {
-  const latencies: number[] = []
+  connection: number,
+  { requests, resentPercent, nextNumber, nextTime, begin }: Sending,
+): Promise<Sent> {
+  const sent: Sent = { latencies: [], ofBody: requests.map(() => 0), resent: 0 }
   // Of its own: a buffer is written to again only once its request was answered.
-  const own = requests.map((bytes) => ({ bytes: Buffer.from(bytes), places: placesIn(bytes) }))
+  const own = requests.map((bytes) => ({
+    bytes: Buffer.from(bytes),
+    places: placesIn(bytes, PLACEHOLDER),
+    times: placesIn(bytes, TIME_PLACEHOLDER),
+  }))
   const answers = new AnswerReader()
-  let turn = first
+  const again: { bytes: Buffer; atTurn: number }[] = []
+  let turn = 0
   let sentAt = 0
+  /** The body that is on its way; undefined for one that is sent again. */
+  let body: number | undefined
+  const write = (bytes: Buffer) => {
+    sentAt = performance.now()
+    socket.write(bytes)
+  }
+  const sendAgain = (): boolean => {
+    const due = again.shift()
+    if (due === undefined) return false
+    body = undefined
+    write(due.bytes)
+    return true
+  }
   const send = () => {
-    const request = own[turn++ % own.length]
+    if ((again[0]?.atTurn ?? Infinity) <= turn && sendAgain()) return
+    body = (connection + turn++) % own.length
+    const request = own[body]
     if (request === undefined) throw new Error('there is no body to send')
     for (const place of request.places) request.bytes.write(nextNumber(), place, 'latin1')
-    sentAt = performance.now()
-    socket.write(request.bytes)
+    for (const place of request.times) request.bytes.write(nextTime(), place, 'latin1')
+    if (Math.random() * 100 < resentPercent)
+      again.push({ bytes: Buffer.from(request.bytes), atTurn: turn + RESENT_AFTER })
+    write(request.bytes)
   }
   return new Promise((resolve, reject) => {
+    const next = () => {
+      const dueAt = begin(sent.latencies.length, connection)
+      const waitMs = (dueAt ?? 0) - performance.now()
+      if (dueAt === undefined) {
+        if (!sendAgain()) resolve(sent)
+      } else if (waitMs > 1) setTimeout(send, waitMs)
+      else send()
+    }
     socket.on('data', (chunk: Buffer) => {
       const answer = answers.take(chunk)
       if (answer === undefined) return
@@ -97,16 +180,16 @@ async function sendInTurn(
         reject(new Error(`a request was answered with ${answer.status}: ${answer.text}`))
         return
       }
-      const now = performance.now()
-      latencies.push(now - sentAt)
-      if (now < until) send()
-      else resolve(latencies)
+      sent.latencies.push(performance.now() - sentAt)
+      if (body === undefined) sent.resent++
+      else sent.ofBody[body] = (sent.ofBody[body] ?? 0) + 1
+      next()
     })
     socket.on('error', reject)
     socket.on('close', () => {
       reject(new Error('the server closed a connection'))
     })
-    send()
+    next()
   })
 }
 
@@ -155,9 +238,9 @@ async function open(port: number, host: string): Promise<Socket> {
   return socket
 }
 
-function placesIn(bytes: Buffer): number[] {
+function placesIn(bytes: Buffer, placeholder: string): number[] {
   const places: number[] = []
-  for (let at = bytes.indexOf(PLACEHOLDER); at >= 0; at = bytes.indexOf(PLACEHOLDER, at + PLACEHOLDER.length))
+  for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at + placeholder.length))
     places.push(at)
   return places
 }
@@ -167,3 +250,21 @@ function countUp(): () => string {
   let n = Math.floor(Math.random() * 2 ** 47)
   return () => (n++).toString(16).padStart(PLACEHOLDER.length, '0')
 }
+
+/** Times as ten digits. */
+function timesOf(times: EventTimes): () => string {
+  if (times.kind === 'now')
+    return () => {
+      const now = Math.floor(Date.now() / 1_000)
+      const isLate = Math.random() * 100 < times.latePercent
+      return String(isLate ? now - between(LATE_S.min, LATE_S.max) : now)
+    }
+  const { startAt, endAt, events, shuffled } = times
+  let n = 0
+  return () => {
+    const inOrder = startAt + Math.floor(((endAt - startAt) * Math.min(n++, events)) / events)
+    return String(shuffled ? between(startAt, endAt) : inOrder)
+  }
+}
+
+const between = (low: number, high: number): number => low + Math.floor(Math.random() * (high - low))

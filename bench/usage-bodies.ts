@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { PLACEHOLDER } from './send-load.ts'
-import type { Subject } from './subjects.ts'
+import { PLACEHOLDER, TIME_PLACEHOLDER } from './send-load.ts'
+import { tallyClient } from './tally-client.ts'
 
 /** What reported usage refers to. */
 export interface References {
@@ -10,39 +10,69 @@ export interface References {
 
 const ACCOUNTS = 50
 const METRICS = 3
+/** Requests that make them. */
+const AT_ONCE = 16
 /** Different bodies in turn, so that nothing is faster for being the same each time. */
 const BODIES = 64
 const MODELS = ['small', 'medium', 'large']
 const REGIONS = ['eu', 'us', 'ap']
 
-export async function makeReferences({ apiUrl, key }: Subject): Promise<References> {
-  const create = async (resource: string, name: string): Promise<string> => {
-    const response = await fetch(`${apiUrl}/v2/${resource}`, {
-      method: 'POST',
-      headers: { 'x-api-key': key, 'content-type': 'application/json' },
-      body: JSON.stringify({ name }),
-    })
-    return ((await response.json()) as { id: string }).id
-  }
+export async function makeReferences(
+  tally: { url: string; key: string },
+  accounts = ACCOUNTS,
+): Promise<References> {
+  const client = tallyClient(tally, AT_ONCE)
   const make = (resource: string, count: number) =>
-    Promise.all(Array.from({ length: count }, (_, n) => create(resource, `${resource} ${n}`)))
-  return { accounts: await make('accounts', ACCOUNTS), metrics: await make('metrics', METRICS) }
+    Promise.all(
+      Array.from({ length: count }, async (_, n) => {
+        const { id } = await client.create<{ id: string }>(`/v2/${resource}`, { name: `${resource} ${n}` })
+        return id
+      }),
+    )
+  try {
+    return { accounts: await make('accounts', accounts), metrics: await make('metrics', METRICS) }
+  } finally {
+    client.close()
+  }
 }
 
-/** Bodies of one event, or of batches; events have three properties, of which one is unique once it is sent, and no key. */
-export function makeBodies({ accounts, metrics }: References, batch: number): Buffer[] {
-  const pick = <T>(list: readonly T[]): T => list[randomBytes(1).readUInt8() % list.length] as T
-  const event = () => ({
+/** A body, and the usage it reports each time it is sent. */
+export interface UsageBody {
+  bytes: Buffer
+  events: MadeUpEvent[]
+}
+
+interface MadeUpEvent {
+  account_id: string
+  metric_id: string
+  quantity: string
+}
+
+/**
+ * Bodies of one event, or of batches; events have three properties, of which one is unique once it is sent.
+ *
+ * @param keyed whether events have a time and a key of their own, so that they can be sent again; else they have neither
+ */
+export function makeBodies({ accounts, metrics }: References, batch: number, keyed = false): UsageBody[] {
+  const pick = <T>(list: readonly T[]): T => list[randomBytes(4).readUInt32LE() % list.length] as T
+  const unique = () => `${randomUUID().slice(0, -PLACEHOLDER.length)}${PLACEHOLDER}`
+  const makeEvent = (): MadeUpEvent => ({
     account_id: pick(accounts),
     metric_id: pick(metrics),
     quantity: `${randomBytes(2).readUInt16BE()}.${randomBytes(1).readUInt8()}`,
-    properties: {
-      model: pick(MODELS),
-      region: pick(REGIONS),
-      request: `${randomUUID().slice(0, -PLACEHOLDER.length)}${PLACEHOLDER}`,
-    },
   })
-  return Array.from({ length: BODIES }, () =>
-    Buffer.from(JSON.stringify(batch === 1 ? event() : { events: Array.from({ length: batch }, event) })),
-  )
+  const toJson = (event: MadeUpEvent): string => {
+    const json = JSON.stringify({
+      ...event,
+      properties: { model: pick(MODELS), region: pick(REGIONS), request: unique() },
+      ...(keyed ? { idempotency_key: unique() } : {}),
+    })
+    return keyed ? `${json.slice(0, -1)},"occurred_at":${TIME_PLACEHOLDER}}` : json
+  }
+  return Array.from({ length: BODIES }, () => {
+    const events = Array.from({ length: batch }, makeEvent)
+    const texts = events.map(toJson)
+    const [only = ''] = texts
+    return { events, bytes: Buffer.from(batch === 1 ? only : `{"events":[${texts.join(',')}]}`) }
+  })
 }

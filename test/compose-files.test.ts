@@ -8,6 +8,7 @@ import { readApiServiceConfig } from '../services/api/config.ts'
 import { readGatewayServiceConfig } from '../services/gateway/config.ts'
 import { readLoaderServiceConfig } from '../services/loader/config.ts'
 import { readRefillServiceConfig } from '../services/refill/config.ts'
+import { readRollupServiceConfig } from '../services/rollup/config.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
 import { EnvReader } from '../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
@@ -40,6 +41,7 @@ const READERS: Record<string, (read: EnvReader) => { admin: { port: number } }> 
   loader: readLoaderServiceConfig,
   api: readApiServiceConfig,
   refill: readRefillServiceConfig,
+  rollup: readRollupServiceConfig,
   migrate: readStandaloneConfig,
   tally: readStandaloneConfig,
 }

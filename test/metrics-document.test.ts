@@ -15,7 +15,7 @@ import {
 import { until } from './support/until.ts'
 import { makeWorld } from './support/usage-world.ts'
 
-const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill']
+const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill', 'rollup']
 
 /** What one look at a process shows. */
 interface Scrape {
@@ -133,6 +133,7 @@ describe('docs/metrics.md', function () {
     loader: await scrape('loader'),
     api: await scrape('api'),
     refill: await scrape('refill'),
+    rollup: await scrape('rollup'),
   })
 })
 

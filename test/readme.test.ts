@@ -7,6 +7,7 @@ import { readApiServiceConfig } from '../services/api/config.ts'
 import { readGatewayServiceConfig } from '../services/gateway/config.ts'
 import { readLoaderServiceConfig } from '../services/loader/config.ts'
 import { readRefillServiceConfig } from '../services/refill/config.ts'
+import { readRollupServiceConfig } from '../services/rollup/config.ts'
 import { IMPORT_HELP } from '../services/reporter/import/import-help.ts'
 import { readStandaloneConfig } from '../services/standalone/config.ts'
 import { settingsMarkdown } from '../shared/config/settings-table.ts'
@@ -83,6 +84,7 @@ describe('README.md', function () {
       ['loader', settingsOf(readLoaderServiceConfig)],
       ['api', settingsOf(readApiServiceConfig)],
       ['refill', settingsOf(readRefillServiceConfig)],
+      ['rollup', settingsOf(readRollupServiceConfig)],
     ])
     const expected = settingsMarkdown(settingsOf(readStandaloneConfig), services)
     const [, table = ''] = /<!-- settings -->\n\n?([^]*?)\n\n/.exec(readme) ?? []

@@ -1,7 +1,7 @@
 import type { Express, RequestHandler } from 'express'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { reportedCurrencyRepository } from '../../shared/clickhouse/reported-currencies.ts'
-import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventListRepository } from '../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import type { Drain } from '../../shared/event-log/drain.ts'
@@ -48,7 +48,7 @@ export function apiApp(
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
 ): Express {
   const { pool, clickhouse } = deps
-  const usage = usageAggregateRepository(clickhouse)
+  const usage = usageThroughRollups(clickhouse)
   const events = usageEventRepository(clickhouse)
   const eventList = usageEventListRepository(clickhouse)
   const findStored = findStoredEventsIn(events, deps.untilLoaded)

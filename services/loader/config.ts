@@ -29,6 +29,12 @@ export function readLoaderConfig(read: EnvReader) {
       min: 1_000_000,
       max: 256_000_000,
     }),
+    lateMarginS: read.integer('LOADER_LATE_MARGIN_S', {
+      about: 'seconds before the end of its time slot from which on usage is stored as late usage is',
+      default: 15,
+      min: 0,
+      max: 3_600,
+    }),
     flushMs: read.integer('LOADER_FLUSH_MS', {
       about: 'milliseconds after its first row at which a batch is stored',
       default: 250,

@@ -1,6 +1,9 @@
 /** Where test/faults/crash-points.test.ts has the loader crash, in the order in which a batch gets there. */
 export const LOADER_POINTS = [
   'loader-gathered', // it is read; the one before may be on its way into ClickHouse
+  'loader-marked', // late usage is marked as pending, and not stored
+  'loader-stored', // … and stored; the marks are pending still
+  'loader-readied', // … and the marks are ready
   'loader-inserting', // some of its blocks are in ClickHouse, others are not
   'loader-inserted', // all are that ClickHouse takes
   'loader-buried', // a line of it is in the dead letters

@@ -7,6 +7,7 @@ import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'
+import type { Touched } from './read-record.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
 
 export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
@@ -54,7 +55,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       })
   const gather = batchGatherer({ poll }, limits, log)
   const target: Target = {
-    insertLines: (lines) => storing.attempt(() => insertTimed(lines, deps)),
+    insertLines: (lines, touched) => storing.attempt(() => insertTimed(lines, touched, deps)),
     bury: async (line, reason) => {
       const bury = () => storing.attempt(() => deps.bury(line, reason))
       await untilDone(bury, 'dead_letter', deps, signal)
@@ -120,11 +121,12 @@ async function store(batch: Batch, target: Target): Promise<void> {
 
 async function insertTimed(
   lines: Buffer,
+  touched: readonly Touched[],
   { insertLines, metrics }: Pick<LoadUsageDeps, 'insertLines' | 'metrics'>,
 ): Promise<void> {
   const startedAt = performance.now()
   try {
-    await insertLines(lines)
+    await insertLines(lines, touched)
   } catch (err) {
     metrics.failed('insert')
     throw err

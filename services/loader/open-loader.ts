@@ -1,4 +1,6 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
@@ -10,6 +12,7 @@ import { watchLag } from './watch-lag.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { readLoaderConfig } from './config.ts'
 import type { LoaderPoint } from './crash-points.ts'
+import { markLate } from './mark-late.ts'
 import { loadUsage, type Loader } from './load-usage.ts'
 import { loaderMetrics } from './loader-metrics.ts'
 
@@ -40,7 +43,15 @@ export async function openLoader(
   return loadUsage(
     {
       consumer: await eventLog.join(LOADER_GROUP),
-      insertLines: (lines) => usage.insertLines(lines),
+      insertLines: markLate(
+        {
+          clock: rollupEpochRepository(clickhouse),
+          dirty: dirtySlotRepository(clickhouse),
+          insertLines: (lines) => usage.insertLines(lines),
+          reached,
+        },
+        config.lateMarginS,
+      ),
       async bury({ partition, offset, line, bytes: value }, reason) {
         const letter = { partition, offset, line, reason, value }
         await deadLetters.insert({ topic: eventLog.source, ...letter })

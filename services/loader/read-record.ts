@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { splitLines } from '../../shared/domain/lines.ts'
 import { parseUsageLine } from '../../shared/domain/usage-event-line.ts'
+import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { LogRecord } from '../../shared/event-log/event-log.ts'
 
 /** Lines that lie side by side in a record, byte for byte as they lie in the log. */
@@ -9,8 +10,16 @@ export interface Block {
   offset: number
   /** Which line of the record the first one is, from 0. */
   line: number
-  rows: number
   bytes: Buffer
+  /** What its lines report, line by line. */
+  touched: readonly Touched[]
+}
+
+/** Whose usage a line reports, and when it occurred in Unix seconds. */
+export interface Touched {
+  namespaceId: string
+  accountId: string
+  occurredAt: number
 }
 
 /** A line that cannot be counted, and why. */
@@ -29,39 +38,48 @@ export interface ReadRecord {
 /** Sorts out the lines of a record. What a batch must survive is data here, not an exception. */
 export function readRecord(record: LogRecord): ReadRecord {
   const { partition, offset, value } = record
-  const rows = countGoodLines(value)
+  const touched = readGoodLines(value)
   // Why a whole record at once: nearly every one is good throughout, and this copies nothing.
-  if (rows !== undefined)
-    return { blocks: [{ partition, offset, line: 0, rows, bytes: value }], rejected: [] }
+  if (touched !== undefined)
+    return { blocks: [{ partition, offset, line: 0, bytes: value, touched }], rejected: [] }
   const read: ReadRecord = { blocks: [], rejected: [] }
-  for (const block of linesOf({ partition, offset, line: 0, rows: 0, bytes: value })) {
-    const reason = findFault(block.bytes)
-    if (reason === undefined) read.blocks.push(block)
-    else read.rejected.push({ at: block, reason })
+  for (const [line, bytes] of splitLines(value).entries()) {
+    const parsed = isUtf8(bytes) ? parseUsageLine(bytes.toString()) : { fault: 'not valid UTF-8' }
+    if ('fault' in parsed)
+      read.rejected.push({ at: { partition, offset, line, bytes, touched: [] }, reason: parsed.fault })
+    else read.blocks.push({ partition, offset, line, bytes, touched: [touchedBy(parsed.event)] })
   }
   return read
 }
 
 /** A block, line by line. */
-export const linesOf = ({ partition, offset, line, bytes }: Block): Block[] =>
-  splitLines(bytes).map((text, index) => ({ partition, offset, line: line + index, rows: 1, bytes: text }))
+export const linesOf = ({ partition, offset, line, bytes, touched }: Block): Block[] =>
+  splitLines(bytes).map((text, index) => ({
+    partition,
+    offset,
+    line: line + index,
+    bytes: text,
+    touched: touched.slice(index, index + 1),
+  }))
 
-/** How many lines a value has; undefined when one of them cannot be counted. */
-function countGoodLines(value: Buffer): number | undefined {
+/** What the lines of a value report; undefined when one of them cannot be counted. */
+function readGoodLines(value: Buffer): Touched[] | undefined {
   if (!isUtf8(value)) return undefined
   const text = value.toString()
-  let rows = 0
-  for (let start = 0; start < text.length || rows === 0; rows++) {
+  const touched: Touched[] = []
+  for (let start = 0; start < text.length || touched.length === 0;) {
     const end = text.indexOf('\n', start)
     const line = end < 0 ? text.slice(start) : text.slice(start, end)
-    if ('fault' in parseUsageLine(line)) return undefined
+    const parsed = parseUsageLine(line)
+    if ('fault' in parsed) return undefined
+    touched.push(touchedBy(parsed.event))
     start = end < 0 ? text.length : end + 1
   }
-  return rows
+  return touched
 }
 
-function findFault(line: Buffer): string | undefined {
-  if (!isUtf8(line)) return 'not valid UTF-8'
-  const parsed = parseUsageLine(line.toString())
-  return 'fault' in parsed ? parsed.fault : undefined
-}
+const touchedBy = ({ namespaceId, accountId, occurredAt }: UsageEvent): Touched => ({
+  namespaceId,
+  accountId,
+  occurredAt,
+})

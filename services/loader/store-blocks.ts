@@ -4,11 +4,11 @@ import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { LoaderPoint } from './crash-points.ts'
-import { linesOf, type Block } from './read-record.ts'
+import { linesOf, type Block, type Touched } from './read-record.ts'
 
 export interface StoreBlocksDeps {
   /** Stores lines, all of them or none. */
-  insertLines: (lines: Buffer) => Promise<void>
+  insertLines: (lines: Buffer, touched: readonly Touched[]) => Promise<void>
   /** Keeps one line that ClickHouse does not take. */
   bury: (line: Block, reason: string) => Promise<void>
   log: Logger
@@ -55,9 +55,10 @@ async function tryUntilSettled(
 ): Promise<DataFault | undefined> {
   const { insertLines, log, signal } = deps
   const lines = joinBlocks(blocks)
+  const touched = blocks.flatMap((block) => block.touched)
   for (let waitMs = BACK_OFF_FIRST_MS; ; waitMs = Math.min(waitMs * 2, BACK_OFF_MAX_MS)) {
     try {
-      await insertLines(lines)
+      await insertLines(lines, touched)
       return undefined
     } catch (err) {
       const fault = findDataFault(err)

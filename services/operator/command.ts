@@ -33,7 +33,8 @@ export interface CommandDeps {
   /** Asked for by commands that need them: a key must be revoked while ClickHouse or Kafka is away, too. */
   openUsage: () => Promise<UsageEngines>
   /** Each by itself, for who wants to know which is away. */
-  openClickHouse: () => Promise<ClickHouse>
+  /** @param queryTimeoutS the longest a statement may take; default: CLICKHOUSE_QUERY_TIMEOUT_S */
+  openClickHouse: (queryTimeoutS?: number) => Promise<ClickHouse>
   openEventLog: () => Promise<EventLog>
   installation: Installation
   /** Tells the processes that serve what to forget. */

@@ -4,7 +4,8 @@ import { companies } from './commands/companies.ts'
 import { deadLetters } from './commands/dead-letters.ts'
 import { doctor } from './commands/doctor.ts'
 import { keys } from './commands/keys.ts'
+import { rebuild } from './commands/rebuild.ts'
 import { trail } from './commands/trail.ts'
 
 /** Every maintenance command. */
-export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, doctor, keys, trail]
+export const COMMANDS: readonly Command[] = [audit, companies, deadLetters, doctor, keys, rebuild, trail]

@@ -33,8 +33,8 @@ export async function runOnServers(
       log,
     })
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
-    const openCh = async () => {
-      const clickhouse = await openClickHouse(ch)
+    const openCh = async (queryTimeoutS = ch.queryTimeoutS) => {
+      const clickhouse = await openClickHouse({ ...ch, queryTimeoutS })
       opened.push(clickhouse)
       return clickhouse.client
     }

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { touchedUsageRepository } from '../../shared/clickhouse/touched-usage.ts'
-import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
@@ -37,7 +37,7 @@ export interface RefillParts {
 export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
   const { pool, clickhouse, listedUpTo, reached = () => undefined } = parts
   const log = parts.log.child({ part: 'refill' })
-  const usage = usageAggregateRepository(clickhouse)
+  const usage = usageThroughRollups(clickhouse)
   const metrics = refillMetrics(parts.metrics)
   const held = heldBalances()
   const nowOf = (db: Queryable, namespaceId: string) => namespaceClockRepository(db).now(namespaceId)

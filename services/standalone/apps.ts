@@ -28,6 +28,8 @@ export interface Parts {
   /** For reports alone. */
   reportPool: Pool
   clickhouse: ClickHouse
+  /** For what takes long. */
+  rollupClickhouse: ClickHouse
   eventLog: EventLog
   acceptance: Acceptance
   clock: Clock
@@ -74,7 +76,8 @@ export async function makeAdminApp(
       deps: {
         pool,
         openUsage: () => Promise.resolve({ clickhouse, log: eventLog, listedUpTo }),
-        openClickHouse: () => Promise.resolve(clickhouse),
+        openClickHouse: (queryTimeoutS) =>
+          Promise.resolve(queryTimeoutS === undefined ? clickhouse : parts.rollupClickhouse),
         openEventLog: () => Promise.resolve(eventLog),
         installation: installationOf(config, folder),
         purges: sharing.purges,

@@ -13,6 +13,7 @@ import { readApiConfig } from '../api/config.ts'
 import { readGatewayConfig } from '../gateway/config.ts'
 import { readLoaderConfig } from '../loader/config.ts'
 import { readRefillConfig } from '../refill/config.ts'
+import { readRollupConfig } from '../rollup/config.ts'
 
 /** Settings of Tally in one process: its own, and those of every part. */
 export function readStandaloneConfig(read: EnvReader) {
@@ -39,6 +40,7 @@ export function readStandaloneConfig(read: EnvReader) {
     gateway: readGatewayConfig(read),
     loader: readLoaderConfig(read),
     refill: readRefillConfig(read),
+    rollup: readRollupConfig(read),
     api: readApiConfig(read),
   }
 }

@@ -1,5 +1,5 @@
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
+import { LOADER_CONNECTIONS, ROLLUP_CLICKHOUSE_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { reach } from '../../shared/errors/reach.ts'
 import { prepareEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -12,6 +12,9 @@ import { requireHarmlessRole } from '../../shared/postgres/require-harmless-role
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 
+/** Beside the rollups', and idle but for npm run rebuild. */
+const REBUILD_CONNECTIONS = 1
+
 /** Both databases, open and migrated, and the topics of the event log made where it is on Kafka. */
 export interface Engines {
   /** For the role the services run as. */
@@ -19,6 +22,8 @@ export interface Engines {
   clickhouse: OpenedClickHouse
   /** Connections of the loader's own. */
   loaderClickhouse: OpenedClickHouse
+  /** Those of rollups, whose statements may take longer; a server would not be waited for otherwise. */
+  rollupClickhouse: OpenedClickHouse
   /** No other process uses the databases: they are our own. */
   alone: boolean
 }
@@ -59,7 +64,14 @@ export async function openEngines(
     ...place,
   })
   opened.push({ ...loaderClickhouse, name: 'ClickHouse of the loader' })
-  return { databaseUrl: urls.url, clickhouse, loaderClickhouse, alone: own }
+  const rollupClickhouse = await openClickHouse({
+    database,
+    queryTimeoutS: config.rollup.queryTimeoutS,
+    connections: ROLLUP_CLICKHOUSE_CONNECTIONS + REBUILD_CONNECTIONS,
+    ...place,
+  })
+  opened.push({ ...rollupClickhouse, name: 'ClickHouse of the rollups' })
+  return { databaseUrl: urls.url, clickhouse, loaderClickhouse, rollupClickhouse, alone: own }
 }
 
 async function prepareLog({ postgres, eventLog }: StandaloneConfig, url: string, log: Logger): Promise<void> {

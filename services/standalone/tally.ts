@@ -24,6 +24,7 @@ import { keepEmptying } from '../api/empty-retired-namespaces.ts'
 import { openAcceptance } from '../gateway/open-acceptance.ts'
 import { LOADER_TROUBLE, openLoader } from '../loader/open-loader.ts'
 import { openRefill, REFILL_CONNECTIONS } from '../refill/open-refill.ts'
+import { openRollup, ROLLUP_CONNECTIONS } from '../rollup/open-rollup.ts'
 import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
 import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
@@ -101,12 +102,14 @@ async function serve(
   const worlds = openTestWorlds(postgres, config.requestTimeoutMs, opened, log)
   const metrics = openMetrics()
   const refillPool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
+  const rollupPool = openServicePool('rollup', ROLLUP_CONNECTIONS, postgres, opened, log)
   watchPools(metrics, {
     api: pool,
     gateway: reportPool,
     event_log: logPool,
     test_companies: worlds.pool,
     refill: refillPool,
+    rollup: rollupPool,
   })
   const loaderParts = {
     pool,
@@ -120,6 +123,8 @@ async function serve(
   opened.push(loader)
   const listedUpTo = listedUpToOf({ lowestUnderWay, eventLog })
   const clickhouse = engines.clickhouse.client
+  const rollupParts = { pool: rollupPool, clickhouse: engines.rollupClickhouse.client, metrics, log }
+  opened.push(openRollup(rollupParts, config.rollup))
   opened.push(openRefill({ pool: refillPool, clickhouse, listedUpTo, metrics, log }, config.refill))
 
   const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
@@ -130,6 +135,7 @@ async function serve(
     pool,
     reportPool,
     clickhouse,
+    rollupClickhouse: engines.rollupClickhouse.client,
     eventLog,
     acceptance,
     clock,

@@ -8,6 +8,11 @@ const CONNECTIONS_MIN = 2
 /** Connections of the loader's own, so that no reader keeps it waiting. */
 export const LOADER_CONNECTIONS = 2
 
+/** The one of rollups in the same process: one statement after the other. */
+export const ROLLUP_CLICKHOUSE_CONNECTIONS = 1
+
+const OWN_CONNECTIONS = LOADER_CONNECTIONS + ROLLUP_CLICKHOUSE_CONNECTIONS
+
 /** Settings of ClickHouse. */
 export function readClickHouseConfig(read: EnvReader) {
   const threads = read.integer('UV_THREADPOOL_SIZE', {
@@ -26,9 +31,9 @@ export function readClickHouseConfig(read: EnvReader) {
   const url = read.url('CLICKHOUSE_URL', SCHEMES, { about: URL_ABOUT })
   const connections = readConnections(
     read,
-    Math.max(CONNECTIONS_MIN, threads - THREADS_LEFT - analystQueries - LOADER_CONNECTIONS),
+    Math.max(CONNECTIONS_MIN, threads - THREADS_LEFT - analystQueries - OWN_CONNECTIONS),
   )
-  const threadsTaken = connections + analystQueries + LOADER_CONNECTIONS
+  const threadsTaken = connections + analystQueries + OWN_CONNECTIONS
   if (url === undefined && connections > CONNECTIONS_MIN && threadsTaken > threads)
     read.refuse(
       `UV_THREADPOOL_SIZE must be at least ${threadsTaken + THREADS_LEFT} for these CLICKHOUSE_CONNECTIONS and ANALYST_QUERIES`,

@@ -18,13 +18,15 @@ const UNDER_WAY = `
   WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`
 
 const NAME = /^[A-Za-z_]\w*$/
-const POLL_MS = 100
+/** Of values with a dash between them: `1-202611`. */
+const PARTITION_ID = /^[\w-]+$/
+const POLL_MS = 20
 
 /** Everything that namespaces have in ClickHouse. */
 export const namespaceRowRepository = (client: ClickHouse) => ({
   /**
    * Deletes all rows of these namespaces, in every table that has a namespace_id. Where there are none nothing is done:
-   * the sorting keys begin with the namespace, so to look costs little. One partition after the other: each deletion
+   * the sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little. One partition after the other: each deletion
    * writes a mask beside the parts of its partition, and waits for the one before.
    *
    * @param signal ends it early, between two steps
@@ -32,11 +34,11 @@ export const namespaceRowRepository = (client: ClickHouse) => ({
   async remove(namespaceIds: readonly string[], signal: AbortSignal): Promise<void> {
     const tables = await queryRows<{ name: string }>(client, TABLES, {})
     for (const { name: table } of tables) {
-      requireName(table)
+      requireLike(NAME, table)
       const partitions = await queryRows<{ id: string }>(client, PARTITIONS(table), { namespaceIds })
       for (const { id } of partitions) {
         signal.throwIfAborted()
-        requireName(`p${id}`)
+        requireLike(PARTITION_ID, id)
         await client.command({ query: DELETE_IN(table, id), query_params: { namespaceIds } })
         await untilDone(client, table, signal)
       }
@@ -55,6 +57,6 @@ async function untilDone(client: ClickHouse, table: string, signal: AbortSignal)
 }
 
 /** Both are ClickHouse's own; still, nothing goes into a statement unseen. */
-function requireName(name: string): void {
-  if (!NAME.test(name)) throw new Error(`not a name of ClickHouse: ${name}`)
+function requireLike(pattern: RegExp, name: string): void {
+  if (!pattern.test(name)) throw new Error(`not a name of ClickHouse: ${name}`)
 }

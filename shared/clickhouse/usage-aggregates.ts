@@ -31,7 +31,7 @@ const IN_RANGE = `
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
 const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
-const WITH_PROPERTY = 'AND has(property_pairs, {pair:String})'
+const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(substring(SHA256({pair:String}), 1, 12), 12))'
 
 const PERIOD_START: Record<Period, string> = {
   day: 'toUnixTimestamp(toStartOfDay(occurred_at)) AS period_start',
@@ -47,7 +47,7 @@ const SUMS_OF_ACCOUNTS = `
   WHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)} AND voided = 0
   GROUP BY account_id, source`
 
-interface AggregateRow {
+export interface AggregateRow {
   source: string
   count: string
   sum: string
@@ -124,7 +124,7 @@ function paramsOf(namespaceId: string, { accountId, source, property, range }: U
   }
 }
 
-function groupRows<Row extends { source: string }, Key, Value>(
+export function groupRows<Row extends { source: string }, Key, Value>(
   rows: readonly Row[],
   keyOf: (row: Row) => Key,
   valueOf: (row: Row) => Value,
@@ -138,7 +138,7 @@ function groupRows<Row extends { source: string }, Key, Value>(
   return groups
 }
 
-function aggregateFromRow(row: AggregateRow): UsageAggregate {
+export function aggregateFromRow(row: AggregateRow): UsageAggregate {
   return {
     count: BigInt(row.count),
     sum: amountFromDatabase(row.sum),

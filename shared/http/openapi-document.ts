@@ -48,9 +48,12 @@ export interface Operation {
   permission: Permission | undefined
 }
 
-/** Reads openapi.yaml; each call gives a document of its own, because the validator changes the one it is given. */
+let parsed: OpenApiDocument | undefined
+
+/** Reads openapi.yaml, once; each call gives a document of its own, because the validator changes the one it is given. */
 export function readOpenApiDocument(): OpenApiDocument {
-  return parse(readFileSync(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')) as OpenApiDocument
+  parsed ??= parse(readFileSync(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')) as OpenApiDocument
+  return structuredClone(parsed)
 }
 
 /** All operations of the contract, in the order of the document. */

@@ -1,6 +1,9 @@
 import { DomainError } from '../errors/domain-error.ts'
 import type { Pool } from './pool.ts'
 
+/** Builds rollups anew. */
+export const REBUILD = 'rebuild'
+
 const TAKE = "SELECT pg_try_advisory_lock(hashtext('tally.command'), hashtext($1)) AS taken"
 const GIVE_BACK = "SELECT pg_advisory_unlock(hashtext('tally.command'), hashtext($1))"
 

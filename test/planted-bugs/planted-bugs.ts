@@ -366,4 +366,116 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'touched: isAll ? undefined : accepted',
     suites: ['services/refill/keep-balances'],
   },
+  {
+    name: 'late usage is marked after its rows are stored only',
+    file: 'services/loader/mark-late.ts',
+    right: '      await dirty.placePending(late, mark, now)\n',
+    wrong: '',
+    suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'late usage is marked before its rows are stored only, and worked off at once',
+    file: 'services/loader/mark-late.ts',
+    right: `      await dirty.placePending(late, mark, now)
+      reached('loader-marked')
+    }
+    await insertLines(lines)
+    reached('loader-stored')
+    const { now: then } = await clock.clock()
+    const isLate = isLateAt(then)
+    const ended = marksOf(
+      touched.filter((one) => isLate(one) && !wasLate(one)),
+      slotS,
+      then,
+    )
+    if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
+    if (late.length > 0) await dirty.turnReady(late, mark, now)
+`,
+    wrong: `      await dirty.placeReady(late, mark, now)
+      reached('loader-marked')
+    }
+    await insertLines(lines)
+    reached('loader-stored')
+    const { now: then } = await clock.clock()
+    const isLate = isLateAt(then)
+    const ended = marksOf(
+      touched.filter((one) => isLate(one) && !wasLate(one)),
+      slotS,
+      then,
+    )
+    if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
+`,
+    suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'of rollups of one slot that counts which was stored last, by the clock',
+    file: 'clickhouse/0023_usage_by_slot.sql',
+    right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
+    wrong:
+      "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
+    suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'that slots are closed is told when it is done, not before it begins',
+    file: 'shared/clickhouse/rollups/rollup-epochs.ts',
+    right: `      await write({ epoch, closing_through: through })
+    },
+
+    /** After they, and the days and totals that end with them, are stored. */
+    async closed(epoch: number, through: number): Promise<void> {
+      await write({ epoch, closed_through: through })
+`,
+    wrong: `    },
+
+    async closed(epoch: number, through: number): Promise<void> {
+      await write({ epoch, closing_through: through, closed_through: through })
+`,
+    suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'a day is not computed again when one of its slots is',
+    file: 'services/rollup/recompute-late.ts',
+    right: '      rowsRead += await recomputeDays(deps, epoch, days, today, marks)\n',
+    wrong: '      rowsRead += 0\n',
+    suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'FINAL is left out where slots are computed: rows of one event count as often as they are stored',
+    file: 'shared/clickhouse/rollups/rollup-tables.ts',
+    right: 'FROM usage_events FINAL WHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
+    wrong: 'FROM usage_events WHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
+    suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'all marks are cancelled, not those that were read',
+    file: 'shared/clickhouse/rollups/dirty-slots.ts',
+    right: "  WHERE ${OF_MARKS.replace(' AND sign = 1', '')}\n",
+    wrong: '  WHERE ({readyMarks:Array(UInt64)} = {orphans:Array(UInt64)}) IN (0, 1)\n',
+    suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'what is remembered of an account is told apart by what was late after its marks were read',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: `      const late = await closed.readLateCounts(namespaceId, accountIds)
+      const state = await states.read(namespaceId, ALL_TIME, accountIds)
+`,
+    wrong: `      const state = await states.read(namespaceId, ALL_TIME, accountIds)
+      const late = await closed.readLateCounts(namespaceId, accountIds)
+`,
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'slots of a day that is long past are read, though they are dropped',
+    file: 'shared/domain/usage-cover.ts',
+    right: 'wholly.has(day) || day < oldest || firstSlot >= endSlot',
+    wrong: 'wholly.has(day) || firstSlot >= endSlot',
+    suites: ['shared/domain/usage-cover'],
+  },
+  {
+    name: 'a day that is dirty as a whole is read from its rollup',
+    file: 'shared/domain/usage-cover.ts',
+    right: 'const wholly = new Set(state.dirtyDays)',
+    wrong: 'const wholly = new Set<number>()',
+    suites: ['shared/domain/usage-cover'],
+  },
 ]

@@ -65,16 +65,12 @@ async function requireGreen(suites: readonly string[], copy: string): Promise<vo
 }
 
 async function tryOut({ file, right, wrong, suites }: PlantedBug, copy: string): Promise<Outcome> {
-  const built = path.join(copy, 'dist', file.replace(/\.ts$/, '.js'))
+  const isCode = file.endsWith('.ts')
+  const built = isCode ? path.join(copy, 'dist', file.replace(/\.ts$/, '.js')) : path.join(copy, file)
   const before = await readFile(built)
   const source = await readFile(path.join(copy, file), 'utf8')
-  await writeFile(
-    built,
-    await transpile(
-      source.replace(right, () => wrong),
-      copy,
-    ),
-  )
+  const planted = source.replace(right, () => wrong)
+  await writeFile(built, isCode ? await transpile(planted, copy) : planted)
   try {
     return await runSuites(suites, copy)
   } finally {

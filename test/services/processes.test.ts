@@ -15,7 +15,7 @@ import {
 import { until } from '../support/until.ts'
 import { makeWorld, type EventBody } from '../support/usage-world.ts'
 
-const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill']
+const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill', 'rollup']
 
 /** Of one that is not there: what this test starts, and how. */
 const NOBODY = '127.0.0.1:1'
@@ -43,7 +43,7 @@ describe('services as processes of their own', function () {
     expect(await refusalOf('gateway', { PORT: 'x' })).to.match(
       /^the settings need mending:\n {2}- DATABASE_URL and CLICKHOUSE_URL are missing: the gateway is .*npm start runs everything.*\n {2}- PORT must.*\n$/,
     )
-    for (const name of ['loader', 'api', 'refill'] as const)
+    for (const name of ['loader', 'api', 'refill', 'rollup'] as const)
       expect(await refusalOf(name, {})).to.match(
         /^the settings need mending:\n {2}- DATABASE_URL and CLICKHOUSE_URL are missing: .*npm start.*\n$/,
       )
@@ -66,7 +66,7 @@ describe('services as processes of their own', function () {
       expect(await refusalOf(name, { ...engines.env, DATABASE_URL: `postgres://a:b@${NOBODY}/x` })).to.match(
         /^a database cannot be reached: PostgreSQL \(DATABASE_URL\): connect ECONNREFUSED 127.0.0.1:1\n$/,
       )
-    for (const name of ['loader', 'api', 'refill'] as const)
+    for (const name of ['loader', 'api', 'refill', 'rollup'] as const)
       expect(await refusalOf(name, { ...engines.env, CLICKHOUSE_URL: `http://${NOBODY}` })).to.match(
         /^a database cannot be reached: ClickHouse \(CLICKHOUSE_URL\): connect ECONNREFUSED 127.0.0.1:1\n$/,
       )
@@ -109,6 +109,7 @@ describe('services as processes of their own', function () {
       ['loader', 'ADMIN_PORT'],
       ['api', 'PORT'],
       ['refill', 'ADMIN_PORT'],
+      ['rollup', 'ADMIN_PORT'],
     ] as const)
       expect(await refusalOf(name, { ...engines.env, [setting]: String(port) })).to.match(
         new RegExp(
@@ -220,7 +221,7 @@ describe('services as processes of their own', function () {
       const codes = await services.stop()
       expect(performance.now() - startedAt).to.be.below(10_000)
       await Promise.all(asking)
-      expect(codes).to.deep.equal({ gateway: 0, loader: 0, api: 0, refill: 0 })
+      expect(codes).to.deep.equal({ gateway: 0, loader: 0, api: 0, refill: 0, rollup: 0 })
       expect([...statuses].sort()).to.deep.equal([200, 202])
     })
   })

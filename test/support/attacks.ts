@@ -132,6 +132,9 @@ export function attacks({ file, written, database, analytics }: Targets): Record
       `SELECT * FROM \`${database}\`.\`usage_events\``,
       `SELECT * FROM "${database}"."usage_events"`,
       `SELECT * FROM \`${table}\``,
+      ...['usage_by_slot', 'usage_by_day', 'usage_by_day_total', 'usage_dirty_slots', 'rollup_epochs'].map(
+        (rollups) => `SELECT * FROM ${database}.${rollups}`,
+      ),
       `SELECT * FROM ${table} FINAL`,
       `SELECT (SELECT any(properties) FROM ${table})`,
       `SELECT 1 FROM events WHERE account_id IN ${table}`,

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
+import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
@@ -9,6 +11,7 @@ import { ApiClient } from './api-client.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
 import { testLog } from './log.ts'
 import { createDatabase, createDatabaseOn } from './postgres.ts'
+import { setSlotLength } from './rollup-stage.ts'
 import type { OwnPostgres } from './own-postgres.ts'
 import { startService, type RunningService } from './start-service.ts'
 import {
@@ -29,7 +32,7 @@ export interface FaultStageOptions {
   postgres?: OwnPostgres
   /** Further settings of all services. */
   env?: Record<string, string>
-  load?: Partial<Pick<LedgerOptions, 'workers' | 'batchMax' | 'pauseMs' | 'corrects'>>
+  load?: Partial<Pick<LedgerOptions, 'workers' | 'batchMax' | 'pauseMs' | 'corrects' | 'spanS'>>
 }
 
 /** Gateway, loader and API in processes of their own, with reporters that keep books, and ways to get between all of them. */
@@ -55,7 +58,7 @@ export interface FaultStage {
   /** Starts one more loader; it ends with the stage unless the test ends it. */
   addLoader(env?: Record<string, string>): Promise<RunningService>
   /** Starts a service again, on the same way to it. */
-  restart(name: 'gateway' | 'loader', env?: Record<string, string>): Promise<void>
+  restart(name: 'gateway' | 'loader' | 'rollup', env?: Record<string, string>): Promise<void>
   /** Waits until the loaders are done with the log. @returns how long that took */
   drained(withinMs?: number): Promise<number>
   close(): Promise<void>
@@ -81,8 +84,15 @@ const SETTINGS = {
   CLICKHOUSE_QUERY_TIMEOUT_S: '5',
   LOADER_FLUSH_MS: '100',
   LOADER_FAILING_MAX_S: '2',
-  GATEWAY_WITHOUT_POSTGRES_MAX_S: '10', // after a crash of one the list of events waits so long, and for what is on its way
+  LOADER_LATE_MARGIN_S: '3',
+  ROLLUP_PAUSE_MS: '100',
+  ROLLUP_GRACE_S: '2',
+  ROLLUP_ORPHAN_S: '10', // above the time a query may take
+  GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // after a crash of one the list of events waits so long, and for what is on its way
 }
+
+/** Time slots, in seconds: so that some end during every test. */
+const SLOT_S = 5
 
 const ACCOUNTS = 5
 
@@ -106,7 +116,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
   }
   const settings = { ...SETTINGS, ...options.env }
   const env = { ...envOfServices(engines), ...settings }
-  const services = await startServices(engines, settings)
+  const services = await startServices(engines, settings, {}, () => shortenSlots(env))
   const toGateway = await tcpProxy(Number(new URL(services.gateway.url).port))
   const pool = openPool({
     url: engines.env['DATABASE_URL'] ?? '',
@@ -175,6 +185,18 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function shortenSlots(env: Record<string, string>): Promise<void> {
+  const { client } = await openServerOf(env)
+  await setSlotLength(client, SLOT_S)
+  await client.close()
+}
+
+/** The ClickHouse of services. */
+export function openServerOf(env: Record<string, string>): Promise<OpenedClickHouse> {
+  const { url, database } = readClickHouseServerConfig(new EnvReader(env))
+  return openClickHouse({ url, database, queryTimeoutS: 60, connections: 2 })
 }
 
 /** A figure or a seed of a run. */

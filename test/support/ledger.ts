@@ -60,6 +60,8 @@ export interface LedgerOptions {
   batchMax: number
   /** Which part of the requests corrects events that were acknowledged before. */
   corrects?: number
+  /** Usage occurred up to so many seconds ago; else up to 30 days. */
+  spanS?: number
   /** Between the requests of a worker; without it the next follows at once. */
   pauseMs?: number
 }
@@ -236,7 +238,7 @@ export class Ledger {
       ...(hasKey
         ? {
             idempotency_key: `${this.run} ${number}`,
-            occurred_at: this.now - randomInteger(random, SPAN_S),
+            occurred_at: this.now - randomInteger(random, this.options.spanS ?? SPAN_S),
           }
         : {}),
     }

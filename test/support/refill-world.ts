@@ -1,5 +1,5 @@
 import { refillBalances, type RefillOutcome } from '../../services/refill/refill-balances.ts'
-import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { RefillConfigurationKey } from '../../shared/postgres/refill-configurations.ts'
@@ -42,7 +42,7 @@ export async function makeRefillWorld(running: RunningApi, amounts: object = {})
     target_balance: '50',
     ...amounts,
   })
-  const usage = usageAggregateRepository(running.clickhouse)
+  const usage = usageThroughRollups(running.clickhouse)
   const refillOnce = async (
     options: { now?: () => Date; limits?: RefillLimits; usage?: Pick<UsageReader, 'sumByAccount'> } = {},
     of: RefillConfigurationKey = key,

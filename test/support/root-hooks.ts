@@ -1,7 +1,9 @@
 import { stopClickHouse } from './clickhouse.ts'
 import { stopLeftBrokers } from './kafka.ts'
 import { stopPostgres } from './postgres.ts'
+import { stopSharedApi } from './start-api.ts'
 import { stopLeftTallies } from './start-tally.ts'
+import { stopSharedTally } from './tally-under-test.ts'
 
 let failed = false
 
@@ -11,6 +13,8 @@ export const mochaHooks = {
     if (this.currentTest?.state === 'failed') failed = true
   },
   async afterAll(): Promise<void> {
+    await stopSharedTally()
+    await stopSharedApi()
     await stopLeftTallies()
     await stopLeftBrokers()
     await stopPostgres(failed)

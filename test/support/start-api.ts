@@ -65,7 +65,18 @@ const FAR_FUTURE_S = 2 ** 32 - 1
  * @param purpose names the databases: letters, digits and underscores
  */
 export const startApi = (purpose: string): Promise<RunningApi> =>
-  LAYOUT === 'processes' ? startApiAsProcess(purpose) : startApiHere(purpose)
+  LAYOUT === 'processes' ? shareApiProcess() : startApiHere(purpose)
+
+let shared: Promise<RunningApi> | undefined
+
+/** One for all files: whatever they look at, they make companies of their own. It ends with the test run. */
+async function shareApiProcess(): Promise<RunningApi> {
+  shared ??= startApiAsProcess('api')
+  return { ...(await shared), stop: () => Promise.resolve() }
+}
+
+/** Ends the one that files shared. */
+export const stopSharedApi = async (): Promise<void> => (await shared)?.stop()
 
 async function startApiHere(purpose: string): Promise<RunningApi> {
   const database = await createDatabase(purpose)
@@ -140,7 +151,11 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
   await migrateEngines(engines)
   const { pool } = engines.db
   const env = { ...engines.env, ...NO_LIMITS }
-  const [loader, api] = await Promise.all([startService('loader', env), startService('api', env)])
+  const [loader, api, rollup] = await Promise.all([
+    startService('loader', env),
+    startService('api', env),
+    startService('rollup', env),
+  ])
   const read = new EnvReader(engines.env)
   const { database, queryTimeoutS, url } = readClickHouseServerConfig(read)
   const clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })
@@ -170,7 +185,7 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
       await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
     },
     async stop() {
-      await Promise.all([loader.stop(), api.stop()])
+      await Promise.all([loader.stop(), api.stop(), rollup.stop()])
       await log.close()
       await clickhouse.close()
       await engines.close()

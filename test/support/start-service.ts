@@ -5,7 +5,7 @@ import { endChild } from './end-child.ts'
 import { endWithUs } from './end-with-us.ts'
 import { until } from './until.ts'
 
-export type ServiceName = 'gateway' | 'loader' | 'api' | 'refill'
+export type ServiceName = 'gateway' | 'loader' | 'api' | 'refill' | 'rollup'
 
 /** A service in a process of its own, as `npm run NAME` runs it. It may be ended and started again as often as one likes. */
 export interface RunningService {

@@ -84,21 +84,25 @@ export async function migrateEngines({ env }: Pick<SharedEngines, 'env'>): Promi
  *
  * @param env further settings of all services
  * @param envOf further settings of single services
+ * @param prepare what else is done to the servers before the services start
  */
 export async function startServices(
   engines: SharedEngines,
   env: Record<string, string> = {},
   envOf: Partial<Record<ServiceName, Record<string, string>>> = {},
+  prepare: () => Promise<void> = () => Promise.resolve(),
 ): Promise<RunningServices> {
   await migrateEngines(engines)
+  await prepare()
   const { key, testKey } = await makeCompanies(engines.db)
   const forServices = envOfServices(engines)
   const start = (name: ServiceName) => startService(name, { ...forServices, ...env, ...envOf[name] })
-  const [gateway, loader, api, refill] = await Promise.all([
+  const [gateway, loader, api, refill, rollup] = await Promise.all([
     start('gateway'),
     start('loader'),
     start('api'),
     start('refill'),
+    start('rollup'),
   ])
   const proxy = await dispatchingProxy(
     () => gateway.url,
@@ -109,6 +113,7 @@ export async function startServices(
     loader,
     api,
     refill,
+    rollup,
     key,
     testKey,
     url: proxy.url,
@@ -118,6 +123,7 @@ export async function startServices(
         loader: await loader.stop(),
         api: await api.stop(),
         refill: await refill.stop(),
+        rollup: await rollup.stop(),
       }
       await proxy.close()
       return codes

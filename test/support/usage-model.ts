@@ -1,4 +1,5 @@
 import { divideHalfEven, textOf, unitsOf } from './decimal-units.ts'
+import type { TimeRange } from '../../shared/domain/time-slot.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 
 /** A usage event as the plain model keeps it. */
@@ -96,6 +97,13 @@ export class UsageModel {
       })
     }
     return buckets
+  }
+
+  /** When events of a range occurred. */
+  listTimes({ startAt, endAt }: TimeRange, isMeant: (event: ModelEvent) => boolean): number[] {
+    return [...this.events.values()]
+      .filter((event) => event.occurredAt >= startAt && event.occurredAt < endAt && isMeant(event))
+      .map(({ occurredAt }) => occurredAt)
   }
 
   /** When the first and the last of some events occurred. */

@@ -27,7 +27,13 @@ import { until } from './until.ts'
 
 export type WholeStage = Awaited<ReturnType<typeof startWholeStage>>
 
-const LOADER = { failingMaxMs: 30_000, batchRowsMax: 50_000, batchBytesMax: 32_000_000, flushMs: 20 }
+const LOADER = {
+  failingMaxMs: 30_000,
+  batchRowsMax: 50_000,
+  batchBytesMax: 32_000_000,
+  lateMarginS: 15,
+  flushMs: 20,
+}
 
 /**
  * Gateway, loader and API in this process, on databases of their own and wired as the services wire them, with holds that

@@ -18,7 +18,7 @@ export const doctor: Command = {
   about: 'looks whether every engine is there and set up so that nothing is lost',
   notes: [
     'A line for each part: ok, warning or failed, and what to do. Versions, migrations, what a power cut would cost, clocks,',
-    'how far the loaders are behind, dead letters, disks, keys that end soon. It changes nothing. It exits with 1 when',
+    'how far loaders and rollups are behind, dead letters, disks, keys that end soon. It changes nothing. It exits with 1 when',
     'something failed; warnings can wait until there is time.',
     '',
     '  --strict    exits with 1 for warnings too',

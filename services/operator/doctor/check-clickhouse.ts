@@ -1,5 +1,6 @@
 import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireClickHouseSchema } from '../../../shared/clickhouse/require-schema.ts'
+import { checkRollups, ROLLUPS } from './check-rollups.ts'
 import { clockDifference } from './clock-difference.ts'
 import { failed, ok, runChecks, warning, type Finding } from './finding.ts'
 import { spaceFinding } from './space-finding.ts'
@@ -18,7 +19,7 @@ const PARTS = `
   GROUP BY table, partition HAVING parts > {max:UInt32} ORDER BY parts DESC LIMIT 3`
 const DISKS = 'SELECT name, toFloat64(free_space) AS free, toFloat64(total_space) AS total FROM system.disks'
 
-/** Version, migrations, durability, merges, disk and clock. @throws Error when it cannot be reached */
+/** Version, migrations, durability, merges, rollups, disk and clock. @throws Error when it cannot be reached */
 export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
   const [found] = await queryRows<{ version: string }>(client, 'SELECT version() AS version', {})
   const version = found?.version ?? ''
@@ -33,6 +34,7 @@ export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
     },
     { part: `${CLICKHOUSE} durability`, look: () => checkDurability(client) },
     { part: `${CLICKHOUSE} merges`, look: () => checkMerges(client) },
+    { part: ROLLUPS, look: () => checkRollups(client) },
     { part: `${CLICKHOUSE} disk`, look: () => checkDisks(client) },
     {
       part: `${CLICKHOUSE} clock`,

@@ -7,7 +7,7 @@ import { ApiClient } from '../../support/api-client.ts'
 import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
 import { explaining } from '../../support/explaining.ts'
 import { makeManyAccounts, type MadeAccount } from '../../support/many-accounts.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Listed {
   data: { id: string; name: string }[]
@@ -36,10 +36,10 @@ describe(`${ACCOUNTS} accounts by customer name`, function () {
   const listed: string[] = []
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     pool = openPoolByHand(tally.postgres.serviceUrl)
-    namespaceId = await namespaceOf(pool, 'default')
+    namespaceId = await namespaceOf(pool, tally.company)
     made = await makeManyAccounts(pool, namespaceId, ACCOUNTS)
   })
   after(async () => {

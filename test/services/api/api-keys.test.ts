@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface KeyBody {
   id: string
@@ -28,7 +28,7 @@ describe('API keys over HTTP', function () {
   let api: ApiClient
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
   after(() => tally.end())
@@ -54,7 +54,7 @@ describe('API keys over HTTP', function () {
     const list = await api.get<{ data: KeyBody[] }>('/v2/api-keys')
     expect(list.body.data.map(({ id }) => id)).to.contain(api_key.id)
     expect(one.text + list.text).not.to.contain(key.slice(11, 43))
-    expect((await tally.command('keys', 'list')).output).to.contain(api_key.id)
+    expect((await tally.command('keys', 'list', '--company', tally.company)).output).to.contain(api_key.id)
     expect(tally.output()).not.to.contain(key.slice(11, 43))
   })
 

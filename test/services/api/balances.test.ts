@@ -101,7 +101,9 @@ describe('balances of several accounts over HTTP', function () {
     inside.counts.clear()
     expect((await ask(world, world.accounts.slice(0, 1))).body.data).to.have.length(50)
     const forOne = { postgres: inside.counts.postgres.length, clickhouse: inside.counts.clickhouse.length }
-    expect(forOne).to.deep.equal({ postgres: 2, clickhouse: 1 })
+    // Whether there are rollups, which is then known for a moment, and the usage.
+    expect(forOne.postgres).to.equal(2)
+    expect(forOne.clickhouse).to.be.within(1, 2)
 
     await world.change(
       `INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, effective_at, accepted_at,
@@ -122,7 +124,7 @@ describe('balances of several accounts over HTTP', function () {
     const { body } = await ask(world, world.accounts)
     expect(body.data).to.have.length(100 * 52)
     expect(inside.counts.postgres).to.have.length(2)
-    expect(inside.counts.clickhouse).to.have.length(1)
+    expect(inside.counts.clickhouse.length).to.be.within(1, 2)
     for (const [place, row] of body.data.entries()) {
       const [i, j] = [Math.floor(place / 52), place % 52]
       expect(row.account_id).to.equal(world.accounts[i])

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { listOperations, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { needsBody } from '../../../shared/http/request-schema.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 
 interface Resource {
@@ -26,7 +26,7 @@ describe('changes of resources over HTTP', function () {
   let api: ApiClient
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
   after(() => tally.end())

@@ -3,7 +3,7 @@ import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Resource {
   id: string
@@ -24,7 +24,7 @@ describe('changes at the same time', function () {
   let pool: Pool
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     pool = openPoolByHand(tally.postgres.serviceUrl)
   })
@@ -147,7 +147,7 @@ describe('changes at the same time', function () {
       return api.patch(`/v2/accounts/${pick(accounts, n)}`, { service_customer_id, name: `n ${n}` })
     })
     expect(new Set(await statusesOf(requests))).to.deep.equal(new Set([200]))
-    const { rows } = await inNamespace(pool, await namespaceOf(pool, 'default'), (db) =>
+    const { rows } = await inNamespace(pool, await namespaceOf(pool, tally.company), (db) =>
       db.query<{ wrong: string; right: string }>(`
         SELECT count(*) FILTER (WHERE customer_sort_name <> coalesce('0' || c.sort_name, '1')) AS wrong,
           count(*) FILTER (WHERE c.sort_name LIKE 'name %') AS right

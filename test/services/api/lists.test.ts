@@ -5,7 +5,7 @@ import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
 import { LIST_CASES, type Item, type ListCase } from '../../support/list-cases.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Page {
   data: Item[]
@@ -30,7 +30,7 @@ describe('lists of resources', function () {
   let pool: Pool
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     pool = openPoolByHand(tally.postgres.serviceUrl)
   })
@@ -114,7 +114,7 @@ describe('lists of resources', function () {
       })
 
       it('orders items of the same time by their ids', async () => {
-        const namespaceId = await namespaceOf(pool, 'default')
+        const namespaceId = await namespaceOf(pool, tally.company)
         await inNamespace(pool, namespaceId, (db) =>
           db.query(`UPDATE ${list.table} SET created_at = '2024-02-29', updated_at = '2024-02-29'`),
         )

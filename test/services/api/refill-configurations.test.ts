@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Configuration {
   account_id: string
@@ -21,7 +21,7 @@ describe('refill configurations over HTTP', function () {
   let api: ApiClient
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
   after(() => tally.end())

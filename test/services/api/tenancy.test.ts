@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import { listOperations, readOpenApiDocument, type Operation } from '../../../shared/http/openapi-document.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface World {
   account: string
@@ -33,7 +33,7 @@ describe('what belongs to another company', function () {
   let other: World
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     mine = new ApiClient(tally.url, tally.key)
     theirs = new ApiClient(tally.url, tally.testKey)
     ours = await makeWorld(mine)

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 /** Every free text of a body, with how many characters it may have. */
 const FIELDS: Record<string, Record<string, number>> = {
@@ -21,7 +21,7 @@ describe('texts of resources', function () {
   let account: string
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     account = (await api.create<{ id: string }>('/v2/accounts', { name: 'x' })).id
   })

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { askPeriods, linesOf, type BalanceBody } from '../../support/period-usage.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { UsageModel } from '../../support/usage-model.ts'
 import { makeWorld, type EventBody, type UsageLine } from '../../support/usage-world.ts'
@@ -23,7 +23,7 @@ describe('usage and balances over HTTP', function () {
   const now = Math.floor(Date.now() / 1_000)
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     other = new ApiClient(tally.url, tally.testKey)
   })

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { gzipped, makeWorld, type Reported } from '../../support/usage-world.ts'
 
 describe('reporting usage over HTTP', function () {
@@ -14,7 +14,7 @@ describe('reporting usage over HTTP', function () {
   const now = Math.floor(Date.now() / 1_000)
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
   })
   after(() => tally.end())

@@ -15,8 +15,8 @@ function blocksOf(texts: readonly string[]): Block[] {
       partition: 0,
       offset: 0,
       line,
-      rows: part.length,
       bytes: Buffer.from(part.join('\n') + end),
+      touched: part.map(() => ({ namespaceId: '', accountId: '', occurredAt: 0 })),
     })
   }
   return blocks

@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
 import { runCommand, type CommandResult } from '../../support/by-hand.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { until } from '../../support/until.ts'
 
 const NAMES = ['audit', 'companies', 'dead-letters', 'doctor', 'keys', 'trail']
 
@@ -43,6 +44,16 @@ describe('maintenance commands', function () {
       const again = await run('keys', 'revoke', id)
       expect(again.code).to.equal(0)
       expect(again.output).to.match(new RegExp(`^${id} was revoked already, 20`))
+    })
+
+    it('computes rollups anew while it serves, and refuses words it does not know', async () => {
+      // Until the first are built, which takes the same lock.
+      const done = await until(async () => {
+        const result = await run('rebuild')
+        return result.code === 0 && result
+      })
+      expect(done.output).to.match(/^readers use the rollups of epoch \d+ now; they took \d+\.\d s$/m)
+      expect((await run('rebuild', '--all')).code).to.equal(2)
     })
 
     it('rotate a key, and tell which took its place', async () => {

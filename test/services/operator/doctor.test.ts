@@ -104,6 +104,49 @@ describe('npm run doctor', function () {
       }
     }
 
+    it('rollups that fell behind, late usage that waits, and a rebuild that was cut short', async () => {
+      const epoch = (number: number, state: number, agoS: number) =>
+        stage.change(
+          `INSERT INTO rollup_epochs SELECT ${number}, 300, now() - ${agoS}, now() - ${agoS}, ${state}, now() - ${agoS}`,
+        )
+      const mark = (agoS: number) =>
+        stage.change(
+          `INSERT INTO usage_dirty_slots SELECT 'n', 'a', 0, toDateTime('2026-01-01 00:00:00', 'UTC'), 7, 1, now() - ${agoS}, 1`,
+        )
+      const forget = async () => {
+        await stage.change('TRUNCATE TABLE usage_dirty_slots')
+        await stage.change('TRUNCATE TABLE rollup_epochs')
+        await epoch(0, 2, 0)
+      }
+      const saysOf = (findings: readonly Finding[]) => {
+        expect(kinds(findings)).to.deep.equal(['warning rollups'])
+        return findings[0]?.says
+      }
+      await forget()
+      await epoch(1, 1, 600) // and so it is not that there are none
+      await mark(3_000)
+      expect(kinds(await look())).not.to.include('warning rollups')
+      await stage.change('TRUNCATE TABLE rollup_epochs')
+      await epoch(0, 2, 0)
+      await epoch(1, 1, 7_200)
+      expect(saysOf((await look()).filter(({ part }) => part === 'rollups'))).to.match(
+        /^they end 720\d s ago, .*npm run rollup run\?/,
+      )
+      await forget()
+      await epoch(1, 1, 600)
+      await mark(7_200)
+      expect(saysOf((await look()).filter(({ part }) => part === 'rollups'))).to.match(
+        /^1 marks of late usage wait, the oldest for 720\d s, .*raise ROLLUP_ROWS_PER_S/,
+      )
+      await forget()
+      await epoch(1, 1, 600)
+      await epoch(2, 0, 7_200)
+      expect(saysOf((await look()).filter(({ part }) => part === 'rollups'))).to.match(
+        /^epoch 2 was begun 720\d s ago: .*npm run rebuild.*run it again$/,
+      )
+      await forget()
+    })
+
     it('a migration that was changed, and one that is missing', async () => {
       const { rows } = await superuser.query<{ checksum: string }>(
         "SELECT checksum FROM tally.schema_migrations WHERE name = '0005_grants'",

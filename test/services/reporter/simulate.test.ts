@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { faultyProxy, type Fate, type FaultyProxy } from '../../support/faulty-proxy.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { simulateWith } from './run-reporter.ts'
 import { accountIdOf, askJson, usageOf } from './tally-answers.ts'
 
@@ -10,7 +10,7 @@ describe('simulate', () => {
 
   before(async function () {
     this.timeout(60_000)
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
   })
   after(() => tally.end())
 

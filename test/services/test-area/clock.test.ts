@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
 
@@ -21,7 +21,7 @@ describe('the clock of a test company', function () {
   let world: Awaited<ReturnType<typeof makeWorld>>
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.testKey)
     live = new ApiClient(tally.url, tally.key)
   })

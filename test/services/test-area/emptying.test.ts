@@ -4,6 +4,7 @@ import pg from 'pg'
 import { emptyRetiredNamespaces, keepEmptying } from '../../../services/api/empty-retired-namespaces.ts'
 import { namespaceRowRepository } from '../../../shared/clickhouse/namespace-rows.ts'
 import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
@@ -96,6 +97,23 @@ describe('emptying what was reset', function () {
     await usageEventRepository(clickhouse.client).insertLines(Buffer.from(lines.join('\n')))
   }
 
+  /** Rollups of two epochs and two months, and marks of late usage, as the rollup service and loaders leave them. */
+  async function rollUp(namespaceId: string): Promise<void> {
+    const rows = (table: string, columns: string, values: string) =>
+      clickhouse.client.command({
+        query: `INSERT INTO ${table} (epoch, namespace_id, source, ${columns})
+          SELECT arrayJoin([1, 2]), {namespaceId:String}, 'usd', ${values}`,
+        query_params: { namespaceId },
+      })
+    await rows('usage_by_slot', 'account_id, slot', "'a', toStartOfDay(now()) + arrayJoin([0, 300])")
+    await rows('usage_by_day', 'account_id, day', "'a', arrayJoin([today() - 40, today()])")
+    await rows('usage_by_day_total', 'day', 'arrayJoin([today() - 40, today()])')
+    const dirty = dirtySlotRepository(clickhouse.client)
+    const slots = [{ namespaceId, accountId: '', slot: 1_690_070_400, wholeDay: true }]
+    await dirty.placePending(slots, '1', 1_700_000_000)
+    await dirty.placeReady(slots, '2', 1_700_000_000)
+  }
+
   /** Rows by table, in whichever tables there are. */
   async function rowsOf(namespaceId: string): Promise<Record<string, number>> {
     const counts: Record<string, number> = {}
@@ -152,8 +170,10 @@ describe('emptying what was reset', function () {
   })
 
   it('leaves nothing of it in any table, and everything of others', async () => {
-    await fill(company)
-    await fill(bystander)
+    for (const one of [company, bystander]) {
+      await fill(one)
+      await rollUp(one.namespaceId)
+    }
     const before = await rowsOf(company.namespaceId)
     for (const table of [
       'accounts',
@@ -167,6 +187,10 @@ describe('emptying what was reset', function () {
       'usage_events',
       'usage_events_by_acceptance',
       'reported_currencies',
+      'usage_by_slot',
+      'usage_by_day',
+      'usage_by_day_total',
+      'usage_dirty_slots',
     ])
       expect(before[table], table).to.be.above(0)
     await reset(company)

@@ -70,7 +70,7 @@ describe('attacks on the ClickHouse endpoint', () => {
     expect(row).to.deep.equal({
       events: '1',
       tables:
-        'corrected_usage daily_usage events reported_currencies schema_migrations usage_events usage_events_by_acceptance usage_events_to_acceptance usage_events_to_corrected_usage usage_events_to_reported_currencies',
+        'corrected_usage daily_usage events reported_currencies rollup_epochs schema_migrations usage_by_day usage_by_day_total usage_by_slot usage_dirty_slots usage_events usage_events_by_acceptance usage_events_to_acceptance usage_events_to_corrected_usage usage_events_to_reported_currencies',
       functions: '0',
     })
     expect((await endpoint.ask('SELECT count() FROM events')).text).to.equal('0\n')

@@ -1,0 +1,38 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { formatEvents } from '../event-number.ts'
+import type { MadeUpEvents } from './made-up-events.ts'
+
+/** A data folder of Tally with made-up usage of 90 days in it, which `npm start` could serve. */
+export interface DataSet extends MadeUpEvents {
+  folder: string
+  /** How long it took to make, in seconds. */
+  insertS: number
+  rollupsS: number
+}
+
+/** Stands in the data folder once it is whole. */
+const NOTE = 'data-set.json'
+
+export async function findDataSet(folder: string): Promise<DataSet | undefined> {
+  const file = path.join(folder, NOTE)
+  if (!(await stat(file).catch(() => undefined))) return undefined
+  return { ...(JSON.parse(await readFile(file, 'utf8')) as DataSet), folder }
+}
+
+export const noteDataSet = (dataSet: DataSet): Promise<void> =>
+  writeFile(path.join(dataSet.folder, NOTE), `${JSON.stringify(dataSet, null, 2)}\n`)
+
+/** The ClickHouse of a data folder that no Tally runs on. One folder a process: the engine bears no other. */
+export const openUsage = (folder: string): Promise<OpenedClickHouse> =>
+  openClickHouse({
+    folder: path.join(folder, 'clickhouse'),
+    database: 'tally',
+    connections: 2,
+    queryTimeoutS: 3_600,
+  })
+
+/** Where the data set of so many events is, below a folder for all of them. */
+export const dataSetFolder = (parent: string, events: number): string =>
+  path.join(parent, formatEvents(events))

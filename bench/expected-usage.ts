@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { textOf, unitsOf } from '../test/support/decimal-units.ts'
+import type { TallyClient } from './tally-client.ts'
+import type { UsageBody } from './usage-bodies.ts'
+
+/** What balances must come to. */
+export interface ExpectedUsage {
+  /** Takes in what was acknowledged. @param ofBody how often each body was */
+  add(bodies: readonly UsageBody[], ofBody: readonly number[]): void
+  /**
+   * Waits until every balance tells exactly that.
+   *
+   * @returns how many balances that are
+   * @throws Error when one tells more, or does not get there
+   */
+  requireExact(client: TallyClient, timeoutMs: number): Promise<number>
+}
+
+interface BalanceBody {
+  account_id: string
+  metric_id: string | null
+  usage_total: string
+}
+
+const ACCOUNTS_AT_ONCE = 100
+const PAUSE_MS = 500
+
+export function expectedUsage(): ExpectedUsage {
+  const totals = new Map<string, Map<string, bigint>>()
+  const add = (account: string, metric: string, units: bigint) => {
+    const ofAccount = totals.get(account) ?? new Map<string, bigint>()
+    totals.set(account, ofAccount.set(metric, (ofAccount.get(metric) ?? 0n) + units))
+  }
+  const readTold = async (client: TallyClient): Promise<Map<string, string>> => {
+    const told = new Map<string, string>()
+    const accounts = [...totals.keys()]
+    for (let start = 0; start < accounts.length; start += ACCOUNTS_AT_ONCE) {
+      const ids = accounts.slice(start, start + ACCOUNTS_AT_ONCE).join(',')
+      const { data } = await client.get<{ data: BalanceBody[] }>(`/v2/accounts/balances?account_ids=${ids}`)
+      for (const balance of data)
+        told.set(`${balance.account_id} ${balance.metric_id ?? ''}`, balance.usage_total)
+    }
+    return told
+  }
+  const findBehind = async (client: TallyClient): Promise<string | undefined> => {
+    const told = await readTold(client)
+    let behind: string | undefined
+    for (const [account, ofAccount] of totals)
+      for (const [metric, expected] of ofAccount) {
+        const total = told.get(`${account} ${metric}`) ?? '0'
+        const words = `${account} used ${total} of ${metric}, acknowledged were ${textOf(expected)}`
+        if (unitsOf(total) > expected) throw new Error(`usage counts twice: ${words}`)
+        if (unitsOf(total) < expected) behind ??= words
+      }
+    return behind
+  }
+  return {
+    add(bodies, ofBody) {
+      for (const [index, { events }] of bodies.entries())
+        for (const { account_id: account, metric_id: metric, quantity } of events)
+          add(account, metric, unitsOf(quantity) * BigInt(ofBody[index] ?? 0))
+    },
+    async requireExact(client, timeoutMs) {
+      const deadline = performance.now() + timeoutMs
+      for (;;) {
+        const behind = await findBehind(client)
+        if (behind === undefined)
+          return [...totals.values()].reduce((sum, ofAccount) => sum + ofAccount.size, 0)
+        if (performance.now() > deadline) throw new Error(`usage is missing: ${behind}`)
+        await sleep(PAUSE_MS)
+      }
+    },
+  }
+}

@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatTable } from '../shared/text/format-table.ts'
+import { cpuSecondsOf } from './cpu-time.ts'
+import { openLoadStage, type LoadOptions, type LoadRun, type LoadStage } from './load-stage.ts'
+import { measureLoader } from './loader-alone.ts'
+import { describeMachine, saveResult } from './machine.ts'
+import { memoryOf, watchMemory, type Memory } from './memory.ts'
+import { compare, formatCompared, type Compared } from './targets.ts'
+
+export interface BenchLoadOptions {
+  /** How long each run takes. */
+  seconds: number
+  /** Events a second; as many as are taken unless it is given. */
+  rate: number | undefined
+  /** Events in a hundred that are minutes to hours late. */
+  latePercent: number
+  /** Requests in a hundred that are sent again. */
+  resentPercent: number
+  save: string
+  print: (line: string) => void
+}
+
+interface Row extends LoadRun {
+  name: string
+  memory: Memory
+  /** CPU time of Tally and its PostgreSQL an event, until it was loaded, in microseconds. */
+  cpuMicros: number
+}
+
+/** What rollups read for what was loaded. */
+interface RollupWork {
+  rowsReadAnEvent: number
+  slotsClosed: number
+  marks: number
+}
+
+const REST_MS = 10_000
+const PACED_PER_S = 25_000
+/** Of late and repeated events and of none in turn, so that their ratio holds when the machine's speed drifts. */
+const ROUNDS = 2
+
+/**
+ * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for ever is
+ * what was loaded in that time. At the end every balance must be exact. When some is to be late or sent again, runs with and
+ * without that are made in turn.
+ */
+export async function benchLoad(options: BenchLoadOptions): Promise<void> {
+  const { seconds, rate, latePercent, resentPercent, save, print } = options
+  print(describeMachine())
+  const stage = await openLoadStage()
+  const rows: Row[] = []
+  let atRest: Memory
+  let rollups: RollupWork
+  try {
+    await sleep(REST_MS)
+    atRest = await memoryOf(stage.tally.process.pid ?? 0)
+    const before = await stage.scrape()
+    const run = async (name: string, load: LoadOptions) => {
+      rows.push(await runWatched(stage, name, load))
+    }
+    await run(PACED, { seconds, rate: PACED_PER_S })
+    const isMixed = latePercent > 0 || resentPercent > 0
+    const times = { kind: 'now', latePercent } as const
+    for (let round = 0; round < (isMixed ? ROUNDS : 1); round++) {
+      await run(PLAIN, { seconds, rate })
+      if (isMixed) await run(MIXED, { seconds, rate, times, resentPercent })
+    }
+    print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
+    rollups = rollupWork(before, await stage.scrape(), rows)
+  } finally {
+    await stage.close()
+  }
+  const loaderPerS = await measureLoader(seconds)
+  const compared = compareRows(rows, atRest, loaderPerS)
+  for (const line of formatRows(rows)) print(line)
+  print(
+    `rollups read ${rollups.rowsReadAnEvent.toFixed(2)} rows for each event; they closed ${rollups.slotsClosed} time slots` +
+      ` and worked off ${rollups.marks} marks of late usage`,
+  )
+  for (const line of formatCompared(compared)) print(line)
+  await saveResult(save, {
+    bench: 'load',
+    seconds,
+    rate,
+    latePercent,
+    resentPercent,
+    rows,
+    atRest,
+    rollups,
+    compared,
+  })
+}
+
+const PACED = '25,000 events/s'
+const PLAIN = 'as they come'
+const MIXED = 'some late or repeated'
+
+async function runWatched(stage: LoadStage, name: string, load: LoadOptions): Promise<Row> {
+  const pid = stage.tally.process.pid ?? 0
+  const watched = watchMemory(pid)
+  try {
+    const before = await cpuSecondsOf(pid)
+    const run = await stage.run(load)
+    const after = await cpuSecondsOf(pid)
+    const cpuS = after.self + after.children - before.self - before.children
+    return { name, ...run, memory: watched.stop(), cpuMicros: (cpuS / run.events) * 1e6 }
+  } finally {
+    watched.stop()
+  }
+}
+
+function rollupWork(
+  before: Awaited<ReturnType<LoadStage['scrape']>>,
+  after: typeof before,
+  rows: readonly Row[],
+): RollupWork {
+  const grew = (name: string) => after.sum(name) - before.sum(name)
+  const events = rows.reduce((sum, row) => sum + row.events, 0)
+  return {
+    rowsReadAnEvent: grew('tally_rollup_rows_read_total') / events,
+    slotsClosed: grew('tally_rollup_slots_total'),
+    marks: grew('tally_rollup_late_marks_total'),
+  }
+}
+
+function compareRows(rows: readonly Row[], atRest: Memory, loaderPerS: number): Compared[] {
+  const named = (wanted: string) => rows.filter(({ name }) => name === wanted)
+  const best = (name: string) => Math.max(...named(name).map(({ sustainedPerS }) => sustainedPerS))
+  const overall = (name: string, of: (row: Row) => number) =>
+    named(name).reduce((sum, row) => sum + of(row), 0) / named(name).length
+  const mixedToPlain = (of: (row: Row) => number) => overall(MIXED, of) / overall(PLAIN, of)
+  const [paced] = named(PACED)
+  const total = (memory: Memory | undefined) => (memory?.self ?? NaN) + (memory?.children ?? NaN)
+  return [
+    compare({ measure: 'sustained', value: best(PLAIN) }),
+    ...(named(MIXED).length > 0
+      ? [
+          compare({
+            measure: 'lateAndTwice',
+            value: mixedToPlain(({ sustainedPerS }) => sustainedPerS),
+            on: `${mixedToPlain(({ cpuMicros }) => cpuMicros).toFixed(2)} of the CPU an event`,
+          }),
+        ]
+      : []),
+    compare({ measure: 'loader', value: loaderPerS }),
+    compare({ measure: 'memoryAtRest', value: total(atRest) }),
+    compare({
+      measure: 'memoryLoaded',
+      value: total(paced?.memory),
+      on: `${Math.round(paced?.acceptedPerS ?? NaN).toLocaleString('en-US')} events/s`,
+    }),
+  ]
+}
+
+function formatRows(rows: readonly Row[]): string[] {
+  const whole = (value: number) => Math.round(value).toLocaleString('en-US')
+  const cells = rows.map((row) => [
+    row.name,
+    whole(row.events),
+    whole(row.resent),
+    whole(row.acceptedPerS),
+    whole(row.sustainedPerS),
+    row.drainS.toFixed(1),
+    row.p50Ms.toFixed(0),
+    row.p99Ms.toFixed(0),
+    row.cpuMicros.toFixed(1),
+    row.memory.self.toFixed(2),
+    row.memory.children.toFixed(2),
+  ])
+  const headings = [
+    '',
+    'events',
+    'sent again',
+    'accepted/s',
+    'sustained/s',
+    'drain s',
+    'p50 ms',
+    'p99 ms',
+    'CPU µs/event',
+    'Tally GB',
+    'PostgreSQL GB',
+  ]
+  return formatTable(headings, cells, 1)
+}

@@ -1,0 +1,222 @@
+import { deepStrictEqual } from 'node:assert'
+import { queryRows, type ClickHouse } from '../shared/clickhouse/clickhouse.ts'
+import { usageThroughRollups } from '../shared/clickhouse/rollups/usage-through-rollups.ts'
+import { usageAggregateRepository } from '../shared/clickhouse/usage-aggregates.ts'
+import { ALL_TIME } from '../shared/domain/time-slot.ts'
+import { formatTable } from '../shared/text/format-table.ts'
+import { startTally } from '../test/support/start-tally.ts'
+import { buildDataSet } from './data-set/build-data-set.ts'
+import { openUsage, type DataSet } from './data-set/data-set.ts'
+import {
+  accountId,
+  accountOfDraw,
+  ACCOUNTS,
+  CURRENCY,
+  LARGEST_ACCOUNT,
+  MEDIAN_ACCOUNT,
+  MODELS,
+  REQUEST_IDS,
+} from './data-set/made-up-events.ts'
+import { summarise, timeOf, type Latencies } from './latencies.ts'
+import { describeMachine, saveResult } from './machine.ts'
+import { compare, formatCompared, type Compared } from './targets.ts'
+import { tallyClient } from './tally-client.ts'
+
+export interface BenchQueryOptions {
+  events: number
+  /** Where the data set is, or is to be. */
+  folder: string
+  /** Of each kind, one after the other. */
+  requests: number
+  save: string
+  print: (line: string) => void
+}
+
+/** What is asked, and how long answers took. */
+interface QueryRow extends Latencies {
+  name: string
+}
+
+/** What the JSON of the result holds besides the machine. */
+export interface QueryResult {
+  bench: 'query'
+  events: number
+  rows: QueryRow[]
+  compared: Compared[]
+}
+
+/** Requests of each kind that are not measured. */
+const WARM_UP = 20
+/** Where each request takes long. */
+const FEW = 20
+const RAW_READS = 5
+const READS_EACH = 10
+
+const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
+
+/**
+ * Asks a Tally that serves a made-up data set, one request after the other: balances, usage, usage that has a property. And
+ * the reader itself, within this process: through rollups and from the raw events in turn, which must agree.
+ */
+export async function benchQuery(options: BenchQueryOptions): Promise<void> {
+  const { events, folder, requests, save, print } = options
+  print(describeMachine())
+  const dataSet = await buildDataSet(folder, events, print)
+  const { rows: readerRows, ratio, requestIds } = await measureReaders(dataSet, requests)
+  const rows = [...(await measureAnswers(dataSet, requestIds, requests)), ...readerRows]
+  const compared = compareRows(rows, ratio, events)
+  const cells = rows.map((row) => [
+    row.name,
+    ...[row.count, ...[row.p50Ms, row.p99Ms, row.maxMs].map((ms) => ms.toFixed(1))].map(String),
+  ])
+  for (const line of formatTable(['', 'requests', 'p50 ms', 'p99 ms', 'max ms'], cells, 1)) print(line)
+  for (const line of formatCompared(compared)) print(line)
+  const result: QueryResult = { bench: 'query', events, rows, compared }
+  await saveResult(save, result)
+}
+
+/** The reader in this process, without HTTP and PostgreSQL; and values to ask for. */
+async function measureReaders(
+  { folder, namespaceId, metrics, events }: DataSet,
+  requests: number,
+): Promise<{ rows: QueryRow[]; ratio: number; requestIds: string[] }> {
+  const opened = await openUsage(folder)
+  try {
+    const [rolled, raw] = [usageThroughRollups(opened.client), usageAggregateRepository(opened.client)]
+    const selection = { accountId: accountId(LARGEST_ACCOUNT), source: metrics[0], range: ALL_TIME }
+    deepStrictEqual(
+      await rolled.aggregate(namespaceId, selection),
+      await raw.aggregate(namespaceId, selection),
+      'rollups and raw events disagree about the largest account',
+    )
+    const times = { rolled: [] as number[], raw: [] as number[], nothing: [] as number[] }
+    for (let round = 0; round < RAW_READS; round++) {
+      times.raw.push(await timeOf(() => raw.aggregate(namespaceId, selection)))
+      for (let n = 0; n < READS_EACH; n++) {
+        times.rolled.push(await timeOf(() => rolled.aggregate(namespaceId, selection)))
+        times.nothing.push(await timeOf(() => queryRows(opened.client, 'SELECT 1', {})))
+      }
+    }
+    const [rolledTimes, rawTimes] = [summarise(times.rolled), summarise(times.raw)]
+    return {
+      rows: [
+        { name: 'the reader alone: largest account, rollups', ...rolledTimes },
+        { name: 'the reader alone: largest account, raw FINAL', ...rawTimes },
+        { name: 'to compare: ClickHouse, SELECT 1', ...summarise(times.nothing) },
+      ],
+      ratio: rawTimes.p50Ms / rolledTimes.p50Ms,
+      requestIds: await requestIdsOf(opened.client, events, requests + WARM_UP),
+    }
+  } finally {
+    await opened.close()
+  }
+}
+
+async function requestIdsOf(client: ClickHouse, events: number, count: number): Promise<string[]> {
+  const numbers = Array.from({ length: count }, () => Math.floor(Math.random() * events))
+  const rows = await queryRows<{ request_id: string }>(client, REQUEST_IDS, { numbers })
+  return rows.map((row) => row.request_id)
+}
+
+/** A kind of request: another path each time. */
+interface Kind {
+  name: string
+  paths: () => string
+  few?: true
+}
+
+/** A Tally in a process of its own, over HTTP. */
+async function measureAnswers(
+  dataSet: DataSet,
+  requestIds: readonly string[],
+  requests: number,
+): Promise<QueryRow[]> {
+  const tally = await startTally({ dataFolder: dataSet.folder })
+  const client = tallyClient(tally)
+  try {
+    const rows: QueryRow[] = []
+    for (const kinds of kindsOf(dataSet, requestIds)) {
+      const times = kinds.map(() => [] as number[])
+      const wanted = kinds[0]?.few ? Math.min(FEW, requests) : requests
+      const warmUp = kinds[0]?.few ? 2 : WARM_UP
+      for (let n = -warmUp; n < wanted; n++)
+        for (const [index, { paths }] of kinds.entries()) {
+          const path = paths()
+          const ms = await timeOf(() => client.get(path))
+          if (n >= 0) times[index]?.push(ms)
+        }
+      rows.push(...kinds.map(({ name }, index) => ({ name, ...summarise(times[index] ?? []) })))
+    }
+    return rows
+  } finally {
+    client.close()
+    await tally.stop()
+  }
+}
+
+export const BALANCE = 'balance, accounts as their usage has it'
+const BALANCE_LARGEST = 'balance, largest account'
+const BALANCE_MEDIAN = 'balance, median account'
+const NAMESPACE_MONTHLY = 'usage of the namespace by month, 90 days'
+const RARE_PROPERTY = 'usage that has a property, rare value'
+
+/** Kinds that stand together are asked in turn, so that their ratio holds when the machine's speed drifts. */
+function kindsOf({ metrics, startAt, endAt }: DataSet, requestIds: readonly string[]): (readonly Kind[])[] {
+  const sources = [...metrics.map((id) => `metric_id=${id}`), `currency=${CURRENCY}`]
+  const balance = (account: number) => `/v2/accounts/${accountId(account)}/balance?${pick(sources)}`
+  const anyAccount = () => accountOfDraw(Math.random())
+  const days = `start_at=${startAt}&end_at=${endAt}`
+  const anyRange = () => {
+    const from = startAt + Math.floor(Math.random() * (endAt - startAt - 1))
+    return `start_at=${from}&end_at=${from + 1 + Math.floor(Math.random() * (endAt - from - 1))}`
+  }
+  const having = (property: string, value: string) =>
+    `/v2/events/aggregate?property=${property}&value=${value}&${days}`
+  let asked = 0
+  const nextRequest = () => requestIds[asked++ % requestIds.length] ?? ''
+  return [
+    [
+      { name: BALANCE, paths: () => balance(anyAccount()) },
+      { name: 'balance, any account alike', paths: () => balance(Math.floor(Math.random() * ACCOUNTS)) },
+      { name: 'to compare: an account itself', paths: () => `/v2/accounts/${accountId(anyAccount())}` },
+    ],
+    [
+      { name: BALANCE_LARGEST, paths: () => balance(LARGEST_ACCOUNT) },
+      { name: BALANCE_MEDIAN, paths: () => balance(MEDIAN_ACCOUNT) },
+    ],
+    [
+      {
+        name: 'usage of an account, 90 days',
+        paths: () => `/v2/accounts/${accountId(anyAccount())}/usage?${days}`,
+      },
+      {
+        name: 'usage of an account, any range within',
+        paths: () => `/v2/accounts/${accountId(anyAccount())}/usage?${anyRange()}`,
+      },
+    ],
+    [
+      { name: NAMESPACE_MONTHLY, paths: () => `/v2/metrics/usage/monthly?${days}` },
+      { name: RARE_PROPERTY, paths: () => having('request_id', nextRequest()) },
+    ],
+    [
+      {
+        name: `usage that has a property, one event in ${MODELS.length}`,
+        paths: () => having('model', pick(MODELS)),
+        few: true,
+      },
+    ],
+  ]
+}
+
+function compareRows(rows: readonly QueryRow[], ratio: number, events: number): Compared[] {
+  const rowOf = (name: string) => rows.find((row) => row.name === name) ?? { p50Ms: NaN, p99Ms: NaN }
+  const on = `${events.toLocaleString('en-US')} events`
+  return [
+    compare({ measure: 'balanceP50', value: rowOf(BALANCE).p50Ms, on }),
+    compare({ measure: 'balanceP99', value: rowOf(BALANCE).p99Ms, on }),
+    compare({ measure: 'largest', value: rowOf(BALANCE_LARGEST).p50Ms / rowOf(BALANCE_MEDIAN).p50Ms, on }),
+    compare({ measure: 'rollups', value: ratio, on }),
+    compare({ measure: 'rareProperty', value: rowOf(RARE_PROPERTY).p50Ms, on }),
+    compare({ measure: 'namespace', value: rowOf(NAMESPACE_MONTHLY).p50Ms, on }),
+  ]
+}

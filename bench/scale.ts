@@ -1,0 +1,79 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { describeMachine, saveResult } from './machine.ts'
+import { plotLines } from './plot-lines.ts'
+import { BALANCE, type QueryResult } from './query.ts'
+import { compare, formatCompared } from './targets.ts'
+
+export interface BenchScaleOptions {
+  /** Sizes of data sets, rising. */
+  sizes: readonly number[]
+  /** Below which the data sets are, or are to be. */
+  data: string
+  requests: number
+  save: string
+  print: (line: string) => void
+}
+
+/**
+ * How balances slow down as events grow in number: the bench of queries on one data set after the other, each in a process of
+ * its own, because the embedded engine bears one folder.
+ */
+export async function benchScale({ sizes, data, requests, save, print }: BenchScaleOptions): Promise<void> {
+  print(describeMachine())
+  const points: { events: number; p50Ms: number; p99Ms: number }[] = []
+  for (const events of sizes) {
+    const { rows } = await queryApart(events, data, requests, fileBeside(save, `-query-${events}.json`))
+    const row = rows.find(({ name }) => name === BALANCE)
+    if (row === undefined) throw new Error('no balance was asked for')
+    points.push({ events, p50Ms: row.p50Ms, p99Ms: row.p99Ms })
+  }
+  const [first, last] = [points[0], points.at(-1)]
+  if (first === undefined || last === undefined) throw new Error('there is no data set to measure')
+  const on = `${first.events.toLocaleString('en-US')} to ${last.events.toLocaleString('en-US')}`
+  const compared = [compare({ measure: 'growth', value: last.p50Ms / first.p50Ms, on })]
+  for (const { events, p50Ms, p99Ms } of points)
+    print(
+      `${events.toLocaleString('en-US').padStart(11)} events: balance p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`,
+    )
+  for (const line of formatCompared(compared)) print(line)
+  await saveResult(save, { bench: 'scale', points, compared })
+  const svg = plotLines({
+    title: 'Balance over HTTP, by the number of events',
+    unit: 'ms',
+    at: points.map(({ events }) => events),
+    lines: [
+      { name: 'p50', values: points.map(({ p50Ms }) => p50Ms) },
+      { name: 'p99', values: points.map(({ p99Ms }) => p99Ms) },
+    ],
+  })
+  await writeFile(fileBeside(save, '.svg'), svg)
+  print(`drawn in ${fileBeside(save, '.svg')}`)
+}
+
+const fileBeside = (save: string, ending: string): string => save.replace(/(\.json)?$/, ending)
+
+async function queryApart(
+  events: number,
+  data: string,
+  requests: number,
+  file: string,
+): Promise<QueryResult> {
+  const words = [
+    'query',
+    '--events',
+    String(events),
+    '--data',
+    data,
+    '--requests',
+    String(requests),
+    '--save',
+    file,
+  ]
+  const child = fork(path.join(import.meta.dirname, 'main.js'), words)
+  const [code] = (await once(child, 'exit')) as [number | null]
+  if (code !== 0) throw new Error(`npm run bench -- ${words.join(' ')} failed`)
+  return JSON.parse(await readFile(file, 'utf8')) as QueryResult
+}

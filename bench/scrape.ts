@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ADMIN_ADDRESS_FILE } from '../services/operator/ask-running.ts'
+
+/** Metrics of a process as of now. */
+export interface Scraped {
+  /** The sum over all label values; 0 when there is none. */
+  sum: (name: string) => number
+}
+
+/** @param adminUrl where a process shows its metrics */
+export async function scrape(adminUrl: string): Promise<Scraped> {
+  return readMetrics(await (await fetch(`${adminUrl}/metrics`)).text())
+}
+
+/** Reads Prometheus' text format. */
+export function readMetrics(text: string): Scraped {
+  const sums = new Map<string, number>()
+  for (const line of text.split('\n')) {
+    const [, name, value] = /^(\w+)(?:\{.*\})? (\S+)$/.exec(line) ?? []
+    if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + Number(value))
+  }
+  return { sum: (name) => sums.get(name) ?? 0 }
+}
+
+/** Where the Tally of a data folder shows its metrics. */
+export async function adminUrlOf(dataFolder: string): Promise<string> {
+  return `http://${(await readFile(path.join(dataFolder, ADMIN_ADDRESS_FILE), 'utf8')).trim()}`
+}

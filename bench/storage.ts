@@ -1,0 +1,93 @@
+import { queryRows, type ClickHouse } from '../shared/clickhouse/clickhouse.ts'
+import { formatTable } from '../shared/text/format-table.ts'
+import { buildDataSet, untilMerged } from './data-set/build-data-set.ts'
+import { openUsage } from './data-set/data-set.ts'
+import { describeMachine, saveResult } from './machine.ts'
+import { compare, formatCompared } from './targets.ts'
+
+export interface BenchStorageOptions {
+  events: number
+  /** Where the data set is, or is to be. */
+  folder: string
+  save: string
+  print: (line: string) => void
+}
+
+// What is being merged is counted twice on disk for a while: active parts are what will stay.
+const TABLES = `
+  SELECT table, toUInt32(count()) AS parts, toString(sum(rows)) AS rows, toString(sum(bytes_on_disk)) AS bytes
+  FROM system.parts WHERE database = currentDatabase() AND active GROUP BY table ORDER BY sum(bytes_on_disk) DESC`
+const COLUMNS = `
+  SELECT table, column AS name, toString(sum(column_bytes_on_disk)) AS bytes
+  FROM system.parts_columns WHERE database = currentDatabase() AND active GROUP BY table, column`
+const INDEXES = `
+  SELECT table, concat('index ', name) AS name, toString(data_compressed_bytes + marks_bytes) AS bytes
+  FROM system.data_skipping_indices WHERE database = currentDatabase()`
+
+interface Sized {
+  table: string
+  name: string
+  bytes: string
+}
+
+/** Columns and indexes smaller than this, in bytes an event, are not shown. */
+const SHOWN_FROM = 0.05
+
+/** What an event takes on disk once parts are merged, by table, and by column and index. */
+export async function benchStorage({ events, folder, save, print }: BenchStorageOptions): Promise<void> {
+  print(describeMachine())
+  const dataSet = await buildDataSet(folder, events, print)
+  const opened = await openUsage(dataSet.folder)
+  try {
+    await untilMerged(opened.client, print)
+    const { tables, columns } = await sizesOf(opened.client, events)
+    const total = (wanted: (table: string) => boolean) =>
+      tables.filter(({ table }) => wanted(table)).reduce((sum, { bytesAnEvent }) => sum + bytesAnEvent, 0)
+    const on = `${events.toLocaleString('en-US')} events`
+    const withoutRollups = total((table) => !isRollup(table))
+    const compared = [
+      compare({ measure: 'eventBytes', value: total((table) => table === 'usage_events'), on }),
+      compare({ measure: 'allBytes', value: total(() => true), on }),
+    ]
+    const cells = [...tables, ...columns.filter(({ bytesAnEvent }) => bytesAnEvent >= SHOWN_FROM)].map(
+      (row) => [
+        row.table,
+        'name' in row ? row.name : '',
+        'parts' in row ? String(row.parts) : '',
+        'rows' in row ? row.rows.toLocaleString('en-US') : '',
+        row.bytesAnEvent.toFixed(2),
+      ],
+    )
+    for (const line of formatTable(['table', 'column', 'parts', 'rows', 'bytes/event'], cells, 2)) print(line)
+    print(`all tables without rollups: ${withoutRollups.toFixed(2)} bytes an event`)
+    for (const line of formatCompared(compared)) print(line)
+    await saveResult(save, { bench: 'storage', events, tables, columns, withoutRollups, compared })
+  } finally {
+    await opened.close()
+  }
+}
+
+const isRollup = (table: string): boolean => /^usage_by_(slot|day)/.test(table)
+
+async function sizesOf(client: ClickHouse, events: number) {
+  const tables = await queryRows<{ table: string; parts: number; rows: string; bytes: string }>(
+    client,
+    TABLES,
+    {},
+  )
+  const [columns, indexes] = [
+    await queryRows<Sized>(client, COLUMNS, {}),
+    await queryRows<Sized>(client, INDEXES, {}),
+  ]
+  return {
+    tables: tables.map(({ table, parts, rows, bytes }) => ({
+      table,
+      parts,
+      rows: Number(rows),
+      bytesAnEvent: Number(bytes) / events,
+    })),
+    columns: [...columns, ...indexes]
+      .map(({ table, name, bytes }) => ({ table, name, bytesAnEvent: Number(bytes) / events }))
+      .sort((a, b) => b.bytesAnEvent - a.bytesAnEvent),
+  }
+}

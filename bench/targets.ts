@@ -1,0 +1,84 @@
+import { formatTable } from '../shared/text/format-table.ts'
+
+/** What a measure should come to. */
+interface Target {
+  name: string
+  unit: string
+  floor: number
+  target: number
+  /** Whether more is better, or less. */
+  better: 'more' | 'less'
+  /** Digits after the point. */
+  digits?: number
+}
+
+/** What Tally should come to on 2 cores; those with events in their name are meant for that many. */
+const TARGETS = {
+  gatewayBatches: more('gateway, batches of 1,000, one process, durable', 'events/s', 40_000, 100_000),
+  gatewaySingles: more('gateway, one event a request, durable', 'requests/s', 3_000, 7_000),
+  loader: more('loader into ClickHouse', 'rows/s', 80_000, 150_000),
+  sustained: more('all in one process, sustained, balances exact', 'events/s', 25_000, 50_000),
+  lateAndTwice: {
+    ...more('… with 2 % late and 5 % repeated, of that', '', 0.85, 0.95),
+    digits: 2,
+  },
+  visible: less('accepted to visible in a balance, p99 at half load', 's', 2, 1),
+  balanceP50: less('balance, 100 M events, 10,000 accounts, p50', 'ms', 15, 5),
+  balanceP99: less('balance, 100 M events, 10,000 accounts, p99', 'ms', 60, 25),
+  largest: less('largest account against median account, balance p50', 'x', 3, 1.5),
+  growth: less('growth of balance p50 from 1 M to 100 M events', 'x', 2, 1.2),
+  rollups: more('rollups against raw FINAL, largest account', 'x', 10, 50),
+  rareProperty: less('property query, rare value, 100 M events', 'ms', 100, 20),
+  namespace: less('usage of a namespace by month, 90 days of 100 M events, p50', 'ms', 200, 200),
+  eventBytes: less('stored bytes an event, events table', 'B', 100, 70),
+  allBytes: less('stored bytes an event, all tables', 'B', 170, 120),
+  memoryAtRest: less('all in one, resident memory at rest', 'GB', 1, 0.6),
+  memoryLoaded: less('all in one, resident memory at 25,000 events/s', 'GB', 2, 1.2),
+  whileImporting: less('balance while five years are imported, slowest', 's', 1, 1),
+} satisfies Record<string, Target>
+
+function more(name: string, unit: string, floor: number, target: number): Target {
+  return { name, unit, floor, target, better: 'more' }
+}
+
+function less(name: string, unit: string, floor: number, target: number): Target {
+  return { name, unit, floor, target, better: 'less', digits: 2 }
+}
+
+export type Measure = keyof typeof TARGETS
+
+/** What was measured, and on what where that is not what the target is meant for. */
+interface Measured {
+  measure: Measure
+  value: number
+  on?: string
+}
+
+type Verdict = 'target met' | 'floor met' | 'MISSED'
+
+/** A measured value beside what it should be; stands in tables and in the JSON of results. */
+export interface Compared extends Measured {
+  name: string
+  unit: string
+  floor: number
+  target: number
+  verdict: Verdict
+}
+
+export function compare(measured: Measured): Compared {
+  const { name, unit, floor, target, better }: Target = TARGETS[measured.measure]
+  const reaches = (bound: number) => (better === 'more' ? measured.value >= bound : measured.value <= bound)
+  const verdict = reaches(target) ? 'target met' : reaches(floor) ? 'floor met' : 'MISSED'
+  return { ...measured, name, unit, floor, target, verdict }
+}
+
+/** A line for each measure, with floor and target beside it. */
+export function formatCompared(rows: readonly Compared[]): string[] {
+  const cells = rows.map((row) => {
+    const { digits = 0 }: Target = TARGETS[row.measure]
+    const show = (value: number) =>
+      value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+    return [row.name, row.on ?? '', row.unit, show(row.value), show(row.floor), show(row.target), row.verdict]
+  })
+  return formatTable(['', 'on', 'unit', 'measured', 'floor', 'target', ''], cells, 3)
+}

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import type { LoaderPoint } from './crash-points.ts'
+import type { Touched } from './read-record.ts'
+import type { StoreBlocksDeps } from './store-blocks.ts'
+
+export interface MarkLateDeps {
+  clock: Pick<ReturnType<typeof rollupEpochRepository>, 'clock'>
+  dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
+  /** Stores lines, all of them or none. */
+  insertLines: (lines: Buffer) => Promise<void>
+  reached: Reached<LoaderPoint>
+}
+
+/** More marks than this are placed for slots of all accounts, and more than this of those for whole days. */
+const MARKS_MAX = 1_000
+
+/**
+ * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
+ *
+ * Such a mark is placed before the lines are stored, and can be worked off only after that: so whoever sees the lines sees the
+ * mark, or rollups that hold them. An insert that fails leaves its mark behind, which is worked off later and harms nothing:
+ * the lines may have been stored all the same.
+ *
+ * @param marginS before its end from which on a slot is marked, so that an insert has time to end
+ */
+export function markLate(
+  { clock, dirty, insertLines, reached }: MarkLateDeps,
+  marginS: number,
+): StoreBlocksDeps['insertLines'] {
+  return async (lines, touched) => {
+    const { now, slotS } = await clock.clock()
+    const isLateAt = (at: number) => {
+      const end = at - slotS + 1 // what occurred before this lies in a slot that has ended
+      return ({ occurredAt }: Touched) => occurredAt - (occurredAt % slotS) < end
+    }
+    const wasLate = isLateAt(now + marginS)
+    const late = marksOf(touched.filter(wasLate), slotS, now)
+    const mark = randomMark()
+    if (late.length > 0) {
+      await dirty.placePending(late, mark, now)
+      reached('loader-marked')
+    }
+    await insertLines(lines)
+    reached('loader-stored')
+    const { now: then } = await clock.clock()
+    const isLate = isLateAt(then)
+    const ended = marksOf(
+      touched.filter((one) => isLate(one) && !wasLate(one)),
+      slotS,
+      then,
+    )
+    if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
+    if (late.length > 0) await dirty.turnReady(late, mark, now)
+    reached('loader-readied')
+  }
+}
+
+/** The marks of late usage: as fine as they can be without becoming too many. */
+function marksOf(late: readonly Touched[], slotS: number, now: number): DirtySlot[] {
+  const ofAccounts = distinct(late, ({ namespaceId, accountId, occurredAt }) => ({
+    namespaceId,
+    accountId,
+    slot: occurredAt - (occurredAt % slotS),
+    wholeDay: false,
+  }))
+  if (ofAccounts.length <= MARKS_MAX) return ofAccounts
+  const ofSlots = distinct(ofAccounts, (mark) => ({ ...mark, accountId: '' }))
+  if (ofSlots.length <= MARKS_MAX) return ofSlots
+  // A day that goes on is marked slot by slot: its rollup is yet to come.
+  return distinct(ofSlots, (mark) =>
+    dayOf(mark.slot) + DAY_S > now ? mark : { ...mark, slot: dayOf(mark.slot), wholeDay: true },
+  )
+}
+
+function distinct<T>(items: readonly T[], markOf: (item: T) => DirtySlot): DirtySlot[] {
+  const marks = new Map<string, DirtySlot>()
+  for (const item of items) {
+    const mark = markOf(item)
+    marks.set(`${mark.namespaceId} ${mark.accountId} ${mark.slot} ${mark.wholeDay}`, mark)
+  }
+  return [...marks.values()]
+}
+
+const randomMark = (): string => randomBytes(8).readBigUInt64LE().toString()

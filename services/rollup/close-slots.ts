@@ -1,0 +1,85 @@
+import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
+import type { rollupEpochRepository, RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import type { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import type { RollupPoint } from './crash-points.ts'
+
+export interface RollupDeps {
+  epochs: ReturnType<typeof rollupEpochRepository>
+  tables: ReturnType<typeof rollupTables>
+  reached: Reached<RollupPoint>
+  signal: AbortSignal
+}
+
+/** What a round did. */
+export interface Closed {
+  slots: number
+  rowsRead: number
+  /** Unix seconds: slots before this are in the rollups. */
+  through: number
+  now: number
+}
+
+/** A service that was away for long catches up by this much at a time. */
+const SLOTS_AT_ONCE_S = 3_600
+
+/**
+ * Computes the slots that ended, in order; when a day ends with them its rollup and its total too; and only then lets readers
+ * use them. Several services may do so at once: each computes the same, or more.
+ *
+ * Why closing is told before it begins: whoever recomputes a late slot meanwhile then knows that the day may have been merged
+ * without it, and merges it again.
+ *
+ * @returns undefined when no rollups were built yet
+ */
+export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Closed | undefined> {
+  const { epochs, signal } = deps
+  const [known, now] = [await epochs.list(), await epochs.now()]
+  const current = inUse(known)
+  if (current === undefined) return undefined
+  const { slotS } = current
+  const end = now - graceS - ((now - graceS) % slotS)
+  const closed: Closed = { slots: 0, rowsRead: 0, through: current.closedThrough, now }
+  while (closed.through < end && !signal.aborted) {
+    const from = closed.through
+    const to = Math.min(end, from + SLOTS_AT_ONCE_S, dayOf(from) + DAY_S)
+    closed.rowsRead += await closeStretch(deps, current, { startAt: from, endAt: to }, now)
+    closed.slots += (to - from) / slotS
+    closed.through = to
+  }
+  return closed
+}
+
+/** The epoch that readers use. */
+export const inUse = (known: readonly RollupEpoch[]): RollupEpoch | undefined =>
+  known.findLast(({ state }) => state === 'in use')
+
+async function closeStretch(
+  { epochs, tables, reached }: RollupDeps,
+  target: RollupEpoch,
+  range: { startAt: number; endAt: number },
+  now: number,
+): Promise<number> {
+  const { startAt, endAt } = range
+  const { epoch } = target
+  await epochs.closing(epoch, endAt)
+  reached('rollup-closing')
+  const ageDays = (dayOf(now) - dayOf(startAt)) / DAY_S
+  let rowsRead = 0
+  if (ageDays <= SLOTS_KEPT_FOR_DAYS) rowsRead += await tables.computeSlots(target, range)
+  reached('rollup-slots')
+  if (endAt % DAY_S === 0) {
+    const day = { startAt: endAt - DAY_S, endAt }
+    rowsRead +=
+      ageDays <= SLOTS_READ_FOR_DAYS
+        ? await tables.computeDaysFromSlots(target, day)
+        : await tables.computeDaysFromEvents(target, day)
+    reached('rollup-days')
+    rowsRead += await tables.computeTotals(target, day)
+    reached('rollup-totals')
+  }
+  await epochs.closed(epoch, endAt)
+  reached('rollup-closed')
+  return rowsRead
+}

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { closeSlots, inUse } from './close-slots.ts'
+import type { RollupConfig } from './config.ts'
+import { recomputeLate, type RecomputeLateDeps } from './recompute-late.ts'
+import type { RollupMetrics, RollupStep } from './rollup-metrics.ts'
+
+export interface KeepRollupsDeps extends Omit<RecomputeLateDeps, 'signal'> {
+  /** Builds the first epoch, unless another process does. */
+  build: (signal: AbortSignal) => Promise<void>
+  metrics: RollupMetrics
+  log: Logger
+}
+
+/** Keeps rollups up to date for as long as it is not closed. */
+export interface RollupKeeper extends Closeable {
+  /** What it has failed at for at least this long without a break. */
+  listTroubles(forMs: number): Trouble[]
+  /** Whether it has waited this long for something that does not even fail. */
+  isStuck(forMs: number): boolean
+}
+
+/** Rows that may be read for late usage in one go after a quiet time. */
+const ROWS_SAVED_MAX = 50_000_000
+const DROP_EVERY_MS = 60_000
+/** After working off late usage for so long it is the turn of slots that ended. */
+const LATE_AT_ONCE_MS = 3_000
+const CANCEL_EVERY_MS = 250
+
+/**
+ * Closes the slots that ended and works off late usage, round after round.
+ *
+ * Late usage is worked off no faster than it is worth: while a slot is marked readers read it from the events, which costs
+ * each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
+ */
+export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
+  const { epochs, tables, metrics, log } = deps
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const working = new Activity('computing rollups')
+  const parts = { ...deps, signal }
+  let rowsAllowed = ROWS_SAVED_MAX
+  let allowedAt = performance.now()
+  let droppedAt = -Infinity
+  let isBuilt = true
+
+  const close = async () => {
+    const startedAt = performance.now()
+    const closed = await closeSlots(parts, config.graceS)
+    isBuilt = closed !== undefined
+    if (closed === undefined) return
+    metrics.closed(closed, secondsSince(startedAt))
+    allow(closed.rowsRead)
+  }
+  const allow = (rows: number): void => {
+    const now = performance.now()
+    rowsAllowed = Math.min(ROWS_SAVED_MAX, rowsAllowed + rows + (config.rowsPerS * (now - allowedAt)) / 1_000)
+    allowedAt = now
+  }
+  const late = async () => {
+    const since = performance.now()
+    // Not for as long as there is some: where usage is always late, nothing would ever be closed.
+    while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
+      allow(0)
+      if (rowsAllowed <= 0) return
+      const startedAt = performance.now()
+      const recomputed = await recomputeLate(parts, config.orphanS)
+      metrics.recomputed(recomputed, secondsSince(startedAt))
+      rowsAllowed -= recomputed.rowsRead
+      if (recomputed.marks === 0) return
+    }
+  }
+  const drop = async () => {
+    if (performance.now() - droppedAt < DROP_EVERY_MS) return
+    droppedAt = performance.now()
+    const [known, now] = [await epochs.list(), await epochs.now()]
+    const current = inUse(known)
+    const old = known.filter(
+      ({ epoch, state, changedAt }) =>
+        epoch > 0 &&
+        now - changedAt > config.dropAfterS &&
+        (state === 'given up' ||
+          (current !== undefined && epoch < current.epoch && now - current.changedAt > config.dropAfterS)),
+    )
+    if (old.length > 0) await tables.drop(old.map(({ epoch }) => epoch))
+  }
+  const step = async (name: RollupStep, work: () => Promise<void>) => {
+    try {
+      await work()
+    } catch (err) {
+      metrics.failed(name)
+      throw err
+    }
+  }
+  const isStopping = (): boolean => signal.aborted
+  const run = async () => {
+    let isFailing = false
+    while (!isStopping()) {
+      try {
+        await working.attempt(async () => {
+          await step('close', close)
+          await step('late', late)
+          await step('drop', drop)
+        })
+        // By itself: over a long history it takes a while, and is not stuck.
+        if (!isBuilt) await step('build', () => deps.build(signal))
+        isFailing = false
+      } catch (err) {
+        if (isStopping()) return
+        log[isFailing ? 'debug' : 'warn'](
+          { err: loggableError(err) },
+          'could not compute rollups, trying again',
+        )
+        isFailing = true
+      }
+      await sleep(config.pauseMs, undefined, { signal }).catch(() => undefined)
+    }
+  }
+  const running = run()
+  return {
+    name: 'rollups',
+    listTroubles: (forMs) => [working.findTrouble(forMs)].filter((trouble) => trouble !== undefined),
+    isStuck: (forMs) => working.isStuck(forMs),
+    async close() {
+      stopping.abort()
+      const ended = running.then(() => true)
+      // One statement may take minutes, and a process has seconds to end.
+      while (!(await Promise.race([ended, sleep(CANCEL_EVERY_MS, false)])))
+        await tables.cancel().catch(() => undefined) // it ends by itself when ClickHouse is away
+    },
+  }
+}
+
+const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000

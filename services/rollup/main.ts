@@ -1,0 +1,54 @@
+import { getsOn } from '../../shared/admin/gets-on.ts'
+import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
+import { crashAt } from '../../shared/lifecycle/crash-at.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { openServicePool } from '../../shared/postgres/open-service-pool.ts'
+import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+import { watchPools } from '../../shared/postgres/watch-pools.ts'
+import { readRollupServiceConfig } from './config.ts'
+import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
+
+/** For so long it may fail without a break before /readyz says so. */
+const FAILING_MAX_MS = 30_000
+/** One statement after the other, and probes. */
+const CLICKHOUSE_CONNECTIONS = 2
+/** A round may hold this many statements, each as long as a query may take. */
+const STATEMENTS_A_ROUND = 20
+
+const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
+  name: 'rollup',
+  about:
+    'Keeps usage by time slot and by day, so that answers need not read every event, in a process of its own; npm run migrate goes before.',
+  readConfig: readRollupServiceConfig,
+  async open(config, { opened, metrics, log }) {
+    const { postgres } = config
+    const pool = openServicePool('rollup', ROLLUP_CONNECTIONS, postgres, opened, log)
+    await requirePostgresServer(postgres.url, pool)
+    const { queryTimeoutS } = config.rollup
+    const clickhouse = await openClickHouseServer(
+      { ...config.clickhouse, queryTimeoutS },
+      CLICKHOUSE_CONNECTIONS,
+      opened,
+    )
+    watchPools(metrics, { rollup: pool })
+    const reached = crashAt(config.crashAt)
+    const running = openRollup({ pool, clickhouse, metrics, log, reached }, config.rollup)
+    opened.push(running)
+    const stuckMs = STATEMENTS_A_ROUND * queryTimeoutS * 1_000
+    return {
+      isLive: () => !running.isStuck(stuckMs),
+      isReady: () =>
+        getsOn({
+          work: running,
+          pool,
+          clickhouse,
+          failingMaxMs: FAILING_MAX_MS,
+          trouble: ROLLUP_TROUBLE,
+          log,
+        }),
+    }
+  },
+}
+
+exitWith(() => runService(rollup))

@@ -1,0 +1,54 @@
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
+import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
+import { REBUILD, whileAlone } from '../../shared/postgres/while-alone.ts'
+import { inUse } from './close-slots.ts'
+import type { RollupConfig } from './config.ts'
+import type { RollupPoint } from './crash-points.ts'
+import { keepRollups, type RollupKeeper } from './keep-rollups.ts'
+import { rollupMetrics } from './rollup-metrics.ts'
+
+/** What the log says when the rollup service fails for too long. */
+export const ROLLUP_TROUBLE = 'rollups are not kept up to date'
+
+/** One that holds the lock of the first build, and one for probes. */
+export const ROLLUP_CONNECTIONS = 2
+
+export interface RollupParts {
+  pool: Pool
+  clickhouse: ClickHouse
+  metrics: Metrics
+  log: Logger
+  /** Told where rollups get to. */
+  reached?: Reached<RollupPoint>
+}
+
+/** Starts the rollups on their engines, for a process of its own or one with others. */
+export function openRollup(
+  { pool, clickhouse, metrics, reached = () => undefined, ...parts }: RollupParts,
+  config: RollupConfig,
+): RollupKeeper {
+  const log = parts.log.child({ part: 'rollup' })
+  const epochs = rollupEpochRepository(clickhouse)
+  const tables = rollupTables(clickhouse, config.queryTimeoutS)
+  const dirty = dirtySlotRepository(clickhouse)
+  const build = async (signal: AbortSignal) => {
+    try {
+      await whileAlone(pool, REBUILD, async () => {
+        if (inUse(await epochs.list()) !== undefined) return
+        const epoch = await buildEpoch({ client: clickhouse, epochs, tables, reached, signal }, config.graceS)
+        log.info({ epoch }, 'built the first rollups')
+      })
+    } catch (err) {
+      if (!(err instanceof DomainError)) throw err // another process builds them
+    }
+  }
+  return keepRollups({ epochs, tables, dirty, build, reached, metrics: rollupMetrics(metrics), log }, config)
+}

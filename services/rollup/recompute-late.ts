@@ -1,0 +1,114 @@
+import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
+import type { dirtySlotRepository, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import type { RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
+import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
+import { inUse, type RollupDeps } from './close-slots.ts'
+
+export interface RecomputeLateDeps extends RollupDeps {
+  dirty: ReturnType<typeof dirtySlotRepository>
+}
+
+export interface Recomputed {
+  marks: number
+  rowsRead: number
+}
+
+/** Batches of late usage whose marks are worked off at once. */
+const MARKS_AT_ONCE = 500
+
+/**
+ * Works off marks of late usage: recomputes the slots they tell of, then the days, then the totals, in the epoch in use and in
+ * one that is being built; and only then cancels exactly the marks it had read. Repeating any of it changes nothing.
+ *
+ * Slots that nobody has begun to close are passed over: whoever closes them reads the events later than this.
+ */
+export async function recomputeLate(deps: RecomputeLateDeps, orphanS: number): Promise<Recomputed> {
+  const { dirty, epochs, tables, reached } = deps
+  const marks = await dirty.listReady(orphanS, MARKS_AT_ONCE)
+  if (marks.length === 0) return { marks: 0, rowsRead: 0 }
+  reached('rollup-marks')
+  const days = await tables.listDays(marks)
+  const now = await epochs.now()
+  const today = dayOf(now)
+  const live = liveOf(await epochs.list(), now)
+  let rowsRead = 0
+  const kept = days.filter(({ day }) => ageOf(day, today) <= SLOTS_KEPT_FOR_DAYS)
+  for (const epoch of live) rowsRead += await recomputeSlots(deps, epoch, kept, marks)
+  reached('rollup-late-slots')
+  // Again: a day that somebody has begun to close may have been merged before these slots were stored.
+  for (const epoch of liveOf(await epochs.list(), now))
+    if (live.some((one) => one.epoch === epoch.epoch))
+      rowsRead += await recomputeDays(deps, epoch, days, today, marks)
+  reached('rollup-late-days')
+  await dirty.cancel(marks)
+  reached('rollup-cancelled')
+  return { marks: marks.length, rowsRead }
+}
+
+/** What late usage must reach: what readers use, what they will, and what some may still use. */
+const liveOf = (known: readonly RollupEpoch[], now: number): RollupEpoch[] => {
+  const current = inUse(known)
+  const isReplaced = current !== undefined && now - current.changedAt > REPLACED_FOR_S
+  return known.filter(
+    (one) => one === current || one.state === 'being built' || (one.state === 'in use' && !isReplaced),
+  )
+}
+
+const ageOf = (day: number, today: number): number => (today - day) / DAY_S
+
+const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
+  ofAccounts: days.some(({ ofAccounts }) => ofAccounts),
+  ofSlots: days.some(({ ofSlots }) => ofSlots),
+  ofDays: days.some(({ ofDays }) => ofDays),
+})
+
+async function recomputeSlots(
+  { tables }: RecomputeLateDeps,
+  epoch: RollupEpoch,
+  days: readonly MarkedDay[],
+  marks: readonly ReadMark[],
+): Promise<number> {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return 0
+  const range = { startAt: first.day, endAt: Math.min(last.day + DAY_S, epoch.closingThrough) }
+  return range.startAt < range.endAt ? tables.computeMarkedSlots(epoch, range, marks, kindsOf(days)) : 0
+}
+
+async function recomputeDays(
+  { tables, signal }: RecomputeLateDeps,
+  epoch: RollupEpoch,
+  days: readonly MarkedDay[],
+  today: number,
+  marks: readonly ReadMark[],
+): Promise<number> {
+  let rowsRead = 0
+  for (const run of runsOf(
+    days.filter(({ day }) => day + DAY_S <= epoch.closingThrough),
+    today,
+  )) {
+    signal.throwIfAborted()
+    const range = { startAt: run.days[0]?.day ?? 0, endAt: (run.days.at(-1)?.day ?? 0) + DAY_S }
+    rowsRead += await tables.computeMarkedDays(epoch, range, marks, kindsOf(run.days), run.from)
+  }
+  return rowsRead
+}
+
+interface Run {
+  from: 'slots' | 'events'
+  days: MarkedDay[]
+}
+
+/** Days of one month that are computed alike, in one statement: a partition each. */
+function runsOf(days: readonly MarkedDay[], today: number): Run[] {
+  const runs = new Map<string, Run>()
+  for (const one of days) {
+    const from = ageOf(one.day, today) <= SLOTS_READ_FOR_DAYS ? 'slots' : 'events'
+    const name = `${from} ${new Date(one.day * 1_000).toISOString().slice(0, 7)}`
+    const run = runs.get(name)
+    if (run === undefined) runs.set(name, { from, days: [one] })
+    else run.days.push(one)
+  }
+  return [...runs.values()]
+}

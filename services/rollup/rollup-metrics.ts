@@ -1,0 +1,65 @@
+import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
+import type { Closed } from './close-slots.ts'
+import type { Recomputed } from './recompute-late.ts'
+
+/** What the rollup service does again when it failed. */
+export type RollupStep = 'build' | 'close' | 'late' | 'drop'
+
+/** What is counted of rollups. */
+export interface RollupMetrics {
+  closed(closed: Closed, seconds: number): void
+  recomputed(recomputed: Recomputed, seconds: number): void
+  failed(step: RollupStep): void
+}
+
+export function rollupMetrics(metrics: Metrics): RollupMetrics {
+  const slots = metrics.counter('tally_rollup_slots_total', 'Time slots that were closed.')()
+  const marks = metrics.counter(
+    'tally_rollup_late_marks_total',
+    'Marks of late usage that were worked off; a batch of the loader places one or two.',
+  )()
+  const rows = metrics.counter(
+    'tally_rollup_rows_read_total',
+    'Rows that ClickHouse read to compute rollups; embedded, with those of other queries at the same time.',
+    ['work'],
+  )
+  const took = metrics.histogram(
+    'tally_rollup_duration_seconds',
+    'How long a round took that found something to do.',
+    DURATION_BUCKETS,
+    ['work'],
+  )
+  const [rowsClosing, rowsLate] = [rows('close'), rows('late')]
+  const [tookClosing, tookLate] = [took('close'), took('late')]
+  const behind = metrics.gauge(
+    'tally_rollup_behind_seconds',
+    'How long ago the last closed time slot ended; readers read everything since then from the events.',
+  )
+  const failures = metrics.counter('tally_rollup_failures_total', 'Attempts that failed and are repeated.', [
+    'step',
+  ])
+  const failed = {
+    build: failures('build'),
+    close: failures('close'),
+    late: failures('late'),
+    drop: failures('drop'),
+  }
+  return {
+    closed(closed, seconds) {
+      behind.set([], Math.max(0, closed.now - closed.through))
+      if (closed.slots === 0) return
+      slots(closed.slots)
+      rowsClosing(closed.rowsRead)
+      tookClosing(seconds)
+    },
+    recomputed(recomputed, seconds) {
+      if (recomputed.marks === 0) return
+      marks(recomputed.marks)
+      rowsLate(recomputed.rowsRead)
+      tookLate(seconds)
+    },
+    failed: (step) => {
+      failed[step]()
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../domain/usage-cover.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import type { rollupEpochRepository } from './rollup-epochs.ts'
+import type { rollupTables } from './rollup-tables.ts'
+
+export interface BuildEpochDeps {
+  client: ClickHouse
+  epochs: ReturnType<typeof rollupEpochRepository>
+  tables: ReturnType<typeof rollupTables>
+  /** Told of the days that are done, of all there are. */
+  onProgress?: (done: number, of: number) => void
+  /** Told of named points. */
+  reached?: (point: 'rollup-building' | 'rollup-built') => void
+  signal?: AbortSignal
+}
+
+/** Slots of days younger than this are computed: a day more than readers ask for. */
+export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
+
+/** Events, and days, that are read in one statement; a day with more is read in stretches. */
+const EVENTS_AT_ONCE = 5_000_000
+const DAYS_AT_ONCE = 7
+const SLOTS_AT_ONCE_S = 3_600
+
+const FILLED_DAYS = `
+  SELECT toUnixTimestamp(toStartOfDay(occurred_at)) AS day, toString(count()) AS count FROM usage_events
+  WHERE occurred_at < toDateTime({through:UInt32}, 'UTC') GROUP BY day ORDER BY day`
+
+interface DayCount {
+  /** Unix seconds. */
+  day: number
+  /** Of events. */
+  count: number
+}
+
+/**
+ * Computes rollups of all events in a new epoch, beside the one in use, and has readers use it. Whoever recomputes late
+ * slots does so in both from the first moment on, so nothing that happens meanwhile is missed. One at a time: the caller
+ * holds a lock.
+ *
+ * @param graceS seconds after its end at which a slot is closed
+ * @returns the epoch
+ */
+export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
+  const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps
+  const known = await epochs.list()
+  const now = await epochs.now()
+  for (const { epoch, state } of known) if (state === 'being built') await epochs.giveUp(epoch, now)
+  const slotS = known[0]?.slotS ?? 0
+  if (slotS <= 0) throw new Error('the length of a slot is not known: ClickHouse is not migrated')
+  const epoch = Math.max(...known.map((one) => one.epoch)) + 1
+  const closing = now - graceS
+  const through = closing - (closing % slotS)
+  await epochs.begin(epoch, slotS, through, now)
+  reached('rollup-building')
+
+  const target = { epoch, slotS }
+  const slotsFrom = dayOf(now) - SLOTS_KEPT_FOR_DAYS * DAY_S
+  const filled = (await queryRows<{ day: number; count: string }>(client, FILLED_DAYS, { through })).map(
+    ({ day, count }) => ({ day, count: Number(count) }),
+  )
+  let done = 0
+  for (const days of togetherOf(filled, slotsFrom)) {
+    signal?.throwIfAborted()
+    const range = { startAt: days[0]?.day ?? 0, endAt: Math.min((days.at(-1)?.day ?? 0) + DAY_S, through) }
+    if (range.startAt < slotsFrom) await tables.computeDaysFromEvents(target, range)
+    else {
+      const isLarge = (days[0]?.count ?? 0) > EVENTS_AT_ONCE
+      const stretchS = isLarge ? SLOTS_AT_ONCE_S : DAYS_AT_ONCE * DAY_S
+      for (let from = range.startAt; from < range.endAt; from += stretchS) {
+        signal?.throwIfAborted()
+        await tables.computeSlots(target, {
+          startAt: from,
+          endAt: Math.min(from + stretchS, range.endAt),
+        })
+      }
+    }
+    const whole = { ...range, endAt: dayOf(range.endAt) }
+    if (range.startAt >= slotsFrom) await tables.computeDaysFromSlots(target, whole)
+    await tables.computeTotals(target, whole)
+    onProgress((done += days.length), filled.length)
+  }
+  reached('rollup-built')
+  await epochs.use(epoch, through, await epochs.now())
+  return epoch
+}
+
+/** Days that lie side by side and are computed alike, as many as may be read at once. */
+function togetherOf(days: readonly DayCount[], slotsFrom: number): DayCount[][] {
+  const together: DayCount[][] = []
+  let events = 0
+  for (const day of days) {
+    const run = together.at(-1)
+    const last = run?.at(-1)
+    const fits =
+      run !== undefined &&
+      last?.day === day.day - DAY_S &&
+      day.day !== slotsFrom &&
+      run.length < DAYS_AT_ONCE &&
+      events + day.count <= EVENTS_AT_ONCE
+    if (fits) run.push(day)
+    else together.push([day])
+    events = (fits ? events : 0) + day.count
+  }
+  return together
+}

@@ -1,0 +1,89 @@
+import { LRUCache } from 'lru-cache'
+import type { Amount } from '../../amount/amount.ts'
+import type { UsageSource } from '../../domain/usage-event.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+
+/** Usage of an account by source, up to where slots are closed. */
+export type Sums = ReadonlyMap<UsageSource, Amount>
+
+/** What of the rollups sums were read from. */
+interface Closed {
+  epoch: number
+  closedThrough: number
+}
+
+/** How often usage of each account was late so far; of all accounts at once under ''. */
+export type LateCounts = ReadonlyMap<string, string>
+
+interface Remembered extends Closed {
+  sums: Sums
+  late: string
+}
+
+/** Accounts whose sums are remembered; each takes some hundred bytes. */
+const REMEMBERED_MAX = 50_000
+
+const LATE_COUNTS = `
+  SELECT account_id, toString(sum(marks)) AS marks FROM late_usage_counts
+  WHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)}
+  GROUP BY account_id`
+
+/**
+ * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored: sums that were
+ * read after a count, while no mark stood, hold for as long as the count is the same.
+ */
+export function closedSums(client: ClickHouse) {
+  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
+  const nameOf = (namespaceId: string, accountId: string) => `${namespaceId} ${accountId}`
+  const lateOf = (counts: LateCounts, accountId: string) =>
+    `${counts.get('') ?? '0'} ${counts.get(accountId) ?? '0'}`
+  return {
+    /** To be read before the sums that are remembered with it, and whenever they are to be used. */
+    async readLateCounts(namespaceId: string, accountIds: readonly string[]): Promise<LateCounts> {
+      const rows = await queryRows<{ account_id: string; marks: string }>(client, LATE_COUNTS, {
+        namespaceId,
+        accountIds: ['', ...accountIds],
+      })
+      return new Map(rows.map((row) => [row.account_id, row.marks]))
+    },
+
+    /** Whether there is something for all of these. */
+    has: (namespaceId: string, accountIds: readonly string[], { epoch, closedThrough }: Closed): boolean =>
+      accountIds.every((accountId) => {
+        const found = remembered.get(nameOf(namespaceId, accountId))
+        return found?.epoch === epoch && found.closedThrough === closedThrough
+      }),
+
+    /** What is remembered of all of these; undefined when it may not hold for one of them. */
+    find(
+      namespaceId: string,
+      accountIds: readonly string[],
+      { epoch, closedThrough }: Closed,
+      counts: LateCounts,
+    ): Map<string, Sums> | undefined {
+      const sums = new Map<string, Sums>()
+      for (const accountId of accountIds) {
+        const found = remembered.get(nameOf(namespaceId, accountId))
+        if (found?.epoch !== epoch || found.closedThrough !== closedThrough) return undefined
+        if (found.late !== lateOf(counts, accountId)) return undefined
+        sums.set(accountId, found.sums)
+      }
+      return sums
+    },
+
+    remember(
+      namespaceId: string,
+      accountId: string,
+      { epoch, closedThrough }: Closed,
+      counts: LateCounts,
+      sums: Sums,
+    ): void {
+      remembered.set(nameOf(namespaceId, accountId), {
+        epoch,
+        closedThrough,
+        sums,
+        late: lateOf(counts, accountId),
+      })
+    },
+  }
+}

@@ -1,0 +1,118 @@
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+
+/** A slot, or a whole day, whose rollups may lack events. */
+export interface DirtySlot {
+  namespaceId: string
+  /** Empty: of all accounts. */
+  accountId: string
+  /** Unix seconds: the start of the slot, or of the day. */
+  slot: number
+  wholeDay: boolean
+}
+
+/** Marks that were placed together, as they were read. */
+export interface ReadMark {
+  /** An unsigned number of 64 bits, as text. */
+  mark: string
+  stage: Stage
+}
+
+const PENDING = 0
+const READY = 1
+export type Stage = typeof PENDING | typeof READY
+
+// A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own.
+const LIST_READY = `
+  SELECT toString(mark) AS mark, stage FROM (
+    SELECT mark, stage, min(placed_at) AS placed_at FROM (
+      SELECT mark, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
+      GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)
+    GROUP BY mark, stage)
+  WHERE stage = ${READY} OR placed_at < now() - toIntervalSecond({orphanS:UInt32})
+  ORDER BY placed_at, mark LIMIT {limit:UInt32}`
+
+/** Rows of the marks a statement is about; params: markParams. */
+export const OF_MARKS = `
+  ((mark IN {readyMarks:Array(UInt64)} AND stage = ${READY}) OR (mark IN {orphans:Array(UInt64)} AND stage = ${PENDING})) AND sign = 1`
+
+/** The values of OF_MARKS. */
+export const markParams = (marks: readonly ReadMark[]) => ({
+  readyMarks: marks.filter(({ stage }) => stage === READY).map(({ mark }) => BigInt(mark)),
+  orphans: marks.filter(({ stage }) => stage === PENDING).map(({ mark }) => BigInt(mark)),
+})
+
+const CANCEL = `
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
+  SELECT namespace_id, account_id, whole_day, slot, mark, stage, any(placed_at), -1 FROM usage_dirty_slots
+  WHERE ${OF_MARKS.replace(' AND sign = 1', '')}
+  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+
+const COLUMNS = [
+  'namespace_id',
+  'account_id',
+  'whole_day',
+  'slot',
+  'mark',
+  'stage',
+  'placed_at',
+  'sign',
+] as const
+
+/** Marks of late usage. */
+export const dirtySlotRepository = (client: ClickHouse) => {
+  const insert = async (
+    slots: readonly DirtySlot[],
+    mark: string,
+    placedAt: number,
+    changes: readonly { stage: Stage; sign: 1 | -1 }[],
+  ): Promise<void> => {
+    const rows = slots.flatMap(({ namespaceId, accountId, slot, wholeDay }) =>
+      changes.map(({ stage, sign }) => ({
+        namespace_id: namespaceId,
+        account_id: accountId,
+        whole_day: wholeDay ? 1 : 0,
+        slot,
+        mark,
+        stage,
+        placed_at: placedAt,
+        sign,
+      })),
+    )
+    await client.insert({
+      table: 'usage_dirty_slots',
+      values: rows,
+      columns: [...COLUMNS],
+      format: 'JSONEachRow',
+    })
+  }
+  return {
+    /**
+     * Before late rows are inserted.
+     *
+     * @param mark tells these marks from all others: random
+     * @param placedAt Unix seconds, by the clock of ClickHouse
+     */
+    placePending: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
+      insert(slots, mark, placedAt, [{ stage: PENDING, sign: 1 }]),
+
+    /** After they are: in one insert, so that no reader finds neither. */
+    turnReady: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
+      insert(slots, mark, placedAt, [
+        { stage: PENDING, sign: -1 },
+        { stage: READY, sign: 1 },
+      ]),
+
+    /** Of slots that ended while their rows were inserted. */
+    placeReady: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
+      insert(slots, mark, placedAt, [{ stage: READY, sign: 1 }]),
+
+    /** Those that can be worked on, the oldest first. */
+    listReady: (orphanS: number, limit: number): Promise<ReadMark[]> =>
+      queryRows<ReadMark>(client, LIST_READY, { orphanS, limit }),
+
+    /** Exactly these; one that was turned ready meanwhile stays. */
+    async cancel(marks: readonly ReadMark[]): Promise<void> {
+      await client.command({ query: CANCEL, query_params: markParams(marks) })
+    },
+  }
+}

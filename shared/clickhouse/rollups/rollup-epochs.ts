@@ -1,0 +1,100 @@
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+
+type EpochState = 'being built' | 'in use' | 'given up'
+
+/** How far the rollups of an epoch reach. */
+export interface RollupEpoch {
+  epoch: number
+  /** The length of its slots, in seconds. */
+  slotS: number
+  /** Slots before this are in them, or are being computed. */
+  closingThrough: number
+  /** Slots before this are in them. */
+  closedThrough: number
+  state: EpochState
+  /** Unix seconds, by the clock of ClickHouse. */
+  changedAt: number
+}
+
+const STATES: readonly EpochState[] = ['being built', 'in use', 'given up']
+
+const LIST = `
+  SELECT epoch, toUInt32(max(slot_s)) AS slot_s, toUnixTimestamp(max(closing_through)) AS closing_through,
+    toUnixTimestamp(max(closed_through)) AS closed_through, max(state) AS state, toUnixTimestamp(max(changed_at)) AS changed_at
+  FROM rollup_epochs GROUP BY epoch ORDER BY epoch`
+
+const CLOCK = 'SELECT toUnixTimestamp(now()) AS now, toUInt32(max(slot_s)) AS slot_s FROM rollup_epochs'
+
+interface EpochRow {
+  epoch: number
+  slot_s: number
+  closing_through: number
+  closed_through: number
+  state: number
+  changed_at: number
+}
+
+/** Every field only ever grows: the greatest of what was written counts, whoever wrote it and when. */
+export const rollupEpochRepository = (client: ClickHouse) => {
+  const write = async (values: Partial<EpochRow> & { epoch: number }): Promise<void> => {
+    await client.insert({
+      table: 'rollup_epochs',
+      values: [{ slot_s: 0, closing_through: 0, closed_through: 0, state: 0, changed_at: 0, ...values }],
+      columns: ['epoch', 'slot_s', 'closing_through', 'closed_through', 'state', 'changed_at'],
+      format: 'JSONEachRow',
+    })
+  }
+  return {
+    /** By number. */
+    async list(): Promise<RollupEpoch[]> {
+      const rows = await queryRows<EpochRow>(client, LIST, {})
+      return rows.map((row) => ({
+        epoch: row.epoch,
+        slotS: row.slot_s,
+        closingThrough: row.closing_through,
+        closedThrough: row.closed_through,
+        state: STATES[row.state] ?? 'given up',
+        changedAt: row.changed_at,
+      }))
+    },
+
+    /** From now on whoever recomputes slots before this does so in this epoch too. */
+    async begin(epoch: number, slotS: number, closingThrough: number, now: number): Promise<void> {
+      await write({ epoch, slot_s: slotS, closing_through: closingThrough, changed_at: now })
+    },
+
+    /** Before slots up to this one are computed. */
+    async closing(epoch: number, through: number): Promise<void> {
+      await write({ epoch, closing_through: through })
+    },
+
+    /** After they, and the days and totals that end with them, are stored. */
+    async closed(epoch: number, through: number): Promise<void> {
+      await write({ epoch, closed_through: through })
+    },
+
+    /** From now on readers use it. */
+    async use(epoch: number, closedThrough: number, now: number): Promise<void> {
+      await write({ epoch, closed_through: closedThrough, state: STATES.indexOf('in use'), changed_at: now })
+    },
+
+    /** From now on nobody computes anything for it any more. */
+    async giveUp(epoch: number, now: number): Promise<void> {
+      await write({ epoch, state: STATES.indexOf('given up'), changed_at: now })
+    },
+
+    /** Unix seconds, and the length of a slot. */
+    async clock(): Promise<{ now: number; slotS: number }> {
+      const [row] = await queryRows<{ now: number; slot_s: number }>(client, CLOCK, {})
+      if (row === undefined || row.slot_s === 0) throw new Error('ClickHouse is not migrated: no time slots')
+      return { now: row.now, slotS: row.slot_s }
+    },
+
+    /** Unix seconds. */
+    async now(): Promise<number> {
+      const [row] = await queryRows<{ now: number }>(client, 'SELECT toUnixTimestamp(now()) AS now', {})
+      if (row === undefined) throw new Error('ClickHouse does not tell the time')
+      return row.now
+    },
+  }
+}

@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto'
+import type { TimeRange } from '../../domain/time-slot.ts'
+import { slotOf } from '../../domain/time-slot.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { markParams, OF_MARKS, type ReadMark } from './dirty-slots.ts'
+
+/** Kinds of marks: of slots of accounts, of slots of all accounts, of whole days. */
+export type MarkKinds = Omit<MarkedDay, 'day'>
+
+/** The epoch rollups are written for, and the length of its slots in seconds. */
+export interface RollupTarget {
+  epoch: number
+  slotS: number
+}
+
+/** What a computation cost. */
+type RowsRead = number
+
+const MEASURES = 'count, sum, min, max, latest, latest_accepted_at, latest_id, version'
+
+// Void events count in the version alone: whoever makes one void makes the version grow.
+const OF_EVENTS = `
+  countIf(voided = 0), sumIf(toDecimal256(quantity, 18), voided = 0), minIf(quantity, voided = 0), maxIf(quantity, voided = 0),
+  argMaxIf((quantity, accepted_at, id), (occurred_at, accepted_at, id), voided = 0) AS l, sum(toUInt128(version)) AS v`
+const OF_ROLLUPS = `
+  sum(r.count), sum(r.sum), minIf(r.min, r.count > 0), maxIf(r.max, r.count > 0),
+  argMaxIf((r.latest, r.latest_accepted_at, r.latest_id),
+    (substring(r.latest_id, 1, 4), r.latest_accepted_at, r.latest_id), r.count > 0) AS l, sum(r.version) AS v`
+const SPREAD = 'EXCEPT (l, v), l.1, l.2, l.3, v'
+
+const slotStart = (slotS: number) =>
+  slotS === 300
+    ? 'toStartOfFiveMinutes(occurred_at)'
+    : `toDateTime(intDiv(toUnixTimestamp(occurred_at), ${Math.trunc(slotS)}) * ${Math.trunc(slotS)}, 'UTC')`
+
+const IN_RANGE = `
+  toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({firstSlot:UInt32}, 'UTC') AND toDateTime({lastSlot:UInt32}, 'UTC')
+  AND occurred_at >= toDateTime({from:UInt32}, 'UTC') AND occurred_at < toDateTime({to:UInt32}, 'UTC')`
+
+const intoSlots = (slotS: number, where: string) => `
+  INSERT INTO usage_by_slot (epoch, namespace_id, account_id, source, slot, ${MEASURES})
+  SELECT * ${SPREAD} FROM (
+    SELECT {epoch:UInt32}, namespace_id, account_id, source, ${slotStart(slotS)} AS slot, ${OF_EVENTS}
+    FROM usage_events FINAL WHERE ${where} GROUP BY namespace_id, account_id, source, slot)`
+
+const intoDaysFromSlots = (where: string) => `
+  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${MEASURES})
+  SELECT * ${SPREAD} FROM (
+    SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(slot) AS day, ${OF_ROLLUPS}
+    FROM usage_by_slot AS r FINAL
+    WHERE r.epoch = {epoch:UInt32} AND r.slot >= toDateTime({from:UInt32}, 'UTC') AND r.slot < toDateTime({to:UInt32}, 'UTC')
+      AND ${where}
+    GROUP BY namespace_id, account_id, source, day)`
+
+const intoDaysFromEvents = (where: string) => `
+  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${MEASURES})
+  SELECT * ${SPREAD} FROM (
+    SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, ${OF_EVENTS}
+    FROM usage_events FINAL WHERE ${IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
+
+const intoTotals = (where: string) => `
+  INSERT INTO usage_by_day_total (epoch, namespace_id, source, day, ${MEASURES})
+  SELECT * ${SPREAD} FROM (
+    SELECT {epoch:UInt32}, namespace_id, source, day, ${OF_ROLLUPS}
+    FROM usage_by_day AS r FINAL
+    WHERE r.epoch = {epoch:UInt32} AND r.day >= toDate(toDateTime({from:UInt32}, 'UTC'))
+      AND r.day < toDate(toDateTime({to:UInt32}, 'UTC')) AND ${where}
+    GROUP BY namespace_id, source, day)`
+
+// Which slots, days and accounts marks tell of. A mark of a whole day stands for all of its slots.
+const MARKED = `usage_dirty_slots WHERE ${OF_MARKS}
+  AND slot >= toDateTime({from:UInt32}, 'UTC') AND slot < toDateTime({to:UInt32}, 'UTC')`
+const FIVES_OF_DAY = 'ARRAY JOIN range(0, 86400, 300) AS within'
+const SLOTS_OF_ACCOUNTS = (slotS: number) => `
+  (namespace_id, toStartOfFiveMinutes(occurred_at), account_id) IN (
+    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot), account_id FROM ${MARKED} AND account_id != '')
+  AND (namespace_id, ${slotStart(slotS)}, account_id) IN (
+    SELECT DISTINCT namespace_id, slot, account_id FROM ${MARKED} AND account_id != '')`
+const SLOTS_OF_ALL = (slotS: number) => `
+  (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
+    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot) FROM ${MARKED} AND account_id = '' AND whole_day = 0)
+  AND (namespace_id, ${slotStart(slotS)}) IN (
+    SELECT DISTINCT namespace_id, slot FROM ${MARKED} AND account_id = '' AND whole_day = 0)`
+const SLOTS_OF_DAYS = `
+  (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
+    SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED} AND whole_day = 1)
+    ${FIVES_OF_DAY})`
+const DAYS_OF_ACCOUNTS = {
+  slots: `
+  (namespace_id, account_id, toDate(slot)) IN (
+    SELECT DISTINCT namespace_id, account_id, toDate(slot) FROM ${MARKED} AND account_id != '')`,
+  events: `
+  (namespace_id, toStartOfFiveMinutes(occurred_at), account_id) IN (
+    SELECT namespace_id, day + within, account_id
+    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day, account_id FROM ${MARKED} AND account_id != '')
+    ${FIVES_OF_DAY})`,
+}
+const DAYS_OF_ALL = {
+  slots: `
+  (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED} AND account_id = '')`,
+  events: `
+  (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
+    SELECT namespace_id, day + within
+    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day FROM ${MARKED} AND account_id = '') ${FIVES_OF_DAY})`,
+}
+const TOTALS_OF_MARKS = `
+  (namespace_id, day) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED})`
+
+const MARKED_DAYS = `
+  SELECT toUnixTimestamp(toStartOfDay(slot)) AS day, max(account_id != '') AS of_accounts,
+    max(account_id = '' AND whole_day = 0) AS of_slots, max(whole_day) AS of_days
+  FROM usage_dirty_slots WHERE ${OF_MARKS} GROUP BY day ORDER BY day`
+
+// The value of a partition begins with its epoch: (1,202611).
+const PARTITIONS_OF = `
+  SELECT DISTINCT table, partition_id AS id FROM system.parts
+  WHERE database = currentDatabase() AND active AND table IN ('usage_by_slot', 'usage_by_day', 'usage_by_day_total')
+    AND toUInt32OrZero(extract(partition, '^\\((\\d+),')) IN {epochs:Array(UInt32)}`
+
+/** A day that marks tell of, and what kinds they are of. */
+export interface MarkedDay {
+  /** Unix seconds. */
+  day: number
+  ofAccounts: boolean
+  ofSlots: boolean
+  ofDays: boolean
+}
+
+const KILL = "KILL QUERY WHERE Settings['log_comment'] = {comment:String} ASYNC"
+
+/** Rows read since the engine started, for one that does not tell what a statement read. */
+const SELECTED = "SELECT toString(value) AS rows FROM system.events WHERE event = 'SelectedRows'"
+
+/**
+ * Computes rollups from the events, and overwrites what was there. Each gives how many rows ClickHouse read.
+ *
+ * @param queryTimeoutS the longest one statement may run
+ */
+export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
+  /** What the statements of this process are found by. */
+  const comment = `rollups:${randomUUID()}`
+  /** Whether this ClickHouse tells with its answer what a statement read: a server does. */
+  let tells = false
+  const selected = async (): Promise<number> => {
+    const [row] = await queryRows<{ rows: string }>(client, SELECTED, {})
+    return Number(row?.rows ?? 0)
+  }
+  const run = async (query: string, params: Record<string, unknown>): Promise<RowsRead> => {
+    const before = tells ? 0 : await selected()
+    const { summary } = await client.command({
+      query,
+      query_params: params,
+      clickhouse_settings: {
+        max_execution_time: queryTimeoutS,
+        log_comment: comment,
+        max_bytes_before_external_group_by: '1000000000',
+      },
+    })
+    const told = Number(summary?.read_rows ?? 0)
+    tells ||= told > 0
+    return tells ? told : (await selected()) - before
+  }
+  const rangeParams = ({ startAt, endAt }: TimeRange) => ({
+    from: startAt,
+    to: endAt,
+    firstSlot: slotOf(startAt),
+    lastSlot: slotOf(Math.max(startAt, endAt - 1)),
+  })
+  return {
+    /** Every slot of a range, which begins and ends with one. */
+    computeSlots: ({ epoch, slotS }: RollupTarget, range: TimeRange) =>
+      run(intoSlots(slotS, IN_RANGE), { epoch, ...rangeParams(range) }),
+
+    /** Every day of a range of whole days, merged from its slots. */
+    computeDaysFromSlots: ({ epoch }: RollupTarget, range: TimeRange) =>
+      run(intoDaysFromSlots('1'), { epoch, ...rangeParams(range) }),
+
+    /** … from the events. */
+    computeDaysFromEvents: ({ epoch }: RollupTarget, range: TimeRange) =>
+      run(intoDaysFromEvents('1'), { epoch, ...rangeParams(range) }),
+
+    computeTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
+      run(intoTotals('1'), { epoch, ...rangeParams(range) }),
+
+    /** Ends the statements under way; what they have stored by then is right, row by row. */
+    async cancel(): Promise<void> {
+      await client.command({ query: KILL, query_params: { comment } })
+    },
+
+    /** Removes everything of these epochs. */
+    async drop(epochs: readonly number[]): Promise<void> {
+      const rows = await queryRows<{ table: string; id: string }>(client, PARTITIONS_OF, { epochs })
+      for (const { table, id } of rows)
+        await client.command({ query: `ALTER TABLE ${table} DROP PARTITION ID '${id}'` })
+    },
+
+    async listDays(marks: readonly ReadMark[]): Promise<MarkedDay[]> {
+      const rows = await queryRows<{ day: number; of_accounts: number; of_slots: number; of_days: number }>(
+        client,
+        MARKED_DAYS,
+        markParams(marks),
+      )
+      return rows.map((row) => ({
+        day: row.day,
+        ofAccounts: row.of_accounts === 1,
+        ofSlots: row.of_slots === 1,
+        ofDays: row.of_days === 1,
+      }))
+    },
+
+    /** The slots of a range that marks tell of. */
+    async computeMarkedSlots(
+      { epoch, slotS }: RollupTarget,
+      range: TimeRange,
+      marks: readonly ReadMark[],
+      { ofAccounts, ofSlots, ofDays }: MarkKinds,
+    ): Promise<RowsRead> {
+      const params = { epoch, ...rangeParams(range), ...markParams(marks) }
+      let rows = 0
+      if (ofAccounts)
+        rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ACCOUNTS(slotS)}`), params)
+      if (ofSlots) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ALL(slotS)}`), params)
+      if (ofDays) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_DAYS}`), params)
+      return rows
+    },
+
+    /** The days of a range that marks tell of, and then their totals. */
+    async computeMarkedDays(
+      { epoch }: RollupTarget,
+      range: TimeRange,
+      marks: readonly ReadMark[],
+      { ofAccounts, ofSlots, ofDays }: MarkKinds,
+      from: 'slots' | 'events',
+    ): Promise<RowsRead> {
+      const params = { epoch, ...rangeParams(range), ...markParams(marks) }
+      const into = from === 'slots' ? intoDaysFromSlots : intoDaysFromEvents
+      let rows = 0
+      if (ofAccounts) rows += await run(into(DAYS_OF_ACCOUNTS[from]), params)
+      if (ofSlots || ofDays) rows += await run(into(DAYS_OF_ALL[from]), params)
+      return rows + (await run(intoTotals(TOTALS_OF_MARKS), params))
+    },
+  }
+}

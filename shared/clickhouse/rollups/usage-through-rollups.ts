@@ -1,0 +1,308 @@
+import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
+import type { Period } from '../../domain/period.ts'
+import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
+import { coverUsage, hullOf, type RollupState, type UsageCover } from '../../domain/usage-cover.ts'
+import type { UsageSource } from '../../domain/usage-event.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { closedSums } from './closed-sums.ts'
+import { rollupStateReader, type KnownEpoch } from './rollup-state.ts'
+import {
+  aggregateFromRow,
+  groupRows,
+  usageAggregateRepository,
+  type AggregateRow,
+  type UsageSelection,
+} from '../usage-aggregates.ts'
+import type { UsageReader } from '../usage-reader.ts'
+
+/** Stretches of the events that the sorting key is asked for at most; see hullOf. */
+const STRETCHES_MAX = 32
+
+/** What a query gives. */
+interface Answer {
+  select: string
+  groupBy: string
+}
+
+/** What a query wants of each place it reads: columns of the same names and types from all of them. */
+interface Wanted {
+  fromDays: string
+  fromSlots: string
+  fromEvents: string
+  /** Of whom; fixed texts with parameters. */
+  filters: readonly string[]
+}
+
+const OF_ACCOUNT = 'account_id = {accountId:String}'
+const OF_ACCOUNTS = 'account_id IN {accountIds:Array(String)}'
+const OF_SOURCE = 'source = {source:String}'
+
+const ROLLED = `count AS n, sum AS total, min AS lowest, max AS highest, latest AS newest,
+  latest_accepted_at AS newest_at, latest_id AS newest_id`
+const OF_EVENT = `toUInt64(1) AS n, toDecimal256(quantity, 18) AS total, quantity AS lowest, quantity AS highest,
+  quantity AS newest, accepted_at AS newest_at, id AS newest_id`
+// An id begins with the second its event occurred in, the most significant byte first.
+const MERGED = `
+  source, toString(sum(n)) AS count, toString(sum(total)) AS sum, toString(min(lowest)) AS min,
+  toString(max(highest)) AS max,
+  toString(argMax(newest, (substring(newest_id, 1, 4), newest_at, newest_id))) AS latest`
+
+const PERIOD_START: Record<Period, (time: string) => string> = {
+  day: (time) => `toUnixTimestamp(toStartOfDay(toDateTime(${time}, 'UTC'))) AS period_start`,
+  month: (time) => `toUnixTimestamp(toDateTime(toStartOfMonth(${time}), 'UTC')) AS period_start`,
+}
+
+/** Usage as the raw events have it, read through rollups wherever they are complete. */
+export function usageThroughRollups(client: ClickHouse): UsageReader {
+  const events = usageAggregateRepository(client)
+  const states = rollupStateReader(client)
+  const closed = closedSums(client)
+
+  /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
+  const read = async <Row>(
+    what: Answer,
+    wanted: Wanted,
+    namespaceId: string,
+    range: TimeRange,
+    accountIds: readonly string[] | undefined,
+    params: Record<string, unknown>,
+  ): Promise<Row[] | undefined> => {
+    const state = await states.read(namespaceId, range, accountIds)
+    return state === undefined
+      ? undefined
+      : readBy(state, what, wanted, namespaceId, range, accountIds, params)
+  }
+  const readBy = async <Row>(
+    state: RollupState,
+    { select, groupBy }: Answer,
+    wanted: Wanted,
+    namespaceId: string,
+    range: TimeRange,
+    accountIds: readonly string[] | undefined,
+    params: Record<string, unknown>,
+  ): Promise<Row[]> => {
+    const totals = accountIds === undefined
+    const { parts, params: places } = partsOf(coverUsage(range, state), state, wanted, totals)
+    if (parts.length === 0) return []
+    const query = `SELECT ${select} FROM (${parts.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
+    return queryRows<Row>(client, query, {
+      ...places,
+      ...params,
+      namespaceId,
+      epoch: state.epoch,
+    })
+  }
+
+  /** Sums of what is remembered and what is open, when all of it holds. */
+  const recall = async (epoch: KnownEpoch, namespaceId: string, accountIds: readonly string[]) => {
+    if (!closed.has(namespaceId, accountIds, epoch)) return undefined
+    const isOpen = { ...epoch, dirtySlots: [], dirtyDays: [] }
+    const range = { startAt: epoch.closedThrough, endAt: ALL_TIME.endAt }
+    const [late, open] = await Promise.all([
+      closed.readLateCounts(namespaceId, accountIds),
+      readBy<SumRow>(isOpen, SUMS, OF_SUMS, namespaceId, range, accountIds, { accountIds }),
+    ])
+    const found = closed.find(namespaceId, accountIds, epoch, late)
+    return found === undefined || !states.isKnown() ? undefined : addUp(found, sumsOf(open))
+  }
+
+  return {
+    async aggregate(namespaceId, selection) {
+      const range = clampRange(selection.range)
+      if (range.startAt >= range.endAt) return new Map()
+      if (selection.property !== undefined) return events.aggregate(namespaceId, selection)
+      const rows = await read<AggregateRow>(
+        { select: MERGED, groupBy: 'source' },
+        {
+          fromDays: `source, ${ROLLED}`,
+          fromSlots: `source, ${ROLLED}`,
+          fromEvents: `source, ${OF_EVENT}`,
+          filters: filtersOf(selection),
+        },
+        namespaceId,
+        range,
+        accountsOf(selection),
+        paramsOf(selection),
+      )
+      if (rows === undefined) return events.aggregate(namespaceId, selection)
+      return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
+    },
+
+    async aggregateByPeriod(namespaceId, period, selection) {
+      const range = clampRange(selection.range)
+      if (range.startAt >= range.endAt) return new Map()
+      const fromEvents = () => events.aggregateByPeriod(namespaceId, period, selection)
+      if (selection.property !== undefined) return fromEvents()
+      const startOf = PERIOD_START[period]
+      const rows = await read<AggregateRow & { period_start: number }>(
+        { select: `period_start, ${MERGED}`, groupBy: 'period_start, source' },
+        {
+          fromDays: `${startOf('day')}, source, ${ROLLED}`,
+          fromSlots: `${startOf('slot')}, source, ${ROLLED}`,
+          fromEvents: `${startOf('occurred_at')}, source, ${OF_EVENT}`,
+          filters: filtersOf(selection),
+        },
+        namespaceId,
+        range,
+        accountsOf(selection),
+        paramsOf(selection),
+      )
+      if (rows === undefined) return fromEvents()
+      return groupRows(rows, (row) => row.period_start, aggregateFromRow)
+    },
+
+    async sumByAccount(namespaceId, accountIds) {
+      const epoch = await states.epoch()
+      if (epoch === undefined) return events.sumByAccount(namespaceId, accountIds)
+      const remembered = await recall(epoch, namespaceId, accountIds)
+      if (remembered !== undefined) return remembered
+      // One after the other: a mark that is counted and was not seen would make what is remembered hold without its usage.
+      const late = await closed.readLateCounts(namespaceId, accountIds)
+      const state = await states.read(namespaceId, ALL_TIME, accountIds)
+      if (state === undefined) return events.sumByAccount(namespaceId, accountIds)
+      const rows = await readBy<SumRow>(state, SUMS, OF_SUMS, namespaceId, ALL_TIME, accountIds, {
+        accountIds,
+      })
+      const closedOf = sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 0))
+      if (state.dirtySlots.length + state.dirtyDays.length === 0)
+        for (const accountId of accountIds)
+          closed.remember(namespaceId, accountId, state, late, closedOf.get(accountId) ?? new Map())
+      return addUp(closedOf, sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 1)))
+    },
+  }
+}
+
+interface SumRow {
+  account_id: string
+  source: string
+  sum: string
+  is_open: number
+}
+
+const SUMS: Answer = {
+  select: 'account_id, source, is_open, toString(sum(total)) AS sum',
+  groupBy: 'account_id, source, is_open',
+}
+const OF_SUMS: Wanted = {
+  fromDays: 'account_id, source, 0 AS is_open, sum AS total',
+  fromSlots: 'account_id, source, 0 AS is_open, sum AS total',
+  fromEvents: 'account_id, source, 1 AS is_open, toDecimal256(quantity, 18) AS total',
+  filters: [OF_ACCOUNTS],
+}
+
+const sumsOf = (rows: readonly SumRow[]): Map<string, Map<UsageSource, Amount>> =>
+  groupRows(
+    rows,
+    (row) => row.account_id,
+    (row) => amountFromDatabase(row.sum),
+  )
+
+function addUp(
+  some: ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>,
+  others: ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>,
+): Map<string, Map<UsageSource, Amount>> {
+  const total = new Map<string, Map<UsageSource, Amount>>()
+  for (const part of [some, others])
+    for (const [accountId, sums] of part) {
+      if (sums.size === 0) continue
+      const known = total.get(accountId) ?? new Map<UsageSource, Amount>()
+      total.set(accountId, known)
+      for (const [source, sum] of sums) known.set(source, addAmounts(known.get(source) ?? ZERO, sum))
+    }
+  return total
+}
+
+const accountsOf = ({ accountId }: UsageSelection): string[] | undefined =>
+  accountId === undefined ? undefined : [accountId]
+
+const filtersOf = ({ accountId, source }: UsageSelection): string[] => [
+  ...(accountId === undefined ? [] : [OF_ACCOUNT]),
+  ...(source === undefined ? [] : [OF_SOURCE]),
+]
+
+const paramsOf = ({ accountId, source }: UsageSelection): Record<string, unknown> => ({
+  ...(accountId === undefined ? {} : { accountId }),
+  ...(source === undefined ? {} : { source }),
+})
+
+/**
+ * A SELECT for each place that a cover reads.
+ *
+ * @param totals whether days come from the totals of the namespace
+ */
+function partsOf(
+  { days, slots, raw }: UsageCover,
+  { slotS }: RollupState,
+  { fromDays, fromSlots, fromEvents, filters }: Wanted,
+  totals: boolean,
+): { parts: string[]; params: Record<string, unknown> } {
+  const parts: string[] = []
+  const params: Record<string, unknown> = {}
+  const add = (columns: string, table: string, conditions: readonly string[]) => {
+    parts.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${[...conditions, ...filters].join(' AND ')}`)
+  }
+  const ofNamespace = 'namespace_id = {namespaceId:String}'
+  const rolled = ['epoch = {epoch:UInt32}', ofNamespace]
+  if (days !== undefined) {
+    Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
+    const conditions = [...rolled, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
+    if (days.except.length > 0) {
+      params['daysExcept'] = days.except.map(isoDay)
+      conditions.push('day NOT IN {daysExcept:Array(Date)}')
+    }
+    add(fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
+  }
+  if (slots !== undefined) {
+    Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt, slotDays: slots.days.map(isoDay) })
+    const conditions = [
+      ...rolled,
+      "slot >= toDateTime({slotFrom:UInt32}, 'UTC')",
+      "slot < toDateTime({slotTo:UInt32}, 'UTC')",
+      'toDate(slot) IN {slotDays:Array(Date)}',
+      'count > 0',
+    ]
+    if (slots.except.length > 0) {
+      params['slotsExcept'] = slots.except
+      conditions.push('toUnixTimestamp(slot) NOT IN {slotsExcept:Array(UInt32)}')
+    }
+    add(fromSlots, 'usage_by_slot', conditions)
+  }
+  const events = eventsOf(raw, slotS)
+  if (events !== undefined) {
+    Object.assign(params, events.params)
+    add(fromEvents, 'usage_events', [ofNamespace, 'voided = 0', ...events.conditions])
+  }
+  return { parts, params }
+}
+
+/** The conditions of what is read raw: first for the sorting key, which may let others through, then exactly. */
+function eventsOf(
+  raw: UsageCover['raw'],
+  slotS: number,
+): { conditions: string[]; params: Record<string, unknown> } | undefined {
+  const { ranges, slots, days } = raw
+  const params: Record<string, unknown> = {}
+  const nearly = hullOf(raw, slotS, STRETCHES_MAX).map(({ startAt, endAt }, index) => {
+    params[`nearFrom${index}`] = slotOf(startAt)
+    params[`nearTo${index}`] = slotOf(endAt - 1)
+    return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({nearFrom${index}:UInt32}, 'UTC') AND toDateTime({nearTo${index}:UInt32}, 'UTC')`
+  })
+  if (nearly.length === 0) return undefined
+  const exactly = ranges.map(({ startAt, endAt }, index) => {
+    params[`from${index}`] = startAt
+    params[`to${index}`] = endAt
+    return `(occurred_at >= toDateTime({from${index}:UInt32}, 'UTC') AND occurred_at < toDateTime({to${index}:UInt32}, 'UTC'))`
+  })
+  const second = 'toUnixTimestamp(occurred_at)'
+  if (slots.length > 0) {
+    params['slots'] = slots
+    exactly.push(`${second} - ${second} % ${slotS} IN {slots:Array(UInt32)}`)
+  }
+  if (days.length > 0) {
+    params['days'] = days
+    exactly.push(`${second} - ${second} % 86400 IN {days:Array(UInt32)}`)
+  }
+  return { conditions: [`(${nearly.join(' OR ')})`, `(${exactly.join(' OR ')})`], params }
+}
+
+const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

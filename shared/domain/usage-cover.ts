@@ -1,0 +1,127 @@
+import type { TimeRange } from './time-slot.ts'
+
+export const DAY_S = 86_400
+
+/** Slots of days younger than this are read and kept as slots; they stay for 40 days, which leaves a wide margin. */
+export const SLOTS_READ_FOR_DAYS = 33
+
+/** Which rollups can be relied upon, as of one moment. */
+export interface RollupState {
+  epoch: number
+  /** Unix seconds, by the clock of ClickHouse. */
+  now: number
+  /** The length of a slot; a day is a multiple of it. */
+  slotS: number
+  /** Slots before this are in the rollups. The start of a slot. */
+  closedThrough: number
+  /** Starts of slots that may lack events. */
+  dirtySlots: readonly number[]
+  /** Starts of days that may lack events anywhere. */
+  dirtyDays: readonly number[]
+}
+
+/** From where each second of a range is read: from exactly one place. */
+export interface UsageCover {
+  /** Whole days from usage_by_day: those in between, but for some. */
+  days: (TimeRange & { except: number[] }) | undefined
+  /** Whole slots from usage_by_slot: those of these days that lie in between, but for some. */
+  slots: (TimeRange & { days: number[]; except: number[] }) | undefined
+  /** The rest from the events: stretches, whole slots and whole days, none of which meet. */
+  raw: { ranges: TimeRange[]; slots: number[]; days: number[] }
+}
+
+/** The start of the day a second lies in. */
+export const dayOf = (second: number): number => second - (second % DAY_S)
+
+/** Decides where usage of a range is read: from days where they are whole, closed and clean, then slots, then events. */
+export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): UsageCover {
+  const { slotS, closedThrough } = state
+  const raw: UsageCover['raw'] = { ranges: [], slots: [], days: [] }
+  const addRange = (from: number, to: number) => {
+    if (from < to) raw.ranges.push({ startAt: from, endAt: to })
+  }
+  addRange(Math.max(startAt, closedThrough), endAt)
+  const closedEnd = Math.min(endAt, closedThrough)
+  if (startAt >= closedEnd) return { days: undefined, slots: undefined, raw }
+
+  const firstDay = ceilTo(startAt, DAY_S)
+  const endDay = Math.max(firstDay, dayOf(closedEnd))
+  const wholly = new Set(state.dirtyDays)
+  const slotsByDay = groupByDay(state.dirtySlots)
+  const dirty = [...new Set([...wholly, ...slotsByDay.keys()])]
+    .filter((day) => day >= firstDay && day < endDay)
+    .sort((a, b) => a - b)
+
+  const slotDays: number[] = []
+  const except: number[] = []
+  const oldest = dayOf(state.now) - SLOTS_READ_FOR_DAYS * DAY_S
+  const coverPart = (from: number, to: number) => {
+    if (from >= to) return
+    const day = dayOf(from)
+    const [firstSlot, endSlot] = [ceilTo(from, slotS), to - (to % slotS)]
+    if (wholly.has(day) || day < oldest || firstSlot >= endSlot) {
+      if (to - from === DAY_S) raw.days.push(day)
+      else addRange(from, to)
+      return
+    }
+    addRange(from, firstSlot)
+    addRange(endSlot, to)
+    slotDays.push(day)
+    const dirtyHere = (slotsByDay.get(day) ?? []).filter((slot) => slot >= firstSlot && slot < endSlot)
+    raw.slots.push(...dirtyHere)
+    except.push(...dirtyHere)
+  }
+  coverPart(startAt, Math.min(firstDay, closedEnd))
+  for (const day of dirty) coverPart(day, day + DAY_S)
+  coverPart(endDay, closedEnd)
+
+  return {
+    days:
+      endDay - firstDay > dirty.length * DAY_S
+        ? { startAt: firstDay, endAt: endDay, except: dirty }
+        : undefined,
+    slots:
+      slotDays.length === 0
+        ? undefined
+        : { startAt: ceilTo(startAt, slotS), endAt: closedEnd - (closedEnd % slotS), days: slotDays, except },
+    raw,
+  }
+}
+
+/** Stretches that hold all of what is read raw, at most so many, in order: what lies between close ones is taken in. */
+export function hullOf(
+  { ranges, slots, days }: UsageCover['raw'],
+  slotS: number,
+  atMost: number,
+): TimeRange[] {
+  const all = [
+    ...ranges,
+    ...slots.map((slot) => ({ startAt: slot, endAt: slot + slotS })),
+    ...days.map((day) => ({ startAt: day, endAt: day + DAY_S })),
+  ].sort((a, b) => a.startAt - b.startAt)
+  const gaps = all
+    .slice(1)
+    .map(({ startAt }, index) => startAt - (all[index]?.endAt ?? 0))
+    .sort((a, b) => b - a)
+  const bridged = Math.max(0, gaps[atMost - 1] ?? 0)
+  const hull: TimeRange[] = []
+  for (const range of all) {
+    const last = hull.at(-1)
+    if (last !== undefined && range.startAt - last.endAt <= bridged) last.endAt = range.endAt
+    else hull.push({ ...range })
+  }
+  return hull
+}
+
+const ceilTo = (second: number, step: number): number => Math.ceil(second / step) * step
+
+function groupByDay(slots: readonly number[]): Map<number, number[]> {
+  const days = new Map<number, number[]>()
+  for (const slot of slots) {
+    const day = dayOf(slot)
+    const known = days.get(day)
+    if (known === undefined) days.set(day, [slot])
+    else known.push(slot)
+  }
+  return days
+}

@@ -1,0 +1,117 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { ROLLUP_POINTS, type RollupPoint } from '../../services/rollup/crash-points.ts'
+import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
+import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
+import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import { dayOf } from '../../shared/domain/usage-cover.ts'
+import { namespaceOf } from '../support/by-hand.ts'
+import { checkLedger, checkUsage } from '../support/check-ledger.ts'
+import { openServerOf, SEED, startFaultStage, tell, type FaultStage } from '../support/fault-stage.ts'
+import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
+import { until } from '../support/until.ts'
+
+const DAY_S = 86_400
+const HOUR_S = 3_600
+
+/** Points of the first build, which there is when no rollups are in use. */
+const NEED_BUILD: ReadonlySet<RollupPoint> = new Set(['rollup-building', 'rollup-built'])
+/** Points that come when a day ends. */
+const NEED_DAY_END: ReadonlySet<RollupPoint> = new Set(['rollup-days', 'rollup-totals'])
+/** Points that come with each slot that ends; the others come with each batch that is late. */
+const OF_SLOTS: ReadonlySet<RollupPoint> = new Set(['rollup-closing', 'rollup-slots', 'rollup-closed'])
+
+const LATE_TIMES = { min: 3, max: 8 }
+const CRASH_MS = 60_000
+
+describe('a crash of the rollup service at a named point', function () {
+  this.timeout(180_000)
+  const random = seededRandom(`rollup crash points ${SEED}`)
+  let stage: FaultStage
+  let clickhouse: OpenedClickHouse
+
+  before(async () => {
+    stage = await startFaultStage('crash_rollup', { load: { corrects: 0.3, spanS: 2 * DAY_S } })
+    clickhouse = await openServerOf(stage.env)
+  })
+  after(async () => {
+    await (clickhouse as OpenedClickHouse | undefined)?.close()
+    await (stage as FaultStage | undefined)?.close()
+  })
+
+  for (const point of ROLLUP_POINTS)
+    it(`(${point}) changes no answer`, async () => {
+      const { rollup } = stage.services
+      await rollup.kill9()
+      if (NEED_BUILD.has(point)) await forgetRollups()
+      if (NEED_DAY_END.has(point)) await rebuildUpToYesterday()
+      await stage.ledger.during(async () => {
+        const startedAt = performance.now()
+        await crashAt(point)
+        tell(`crashed after ${Math.round(performance.now() - startedAt)} ms`)
+        await checkReads()
+        await stage.restart('rollup')
+        await sleep(1_000)
+      })
+      await checkUsage(stage)
+    })
+
+  it('leaves books that add up, and rollups that say what the events say', async () => {
+    await checkLedger(stage)
+    await until(async () => (await countMarks(clickhouse.client)) === 0, 60_000)
+    const namespaceId = await namespaceOf(stage.pool, 'default')
+    tell(
+      `${JSON.stringify(await expectRollupsExact(clickhouse.client, namespaceId))} rows agree with the events`,
+    )
+  })
+
+  /** Starts the service, and waits until it has crashed there. */
+  async function crashAt(point: RollupPoint): Promise<void> {
+    const { min, max } = LATE_TIMES
+    const isRare = NEED_BUILD.has(point) || NEED_DAY_END.has(point) || OF_SLOTS.has(point)
+    const times = isRare ? 1 : min + randomInteger(random, max - min + 1)
+    const before = stage.services.rollup.process
+    await stage.restart('rollup', { CRASH_AT: `${point}:${times}` }).catch((err: unknown) => {
+      // It may get there before it says that it is ready.
+      if (!(err instanceof Error) || !/^rollup ended: *$/.test(err.message)) throw err
+    })
+    const { rollup } = stage.services
+    const child = rollup.process
+    if (child === before) return
+    await until(() => Promise.resolve(child.exitCode !== null || child.signalCode !== null), CRASH_MS).catch(
+      (err: unknown) => {
+        throw new Error(`it was not reached: ${rollup.output()}`, { cause: err })
+      },
+    )
+    expect(child.signalCode, rollup.output()).to.equal('SIGKILL')
+  }
+
+  /** While nobody keeps rollups: usage is found all the same, from the events. */
+  async function checkReads(): Promise<void> {
+    const counts = async () => {
+      const { status, body } = await stage.api.get<{ events_consumed: { quantity: string }[] }>(
+        `/v2/accounts/${stage.accounts[0] ?? ''}/usage?start_at=0&end_at=4294967295&aggregation=count`,
+      )
+      expect(status).to.equal(200)
+      return body.events_consumed.reduce((sum, { quantity }) => sum + Number(quantity), 0)
+    }
+    const first = await counts()
+    await until(async () => (await counts()) > first)
+  }
+
+  /** As before the first build: nothing is in use. */
+  async function forgetRollups(): Promise<void> {
+    const epochs = rollupEpochRepository(clickhouse.client)
+    for (const { epoch } of await epochs.list()) await epochs.giveUp(epoch, await epochs.now())
+  }
+
+  /** An epoch that ends an hour before the last day did. */
+  async function rebuildUpToYesterday(): Promise<void> {
+    const { client } = clickhouse
+    const epochs = rollupEpochRepository(client)
+    const now = await epochs.now()
+    await buildEpoch({ client, epochs, tables: rollupTables(client, 60) }, now - dayOf(now) + HOUR_S)
+  }
+})

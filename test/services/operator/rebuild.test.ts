@@ -1,0 +1,238 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { ADMIN_ADDRESS_FILE } from '../../../services/operator/ask-running.ts'
+import { openClickHouse, queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { readClickHouseServerConfig } from '../../../shared/clickhouse/config.ts'
+import { rollupEpochRepository, type RollupEpoch } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { EnvReader } from '../../../shared/config/env-reader.ts'
+import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
+import { ApiClient } from '../../support/api-client.ts'
+import { runProgram } from '../../support/by-hand.ts'
+import { endWithUs } from '../../support/end-with-us.ts'
+import { startServices, startSharedEngines } from '../../support/start-services.ts'
+import type { RunningServices, SharedEngines } from '../../support/start-services.ts'
+import { startTally } from '../../support/start-tally.ts'
+import { makeTempFolder } from '../../support/temp-folder.ts'
+import { until } from '../../support/until.ts'
+import { makeWorld } from '../../support/usage-world.ts'
+
+const DAY_S = 86_400
+/** Each is computed by itself when the next one is empty: a rebuild takes a while. */
+const DAYS = 160
+const TABLES = ['usage_by_slot', 'usage_by_day', 'usage_by_day_total']
+
+describe('npm run rebuild', function () {
+  this.timeout(120_000)
+  let engines: SharedEngines
+  let services: RunningServices
+  let clickhouse: OpenedClickHouse
+  let world: Awaited<ReturnType<typeof makeWorld>>
+  let epochs: ReturnType<typeof rollupEpochRepository>
+  let expected: string
+  const now = Math.floor(Date.now() / 1_000)
+
+  before(async () => {
+    engines = await startSharedEngines('rebuild')
+    services = await startServices(engines, { ROLLUP_PAUSE_MS: '100' })
+    const { database, queryTimeoutS, url } = readClickHouseServerConfig(new EnvReader(engines.env))
+    clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })
+    epochs = rollupEpochRepository(clickhouse.client)
+    world = await makeWorld(new ApiClient(services.url, services.key))
+    await world.reportAll(
+      Array.from({ length: 300 }, (_, n) => ({
+        ...(n % 3 === 0 ? { currency: 'usd' } : { metric_id: world.tokens }),
+        quantity: `${n % 7}.25`,
+        occurred_at: now - 2 * DAY_S * Math.floor((n * DAYS) / 600),
+      })),
+    )
+    await world.counted(300)
+    await until(async () => (await inUse()) !== undefined && (await marks()) === 0)
+    expected = await answers()
+  })
+  after(async () => {
+    await services.stop()
+    await clickhouse.close()
+    await engines.close()
+  })
+
+  const inUse = async (): Promise<RollupEpoch | undefined> =>
+    (await epochs.list()).findLast(({ state }) => state === 'in use')
+  const stateOf = async (epoch: number) => (await epochs.list()).find((one) => one.epoch === epoch)?.state
+  const beingBuilt = () =>
+    until(async () => (await epochs.list()).find(({ state }) => state === 'being built')?.epoch ?? false)
+  const count = async (query: string): Promise<number> => {
+    const [row] = await queryRows<{ n: string }>(
+      clickhouse.client,
+      `SELECT toString(count()) AS n FROM ${query}`,
+      {},
+    )
+    return Number(row?.n)
+  }
+  const marks = () =>
+    count('(SELECT mark FROM usage_dirty_slots GROUP BY mark, stage, slot, account_id HAVING sum(sign) > 0)')
+  const rowsOf = async (epoch: number): Promise<number> => {
+    const counts = await Promise.all(TABLES.map((table) => count(`${table} WHERE epoch = ${epoch}`)))
+    return counts.reduce((sum, n) => sum + n, 0)
+  }
+
+  /** Everything that is read through rollups, by account and by namespace. */
+  async function answers(url = services.url): Promise<string> {
+    const api = new ApiClient(url, services.key)
+    const range = `start_at=${now - (DAYS + 1) * DAY_S}&end_at=${now + 60}`
+    const targets = [
+      ...['sum', 'min', 'max', 'avg', 'latest', 'count'].map(
+        (aggregation) => `/v2/accounts/${world.account}/usage?${range}&aggregation=${aggregation}`,
+      ),
+      `/v2/accounts/${world.account}/usage/daily?${range}`,
+      `/v2/accounts/${world.account}/usage/monthly`,
+      `/v2/accounts/${world.account}/balance?currency=usd`,
+    ]
+    const texts = await Promise.all(
+      targets.map(async (target) => {
+        const { status, text } = await api.get(target)
+        expect(status, text).to.equal(200)
+        return text
+      }),
+    )
+    return texts.join('\n')
+  }
+
+  const rebuild = () => runProgram('operator/main', engines.env, 'rebuild')
+
+  /** One that a test ends before it is done. */
+  function begin(): { child: ChildProcess; ended: Promise<number | null>; output: () => string } {
+    const main = path.join(PROJECT_ROOT, 'dist/services/operator/main.js')
+    const child = spawn(process.execPath, [main, 'rebuild'], {
+      env: { ...process.env, ...engines.env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    endWithUs(child)
+    let output = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+    const ended = once(child, 'exit').then(([code]) => code as number | null)
+    return { child, ended, output: () => output }
+  }
+
+  it('leaves every answer as it is, one at a time, and what was before is dropped later', async () => {
+    const first = (await inUse())?.epoch ?? 0
+    const { ended, output } = begin()
+    let asked = 0
+    const asking = { on: true }
+    const answering = (async () => {
+      for (; asking.on; asked++) {
+        expect(await answers()).to.equal(expected)
+        await sleep(300)
+      }
+    })()
+    await beingBuilt()
+    const second = await rebuild()
+    expect([second.code, second.output]).to.deep.equal([1, 'rebuild is under way already: one at a time\n'])
+    const code = await ended
+    asking.on = false
+    await answering
+    expect(code, output()).to.equal(0)
+    expect(asked).to.be.above(3)
+    expect(output()).to.match(/^\[#*\.*\] \d+ of \d+ days$/m)
+    expect(output()).to.contain(`readers use the rollups of epoch ${first + 1} now`)
+    expect((await inUse())?.epoch).to.equal(first + 1)
+    expect(await answers()).to.equal(expected)
+    const stored = await rowsOf(first + 1)
+    expect(stored).to.be.above(300)
+    expect(await rowsOf(first)).to.be.above(300)
+    await services.rollup.stop()
+    await sleep(2_100)
+    await services.rollup.restart({ ROLLUP_DROP_AFTER_S: '1' })
+    await until(async () => (await rowsOf(first)) === 0)
+    expect(await rowsOf(first + 1)).to.be.at.least(stored)
+    expect(await answers()).to.equal(expected)
+  })
+
+  it('is given up when it is interrupted, and begun anew by the next', async () => {
+    const before = (await inUse())?.epoch ?? 0
+    const { child, ended, output } = begin()
+    const epoch = await beingBuilt()
+    child.kill('SIGINT')
+    expect(await ended, output()).to.equal(1)
+    expect(output()).to.contain('rebuild was stopped before it was done')
+    expect([(await inUse())?.epoch, await stateOf(epoch)]).to.deep.equal([before, 'given up'])
+    expect(await answers()).to.equal(expected)
+    const next = await rebuild()
+    expect(next.code, next.output).to.equal(0)
+    expect((await inUse())?.epoch).to.equal(epoch + 1)
+    expect(await answers()).to.equal(expected)
+  })
+
+  it('changes nothing when it is killed, and is begun anew by the next', async () => {
+    const before = (await inUse())?.epoch ?? 0
+    const { child, ended } = begin()
+    const epoch = await beingBuilt()
+    child.kill('SIGKILL')
+    expect(await ended).to.equal(null)
+    expect((await inUse())?.epoch).to.equal(before)
+    expect(await answers()).to.equal(expected)
+    // PostgreSQL may take a moment to see that whoever held the lock is gone.
+    await until(async () => (await rebuild()).code === 0, 30_000)
+    expect([(await inUse())?.epoch, await stateOf(epoch)]).to.deep.equal([epoch + 1, 'given up'])
+    expect(await answers()).to.equal(expected)
+  })
+
+  describe('without rollups', () => {
+    const forget = async () => {
+      for (const table of [...TABLES, 'rollup_epochs'])
+        await clickhouse.client.command({ query: `TRUNCATE TABLE ${table}` })
+      await clickhouse.client.command({
+        query: 'INSERT INTO rollup_epochs (epoch, slot_s, state) VALUES (0, 300, 2)',
+      })
+    }
+    before(async () => {
+      await services.rollup.stop()
+      await forget()
+    })
+
+    it('the first are built by the rollup service, which begins anew wherever it crashes', async () => {
+      expect(await answers()).to.equal(expected)
+      for (const point of ['rollup-building', 'rollup-built']) {
+        await services.rollup.restart({ CRASH_AT: `${point}:1` }).catch((err: unknown) => {
+          expect(String(err)).to.contain('rollup ended') // it crashed before it could say that it runs
+        })
+        await until(() => Promise.resolve(services.rollup.process.signalCode !== null), 60_000)
+        expect(await inUse()).to.equal(undefined)
+        expect(await answers()).to.equal(expected)
+      }
+      await services.rollup.restart()
+      const { epoch } = await until(async () => (await inUse()) ?? false, 60_000)
+      expect(epoch).to.equal(3)
+      expect([await stateOf(1), await stateOf(2)]).to.deep.equal(['given up', 'given up'])
+      expect(await answers()).to.equal(expected)
+    })
+
+    it('Tally in one process is ready and exact, and says in log and metrics that it cannot build them', async () => {
+      await services.stop()
+      await forget()
+      await clickhouse.client.command({ query: 'RENAME TABLE usage_by_day_total TO put_away' })
+      const dataFolder = path.join(await makeTempFolder('rebuild'), 'data')
+      await mkdir(dataFolder, { mode: 0o700 })
+      await writeFile(path.join(dataFolder, 'api-key'), services.key, { mode: 0o600 })
+      await writeFile(path.join(dataFolder, 'test-api-key'), services.testKey, { mode: 0o600 })
+      const tally = await startTally({ dataFolder, env: { ...engines.env, ROLLUP_PAUSE_MS: '100' } })
+      try {
+        const address = (await readFile(path.join(dataFolder, ADMIN_ADDRESS_FILE), 'utf8')).trim()
+        const ask = async (target: string) => (await fetch(`http://${address}/${target}`)).text()
+        await until(async () =>
+          /^tally_rollup_failures_total\{step="build"\} [2-9]/m.test(await ask('metrics')),
+        )
+        expect(tally.output()).to.contain('could not compute rollups, trying again')
+        expect([await ask('readyz'), await ask('livez')]).to.deep.equal(['ok', 'ok'])
+        expect(await answers(tally.url)).to.equal(expected)
+      } finally {
+        await clickhouse.client.command({ query: 'RENAME TABLE put_away TO usage_by_day_total' })
+        await tally.discard()
+      }
+    })
+  })
+})

@@ -1,0 +1,345 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { markLate } from '../../../services/loader/mark-late.ts'
+import { keepRollups, type RollupKeeper } from '../../../services/rollup/keep-rollups.ts'
+import { recomputeLate } from '../../../services/rollup/recompute-late.ts'
+import { rollupMetrics } from '../../../services/rollup/rollup-metrics.ts'
+import {
+  randomInteger,
+  seededRandom,
+  type Random,
+} from '../../../services/reporter/simulate/seeded-random.ts'
+import { addAmounts, formatAmount, ZERO, type Amount } from '../../../shared/amount/amount.ts'
+import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
+import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import type { Period } from '../../../shared/domain/period.ts'
+import type { UsageSelection } from '../../../shared/clickhouse/usage-aggregates.ts'
+import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
+import type { UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
+import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
+import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { openMetrics } from '../../../shared/metrics/metrics.ts'
+import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
+import { testLog } from '../../support/log.ts'
+import { pauseBy, pausing, slowToStore } from '../../support/pausing.ts'
+import {
+  countMarks,
+  expectRollupsExact,
+  startRollupStage,
+  type RollupStage,
+} from '../../support/rollup-stage.ts'
+import { until } from '../../support/until.ts'
+import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
+import { UsageWatch, type Watched } from '../../support/usage-watch.ts'
+
+const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
+/** Until so many reads were made; else for a while. */
+const READS = process.env['FAULT_LONG'] === '1' ? 20_000 : undefined
+const SHORT_MS = 22_000
+
+const SLOT_S = 10
+const GRACE_S = 3
+const MARGIN_S = 3
+/** More than an insert takes, pauses included. */
+const ORPHAN_S = 8
+/** An insert that takes longer than this could meet the end of an open slot unmarked. */
+const INSERT_MAX_MS = (GRACE_S + MARGIN_S - 1) * 1_000
+
+const WRITERS = 4
+const READERS = 3
+const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
+const SOURCES = ['usd', 'eur']
+const CRASHES = 0.02
+
+class Crash extends Error {}
+
+describe('totals beside writers and rollup services that pause and crash', function () {
+  this.timeout(READS === undefined ? 180_000 : 3_600_000)
+  const clock = microsecondClock()
+  const random = (name: string) => seededRandom(`${SEED} ${name}`)
+  let stage: RollupStage
+  let ended = false
+  let longestInsertMs = 0
+
+  before(async () => {
+    process.stdout.write(`    (seed ${SEED}, FAULT_SEED=${SEED} runs it again)\n`)
+    stage = await startRollupStage('monotone', SLOT_S)
+  })
+  after(() => stage.close())
+
+  it('never fall, never run ahead of what was sent, lack nothing that was stored, and end exact', async () => {
+    const watch = new UsageWatch(watchedOf(stage, await stage.epochs.now()))
+    const startedAt = performance.now()
+    await build(GRACE_S)
+    let failure: Error | undefined
+    const loop = async (work: () => Promise<void>) => {
+      try {
+        while (!ended) await work()
+      } catch (err) {
+        failure ??= err instanceof Error ? err : new Error(String(err))
+        ended = true
+      }
+    }
+    const loops = [
+      ...Array.from({ length: WRITERS }, (_, n) => loop(writer(watch, random(`writer ${n}`)))),
+      ...Array.from({ length: READERS }, (_, n) => loop(reader(watch, random(`reader ${n}`)))),
+      ...[0, 1].map((n) => loop(service(random(`service ${n}`)))),
+      loop(lateWorker(random('late'))),
+      loop(rebuilder(random('rebuilds'))),
+      loop(async () => {
+        await sleep(50)
+        const isEnough = READS === undefined ? performance.now() - startedAt > SHORT_MS : watch.reads >= READS
+        if (isEnough) ended = true
+      }),
+    ]
+    await Promise.all(loops)
+    const seconds = Math.round((performance.now() - startedAt) / 1_000)
+    const told = `${watch.reads} reads and ${watch.events} events in ${seconds} s, the longest insert ${Math.round(longestInsertMs)} ms`
+    process.stdout.write(`    (${told})\n`)
+    if (failure !== undefined) {
+      if (longestInsertMs > INSERT_MAX_MS)
+        throw new Error(`this machine is too slow for these settings: ${told}`, { cause: failure })
+      throw failure
+    }
+    await settle()
+    await watch.readAll(random('at the end'))
+    const compared = await expectRollupsExact(stage.client, NAMESPACE)
+    process.stdout.write(`    (${JSON.stringify(compared)} rows agree with the events)\n`)
+    expect(compared.slots).to.be.greaterThan(20)
+    expect(compared.days).to.be.greaterThan(1)
+    expect(compared.totals).to.be.greaterThan(1)
+  })
+
+  const reachedBy = (own: Random) => () => {
+    if (!ended && own() < CRASHES) throw new Crash('crashed')
+  }
+
+  /** Stores batches; what a crash leaves unsure is stored again. */
+  function writer(watch: UsageWatch, own: Random): () => Promise<void> {
+    const pause = pauseBy(own, 0.3, 300)
+    const longPause = pauseBy(own, 0.4, 1_200)
+    const usage = usageEventRepository(stage.writing)
+    let insertStartedAt = 0
+    const store = markLate(
+      {
+        clock: pausing(rollupEpochRepository(stage.writing), pause),
+        dirty: pausing(dirtySlotRepository(stage.writing), pause),
+        async insertLines(lines) {
+          await longPause()
+          await usage.insertLines(lines)
+          longestInsertMs = Math.max(longestInsertMs, performance.now() - insertStartedAt)
+          await longPause()
+        },
+        reached: reachedBy(own),
+      },
+      MARGIN_S,
+    )
+    const recent: UsageEvent[] = []
+    return async () => {
+      const events = own() < 0.004 ? burst(own) : batch(own, recent)
+      recent.push(...events)
+      recent.splice(0, Math.max(0, recent.length - 500))
+      watch.noteSent(events)
+      for (let again = true; again;) {
+        insertStartedAt = performance.now()
+        again = await store(Buffer.from(events.map(usageEventToLine).join('\n')), events).then(
+          () => false,
+          (err: unknown) => {
+            if (err instanceof Crash) return true
+            throw err
+          },
+        )
+      }
+      watch.noteStored(events)
+      await sleep(randomInteger(own, 100))
+    }
+  }
+
+  function batch(own: Random, recent: readonly UsageEvent[]): UsageEvent[] {
+    const events: UsageEvent[] = []
+    for (let left = 1 + randomInteger(own, 30); left > 0; left--) {
+      const known = recent[randomInteger(own, recent.length)]
+      if (known !== undefined && own() < 0.2) events.push(own() < 0.5 ? known : reportedAgain(known))
+      else events.push(made(own, own() < 0.15 ? lateBy(own) : -randomInteger(own, 3)))
+    }
+    return events
+  }
+
+  /** So much late usage that whole days are marked. */
+  const burst = (own: Random): UsageEvent[] =>
+    Array.from({ length: 1_500 }, () => made(own, DAY_S + randomInteger(own, 2 * DAY_S)))
+
+  /** Seconds: most often a few slots, where others are at work. */
+  function lateBy(own: Random): number {
+    const choice = own()
+    if (choice < 0.7) return randomInteger(own, 4 * SLOT_S)
+    if (choice < 0.9) return randomInteger(own, 3 * DAY_S)
+    return DAY_S + SLOT_S * randomInteger(own, 3)
+  }
+
+  function made(own: Random, ageS: number): UsageEvent {
+    const acceptedAt = clock()
+    return makeReport({
+      accountId: ACCOUNTS[randomInteger(own, ACCOUNTS.length)] ?? '',
+      source: SOURCES[randomInteger(own, SOURCES.length)] ?? '',
+      quantity: `${1 + randomInteger(own, 1_000)}.${1 + randomInteger(own, 9)}`,
+      occurredAt: Math.floor(acceptedAt / 1_000_000) - ageS,
+      acceptedAt,
+    })
+  }
+
+  function reportedAgain(event: UsageEvent): UsageEvent {
+    const acceptedAt = clock()
+    return { ...event, acceptedAt, version: reportVersion(acceptedAt, contentOf(event)) }
+  }
+
+  const reader =
+    (watch: UsageWatch, own: Random): (() => Promise<void>) =>
+    () =>
+      watch.read(own)
+
+  /**
+   * What a rollup service works with, with pauses between its statements and within those that store.
+   *
+   * @param share how often it pauses
+   */
+  const partsOf = (own: Random, share = 0.2) => {
+    const pause = pauseBy(own, share, 300)
+    return {
+      epochs: pausing(rollupEpochRepository(stage.computing), pause),
+      tables: pausing(
+        rollupTables(
+          slowToStore(stage.computing, () => (own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined)),
+          30,
+        ),
+        pause,
+      ),
+      dirty: pausing(dirtySlotRepository(stage.computing), pause),
+      reached: reachedBy(own),
+    }
+  }
+
+  const CONFIG = {
+    pauseMs: 60,
+    graceS: GRACE_S,
+    orphanS: ORPHAN_S,
+    rowsPerS: 100_000_000,
+    queryTimeoutS: 30,
+    dropAfterS: 86_400,
+  }
+
+  const openKeeper = (own: Random): RollupKeeper =>
+    keepRollups(
+      {
+        ...partsOf(own),
+        build: () => Promise.resolve(),
+        metrics: rollupMetrics(openMetrics()),
+        log: testLog,
+      },
+      CONFIG,
+    )
+
+  /** A rollup service that lives for a while; then the next takes its place. */
+  const service = (own: Random) => async () => {
+    const keeper = openKeeper(own)
+    for (let left = 5 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
+    await keeper.close()
+    await sleep(randomInteger(own, 2_000))
+  }
+
+  /** One more that works off late usage, quickly, whatever else the services are at. */
+  function lateWorker(own: Random): () => Promise<void> {
+    const parts = { ...partsOf(own, 0.01), signal: new AbortController().signal }
+    return async () => {
+      await recomputeLate(parts, ORPHAN_S).catch(ignoreCrash)
+      await sleep(randomInteger(own, 50))
+    }
+  }
+
+  /** Now and then all rollups anew; when there is time up to two days ago only, so that days are closed again. */
+  function rebuilder(own: Random): () => Promise<void> {
+    return async () => {
+      for (let left = 40 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
+      if (!ended)
+        await build(READS !== undefined && own() < 0.3 ? 2 * DAY_S : GRACE_S, own).catch(ignoreCrash)
+    }
+  }
+
+  const build = (graceS: number, own: Random = () => 1) =>
+    buildEpoch({ client: stage.computing, ...partsOf(own, 0.05) }, graceS)
+
+  /** Until everything that was stored is in the rollups. */
+  async function settle(): Promise<void> {
+    const now = await stage.epochs.now()
+    const keepers = [0, 1].map((n) => openKeeper(random(`at the end ${n}`)))
+    await until(async () => {
+      const current = (await stage.epochs.list()).findLast(({ state }) => state === 'in use')
+      return (current?.closedThrough ?? 0) > now + SLOT_S && (await countMarks(stage.client)) === 0
+    }, 90_000)
+    for (const keeper of keepers) await keeper.close()
+  }
+})
+
+function ignoreCrash(err: unknown): void {
+  if (!(err instanceof Crash)) throw err
+}
+
+/** Every way to ask, of accounts and of all together, over all time and cut anywhere. */
+function watchedOf({ rolled, raw }: RollupStage, now: number): Watched[] {
+  const today = dayOf(now)
+  const recent = { startAt: now - 8 * SLOT_S - 3, endAt: now + 3_600 }
+  const cuts = [
+    { startAt: today - DAY_S - 7, endAt: now + 12 },
+    { startAt: today - 2 * DAY_S, endAt: today },
+  ]
+  const watch = (selection: UsageSelection, weight: number, ...more: Watched['asks']): Watched => {
+    const { range, accountId, source } = selection
+    const byPeriod = (period: Period) => async () => {
+      const periods = await rolled.aggregateByPeriod(NAMESPACE, period, selection)
+      return totalOf([...periods.values()].flatMap((usage) => [...usage.values()]))
+    }
+    return {
+      name: JSON.stringify(selection),
+      isMeant: (event) =>
+        event.occurredAt >= range.startAt &&
+        event.occurredAt < range.endAt &&
+        (accountId === undefined || event.accountId === accountId) &&
+        (source === undefined || event.source === source),
+      weight,
+      asks: [
+        async () => totalOf([...(await rolled.aggregate(NAMESPACE, selection)).values()]),
+        byPeriod('day'),
+        byPeriod('month'),
+        // Whoever saw the events themselves must find them here.
+        async () => totalOf([...(await raw.aggregate(NAMESPACE, selection)).values()]),
+        ...more,
+      ],
+    }
+  }
+  const sumOfAccounts = (accounts: readonly string[]) => async () => {
+    const sums = await rolled.sumByAccount(NAMESPACE, accounts)
+    return { sum: formatAmount(sumOf([...sums.values()].flatMap((usage) => [...usage.values()]))) }
+  }
+  return [
+    watch({ range: ALL_TIME }, 12, sumOfAccounts(ACCOUNTS), sumOfAccounts(ACCOUNTS)),
+    watch({ range: recent }, 6),
+    ...ACCOUNTS.map((accountId) => watch({ range: ALL_TIME, accountId }, 3, sumOfAccounts([accountId]))),
+    watch({ range: ALL_TIME, source: 'usd' }, 1),
+    ...cuts.flatMap((range) => [
+      watch({ range }, 1),
+      ...ACCOUNTS.map((accountId) => watch({ range, accountId }, 1)),
+    ]),
+  ]
+}
+
+const sumOf = (amounts: readonly Amount[]): Amount => amounts.reduce(addAmounts, ZERO)
+
+const totalOf = (usage: readonly UsageAggregate[]) => ({
+  sum: formatAmount(sumOf(usage.map(({ sum }) => sum))),
+  count: usage.reduce((count, one) => count + one.count, 0n),
+})

@@ -1,0 +1,94 @@
+import { expect } from 'chai'
+import { formatAmount } from '../../shared/amount/amount.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
+import type { TimeRange } from '../../shared/domain/time-slot.ts'
+import {
+  formatAggregation,
+  type Aggregation,
+  type UsageAggregate,
+} from '../../shared/domain/usage-aggregate.ts'
+import type { ModelEvent, UsageModel } from './usage-model.ts'
+
+const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
+
+/** What is asked of a reader. */
+export interface ReaderAsk {
+  range: TimeRange
+  accountId: string | undefined
+  source: string | undefined
+}
+
+/** Asks a reader in every way there is, with all six aggregations, and holds the answers against the model. */
+export async function compareReader(
+  reader: UsageReader,
+  model: UsageModel,
+  namespaceId: string,
+  accounts: readonly string[],
+  ask: ReaderAsk,
+  when: string,
+): Promise<void> {
+  const { range, accountId, source } = ask
+  const isMeant = (event: ModelEvent) =>
+    (accountId === undefined || event.accountId === accountId) &&
+    (source === undefined || event.source === source)
+  const asked = `${when}, asked for ${JSON.stringify(ask)}`
+
+  expect(shown(await reader.aggregate(namespaceId, ask)), asked).to.deep.equal(meant(model, range, isMeant))
+  for (const period of ['day', 'month'] as const) {
+    const held = await reader.aggregateByPeriod(namespaceId, period, ask)
+    const starts = new Map<number, Record<string, unknown>>()
+    const length = period === 'day' ? 10 : 7
+    const nameOf = (second: number) => new Date(second * 1_000).toISOString().slice(0, length)
+    for (const second of model.listTimes(range, isMeant)) {
+      const name = nameOf(second)
+      const start = Date.parse(period === 'day' ? name : `${name}-01`) / 1_000
+      if (!starts.has(start))
+        starts.set(
+          start,
+          meant(model, range, (event) => isMeant(event) && nameOf(event.occurredAt) === name),
+        )
+    }
+    expect(
+      inOrder([...held].map(([start, usage]) => [start, shown(usage)])),
+      `${asked} by ${period}`,
+    ).to.deep.equal(inOrder([...starts]))
+  }
+  const sums = await reader.sumByAccount(namespaceId, accounts)
+  const ofAccounts = accounts.flatMap((account) => {
+    const usage = model.usage('sum', 0, 2 ** 32, (event) => event.accountId === account)
+    return Object.keys(usage).length === 0 ? [] : [[account, usage]]
+  })
+  expect(
+    Object.fromEntries(
+      [...sums].map(([account, usage]) => [
+        account,
+        Object.fromEntries([...usage].map(([name, sum]) => [name, formatAmount(sum)])),
+      ]),
+    ),
+    `${when}, sums of accounts`,
+  ).to.deep.equal(Object.fromEntries(ofAccounts))
+}
+
+type Shown = Record<string, Partial<Record<Aggregation, string>>>
+
+const shown = (usage: ReadonlyMap<string, UsageAggregate>): Shown =>
+  Object.fromEntries(
+    [...usage].map(([source, aggregate]) => [
+      source,
+      Object.fromEntries(AGGREGATIONS.map((name) => [name, formatAggregation(aggregate, name)])),
+    ]),
+  )
+
+function meant(
+  model: UsageModel,
+  { startAt, endAt }: TimeRange,
+  isMeant: (event: ModelEvent) => boolean,
+): Shown {
+  const usage: Shown = {}
+  for (const name of AGGREGATIONS)
+    for (const [source, value] of Object.entries(model.usage(name, startAt, endAt, isMeant)))
+      usage[source] = { ...usage[source], [name]: value }
+  return usage
+}
+
+const inOrder = (periods: readonly (readonly [number, unknown])[]) => [...periods].sort(([a], [b]) => a - b)

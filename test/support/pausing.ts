@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { randomInteger, type Random } from '../../services/reporter/simulate/seeded-random.ts'
+
+type Pause = () => Promise<void>
+
+/**
+ * Waits now and then.
+ *
+ * @param share how often it waits at all
+ * @param longestMs how long at most
+ */
+export const pauseBy =
+  (random: Random, share: number, longestMs: number): Pause =>
+  async () => {
+    if (random() < share) await sleep(randomInteger(random, longestMs))
+  }
+
+/** Asynchronous functions that wait now and then, before they begin and after they are done. */
+export const pausing = <T extends object>(functions: T, pause: Pause): T =>
+  new Proxy(functions, {
+    get(target, name, receiver) {
+      const member: unknown = Reflect.get(target, name, receiver)
+      if (typeof member !== 'function') return member
+      return async (...given: unknown[]) => {
+        await pause()
+        const result: unknown = await (member as (...args: unknown[]) => Promise<unknown>).apply(
+          target,
+          given,
+        )
+        await pause()
+        return result
+      }
+    },
+  })
+
+let staged = 0
+
+/** A statement that computes rollups: the table, its columns, and the rest. */
+const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
+
+/**
+ * A client whose rollups are stored a while after the events were read for them, as by a statement over many rows on a busy
+ * server: what it read may be old when it is stored.
+ *
+ * @param pauseOf what goes on in between; undefined: nothing, as always
+ */
+export const slowToStore = (client: ClickHouse, pauseOf: () => Pause | undefined): ClickHouse =>
+  new Proxy(client, {
+    get(target, name, receiver) {
+      if (name !== 'command') {
+        const member: unknown = Reflect.get(target, name, receiver)
+        return typeof member === 'function' ? (member.bind(target) as unknown) : member
+      }
+      return async (given: Parameters<ClickHouse['command']>[0]) => {
+        const [, table = '', columns = '', select = ''] = INTO.exec(given.query) ?? []
+        const pause = table === '' ? undefined : pauseOf()
+        if (pause === undefined) return target.command(given)
+        const aside = `aside_${++staged}`
+        await target.command({
+          query: `CREATE TABLE ${aside} ENGINE = Memory AS SELECT ${columns} FROM ${table} WHERE 0`,
+        })
+        try {
+          const read = await target.command({
+            ...given,
+            query: `INSERT INTO ${aside} (${columns}) ${select}`,
+          })
+          await pause()
+          await target.command({ query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${aside}` })
+          return read
+        } finally {
+          await target.command({ query: `DROP TABLE ${aside}` })
+        }
+      }
+    },
+  })
