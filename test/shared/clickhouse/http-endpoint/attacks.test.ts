@@ -17,6 +17,7 @@ describe('attacks on the ClickHouse endpoint', () => {
   let clickhouse: OpenedClickHouse
   let endpoint: AnalystEndpoint
   let targets: Targets
+  let untouched: Record<string, string> | undefined
 
   before(async () => {
     clickhouse = await createClickHouse('attacks')
@@ -33,11 +34,25 @@ describe('attacks on the ClickHouse endpoint', () => {
       query: `INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, voided, version)
         VALUES ('${CANARY}', 'account', 'usd', 0, 'event_${'0'.repeat(32)}', 1, '${CANARY}', 0, 1, 1)`,
     })
+    untouched = await traces()
   })
   after(async () => {
     await endpoint.close()
     await clickhouse.close()
   })
+
+  /** What an attack might have changed. */
+  async function traces(): Promise<Record<string, string> | undefined> {
+    const [row] = await queryRows<Record<string, string>>(
+      clickhouse.client,
+      `SELECT toString((SELECT count() FROM usage_events)) AS events,
+        arrayStringConcat(arraySort(groupArray(name)), ' ') AS tables,
+        toString((SELECT count() FROM system.functions WHERE origin = 'SQLUserDefined')) AS functions
+      FROM system.tables WHERE database IN ({database:String}, {analytics:String})`,
+      targets as unknown as Record<string, unknown>,
+    )
+    return row
+  }
 
   const requireRefused = (what: string, { status, code, text }: Answer) => {
     expect(text, what).to.not.contain(CANARY)
@@ -59,20 +74,8 @@ describe('attacks on the ClickHouse endpoint', () => {
 
   it('left no trace of any attack', async () => {
     expect(existsSync(targets.written)).to.equal(false)
-    const [row] = await queryRows<{ events: string; tables: string; functions: string }>(
-      clickhouse.client,
-      `SELECT toString((SELECT count() FROM usage_events)) AS events,
-        arrayStringConcat(arraySort(groupArray(name)), ' ') AS tables,
-        toString((SELECT count() FROM system.functions WHERE origin = 'SQLUserDefined')) AS functions
-      FROM system.tables WHERE database IN ({database:String}, {analytics:String})`,
-      targets as unknown as Record<string, unknown>,
-    )
-    expect(row).to.deep.equal({
-      events: '1',
-      tables:
-        'corrected_usage daily_usage events reported_currencies rollup_epochs schema_migrations usage_by_day usage_by_day_total usage_by_slot usage_dirty_slots usage_events usage_events_by_acceptance usage_events_to_acceptance usage_events_to_corrected_usage usage_events_to_reported_currencies',
-      functions: '0',
-    })
+    expect(await traces()).to.deep.equal(untouched)
+    expect(untouched).to.include({ events: '1', functions: '0' })
     expect((await endpoint.ask('SELECT count() FROM events')).text).to.equal('0\n')
   })
 
