@@ -1,6 +1,5 @@
 import { ZERO, type Amount } from '../../shared/amount/amount.ts'
 import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
-import { ALL_TIME } from '../../shared/domain/time-slot.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
 import { isMetric } from '../../shared/domain/resources.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
@@ -23,13 +22,13 @@ export type BalanceAt = (
  *
  * @throws DomainError not_found when there is no such account or metric
  */
-export function balanceAt(pool: Pool, usage: UsageReader): BalanceAt {
+export function balanceAt(pool: Pool, usage: Pick<UsageReader, 'sumByAccount'>): BalanceAt {
   return async (namespaceId, accountId, source, now) => {
     const [grantTotal, used] = await Promise.all([
       sumGrants(pool, namespaceId, accountId, source, now),
-      usage.aggregate(namespaceId, { accountId, range: ALL_TIME, source }),
+      usage.sumByAccount(namespaceId, [accountId]), // of all sources: what is closed of them is remembered
     ])
-    return balanceOf(accountId, source, grantTotal, used.get(source)?.sum ?? ZERO)
+    return balanceOf(accountId, source, grantTotal, used.get(accountId)?.get(source) ?? ZERO)
   }
 }
 
