@@ -1,5 +1,9 @@
 import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
-import type { rollupEpochRepository, RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import {
+  inUse,
+  type RollupEpoch,
+  type rollupEpochRepository,
+} from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import type { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
@@ -50,10 +54,6 @@ export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Clos
   }
   return closed
 }
-
-/** The epoch that readers use. */
-export const inUse = (known: readonly RollupEpoch[]): RollupEpoch | undefined =>
-  known.findLast(({ state }) => state === 'in use')
 
 async function closeStretch(
   { epochs, tables, reached }: RollupDeps,

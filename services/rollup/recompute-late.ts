@@ -1,10 +1,10 @@
 import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import type { dirtySlotRepository, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
-import type { RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
-import { inUse, type RollupDeps } from './close-slots.ts'
+import type { RollupDeps } from './close-slots.ts'
 
 export interface RecomputeLateDeps extends RollupDeps {
   dirty: ReturnType<typeof dirtySlotRepository>

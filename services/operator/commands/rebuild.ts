@@ -39,8 +39,9 @@ export const rebuild: Command = {
         },
         GRACE_S,
       ).catch(async (err: unknown) => {
+        // So that late usage is recomputed for it no more, and its rows are dropped; a kill leaves that to the next one.
         // Nothing else: after another failure it may be in use already, and late usage may have gone to it alone.
-        if (err === caller.signal.reason) await giveUp(epochs)
+        if (err === caller.signal.reason) await epochs.giveUpUnfinished()
         throw err
       }),
     )
@@ -48,13 +49,6 @@ export const rebuild: Command = {
     caller.print(`readers use the rollups of epoch ${epoch} now; they took ${seconds} s`)
     return 0
   },
-}
-
-/** So that late usage is recomputed for it no more, and its rows are dropped; a kill leaves that to the next one. */
-async function giveUp(epochs: ReturnType<typeof rollupEpochRepository>): Promise<void> {
-  const now = await epochs.now()
-  for (const { epoch, state } of await epochs.list())
-    if (state === 'being built') await epochs.giveUp(epoch, now)
 }
 
 /** A line with a bar every second at most. */

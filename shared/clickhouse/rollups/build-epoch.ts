@@ -43,9 +43,9 @@ interface DayCount {
  */
 export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps
+  await epochs.giveUpUnfinished()
   const known = await epochs.list()
   const now = await epochs.now()
-  for (const { epoch, state } of known) if (state === 'being built') await epochs.giveUp(epoch, now)
   const slotS = known[0]?.slotS ?? 0
   if (slotS <= 0) throw new Error('the length of a slot is not known: ClickHouse is not migrated')
   const epoch = Math.max(...known.map((one) => one.epoch)) + 1

@@ -21,15 +21,20 @@ const PENDING = 0
 const READY = 1
 export type Stage = typeof PENDING | typeof READY
 
+// Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another.
+const STANDING = `
+  SELECT mark, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
+  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+
 // A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own.
 const LIST_READY = `
   SELECT toString(mark) AS mark, stage FROM (
-    SELECT mark, stage, min(placed_at) AS placed_at FROM (
-      SELECT mark, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
-      GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)
-    GROUP BY mark, stage)
+    SELECT mark, stage, min(placed_at) AS placed_at FROM (${STANDING}) GROUP BY mark, stage)
   WHERE stage = ${READY} OR placed_at < now() - toIntervalSecond({orphanS:UInt32})
   ORDER BY placed_at, mark LIMIT {limit:UInt32}`
+
+const OLDEST = `
+  SELECT toString(uniqExact(mark)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})`
 
 /** Rows of the marks a statement is about; params: markParams. */
 export const OF_MARKS = `
@@ -109,6 +114,14 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     /** Those that can be worked on, the oldest first. */
     listReady: (orphanS: number, limit: number): Promise<ReadMark[]> =>
       queryRows<ReadMark>(client, LIST_READY, { orphanS, limit }),
+
+    /** How many stand, whatever their stage, and when the oldest was placed, in Unix seconds; undefined when none does. */
+    async findOldest(): Promise<{ marks: number; placedAt: number } | undefined> {
+      const [row] = await queryRows<{ marks: string; oldest: number }>(client, OLDEST, {})
+      return row === undefined || Number(row.marks) === 0
+        ? undefined
+        : { marks: Number(row.marks), placedAt: row.oldest }
+    },
 
     /** Exactly these; one that was turned ready meanwhile stays. */
     async cancel(marks: readonly ReadMark[]): Promise<void> {

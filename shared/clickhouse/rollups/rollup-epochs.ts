@@ -34,6 +34,10 @@ interface EpochRow {
   changed_at: number
 }
 
+/** The epoch that readers use, of those listed; undefined before the first is built. */
+export const inUse = (known: readonly RollupEpoch[]): RollupEpoch | undefined =>
+  known.findLast(({ state }) => state === 'in use')
+
 /** Every field only ever grows: the greatest of what was written counts, whoever wrote it and when. */
 export const rollupEpochRepository = (client: ClickHouse) => {
   const write = async (values: Partial<EpochRow> & { epoch: number }): Promise<void> => {
@@ -81,6 +85,12 @@ export const rollupEpochRepository = (client: ClickHouse) => {
     /** From now on nobody computes anything for it any more. */
     async giveUp(epoch: number, now: number): Promise<void> {
       await write({ epoch, state: STATES.indexOf('given up'), changed_at: now })
+    },
+
+    /** Those that are being built: from now on nobody computes anything for them any more. The caller holds the lock of builds. */
+    async giveUpUnfinished(): Promise<void> {
+      const [known, now] = [await this.list(), await this.now()]
+      for (const { epoch, state } of known) if (state === 'being built') await this.giveUp(epoch, now)
     },
 
     /** Unix seconds, and the length of a slot. */
