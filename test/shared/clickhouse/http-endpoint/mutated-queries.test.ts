@@ -33,7 +33,7 @@ import { makeTempFolder } from '../../../support/temp-folder.ts'
 const CANARY = 'canary-51d0be'
 
 /** `FUZZ_RUNS=20000` looks longer. */
-const RUNS = Number(process.env['FUZZ_RUNS'] ?? 400)
+const RUNS = Number(process.env['FUZZ_RUNS'] ?? 150)
 
 const HARMLESS = [
   'SELECT 1',
