@@ -1,20 +1,29 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { ROLLUP_POINTS } from '../../services/rollup/crash-points.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { usageEventId } from '../../shared/domain/usage-event.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import { seededRandom, randomInteger } from '../../services/reporter/simulate/seeded-random.ts'
-import type { Answered } from '../support/api-client.ts'
+import type { Answered, ApiClient } from '../support/api-client.ts'
 import { compareBalances, compareUsage } from '../support/compare-usage.ts'
 import { isEqual, possibleStates, type EventOperation, type EventState } from '../support/possible-events.ts'
 import { until } from '../support/until.ts'
+import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
+import { takeRollupStep } from '../support/rollup-steps.ts'
 import { UsageModel } from '../support/usage-model.ts'
 import type { EventBody } from '../support/usage-world.ts'
 import { startWholeStage, type WholeStage } from '../support/whole-stage.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 const now = Math.floor(Date.now() / 1_000)
+/** So many; else some for a while. */
+const HISTORIES = process.env['FAULT_LONG'] === '1' ? 60 : undefined
+const SHORT_MS = 40_000
+
 const EVENTS = 8
+/** Short, so that slots of the same hour are in different states. */
+const SLOT_S = 60
 
 const quantity = fc.constantFrom(
   ...['1', '-1', '2.5', '7', '0.000000000000000001', '99999999999999999999.999999999999999999'],
@@ -60,7 +69,19 @@ const operation = fc.oneof(
 )
 type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 
+/** What a rollup service does meanwhile, and where it crashes. */
+const upTo = fc.constantFrom(30 * 3_600, 25 * 3_600, 3 * 3_600, 900, 2 * SLOT_S)
+const rollupStep = fc.record({
+  step: fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('close' as const), upTo }) },
+    { weight: 4, arbitrary: fc.record({ kind: fc.constant('late' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('rebuild' as const), upTo }) },
+  ),
+  crash: fc.option(fc.constantFrom(...ROLLUP_POINTS), { nil: undefined }),
+})
+
 const history = fc.record({
+  builtUpTo: upTo,
   /** The events that may be reported: who used what, and when. */
   events: fc.array(
     fc.record({
@@ -69,6 +90,7 @@ const history = fc.record({
       occurredAt: fc.constantFrom(
         now - (now % 300),
         now - (now % 300) - 1,
+        now - (now % 300) - 600,
         now - 86_400,
         now - 40 * 86_400,
         now - 400 * 86_400,
@@ -78,7 +100,16 @@ const history = fc.record({
   ),
   /** What goes on at once, one group after the other. */
   groups: fc.array(
-    fc.record({ held: fc.boolean(), operations: fc.array(operation, { minLength: 1, maxLength: 4 }) }),
+    fc.record({
+      held: fc.boolean(),
+      operations: fc.array(operation, { minLength: 1, maxLength: 4 }),
+      /** Of services of their own; one builds at a time. */
+      rollups: fc.uniqueArray(rollupStep, {
+        maxLength: 2,
+        comparator: (one, other) => one === 'rebuild' && other === 'rebuild',
+        selector: ({ step }) => step.kind,
+      }),
+    }),
     {
       minLength: 4,
       maxLength: 12,
@@ -88,13 +119,12 @@ const history = fc.record({
   asks: fc.array(
     fc.record({
       reach: fc.constantFrom(1, 301, 86_401, 50 * 86_400, 500 * 86_400),
-      aggregation: fc.constantFrom(...AGGREGATIONS),
       currency: fc.option(fc.constantFrom('USD'), { nil: undefined }),
       account: fc.nat({ max: 1 }),
       property: fc.constantFrom('model', 'n'),
       value: fc.constantFrom(...VALUES),
     }),
-    { minLength: 3, maxLength: 5 },
+    { minLength: 4, maxLength: 6 },
   ),
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
@@ -105,40 +135,50 @@ type Revisions = { revision: number; api_key_id: string | null; event: Corrected
 const HELD_MS = 60
 
 describe('histories of reports and corrections against a plain model, over HTTP', function () {
-  this.timeout(300_000)
+  this.timeout(HISTORIES === undefined ? 300_000 : 3_600_000)
   let stage: WholeStage
 
   before(async () => {
-    stage = await startWholeStage('corrections_model')
+    stage = await startWholeStage('corrections_model', { slotS: SLOT_S })
   })
   after(() => stage.close())
 
-  it('equal what the revisions say, in every answer, in whatever order rows arrive', async () => {
+  it('equal what the revisions say, in every answer, with rollups and without, in whatever order rows arrive', async () => {
+    const startedAt = performance.now()
+    let played = 0
     await fc.assert(
       fc.asyncProperty(history, async (drawn) => {
+        if (HISTORIES === undefined && played >= 3 && performance.now() - startedAt > SHORT_MS) return
         const world = await makeWorld()
+        await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: drawn.builtUpTo })
         const done = await play(world, drawn)
         const model = await modelOf(world, done)
         await stage.loaded()
-        const compareAll = async () => {
-          for (const aggregation of AGGREGATIONS)
-            for (const [n, ask] of drawn.asks.entries())
-              if (n === 0 || ask.aggregation === aggregation)
-                await compareUsage(world, model, {
-                  ...ask,
-                  aggregation,
-                  from: now - ask.reach,
-                  to: now + 300,
-                })
-          await compareBalances(world, model)
+        let compared = 0
+        const compareAll = async (api: ApiClient) => {
+          const asked = { ...world, api }
+          for (const [n, ask] of drawn.asks.entries())
+            await compareUsage(asked, model, {
+              ...ask,
+              aggregation: AGGREGATIONS[(n + compared) % AGGREGATIONS.length] ?? 'sum',
+              from: now - ask.reach,
+              to: now + 300,
+            })
+          compared++
+          await compareBalances(asked, model)
         }
-        await compareAll()
+        for (const api of [world.api, world.rawApi]) await compareAll(api)
+        await workOff()
+        await expectRollupsExact(stage.clickhouse, world.namespaceId)
+        await compareAll(world.api)
         await compareList(world, done)
         await arriveInAnotherOrder(world, drawn.seed)
-        await compareAll()
+        await compareAll(world.rawApi)
+        played++
       }),
-      { numRuns: 8, interruptAfterTimeLimit: 150_000, markInterruptAsFailure: false },
+      { numRuns: HISTORIES ?? 12, endOnFailure: true },
     )
+    process.stdout.write(`    (${played} histories)\n`)
   })
 
   type World = Awaited<ReturnType<typeof makeWorld>>
@@ -152,6 +192,15 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     const accounts = [await create('/v2/accounts'), await create('/v2/accounts')]
     const metrics = [await create('/v2/metrics'), await create('/v2/metrics')]
     return { ...caller, accounts, metrics }
+  }
+
+  /** Closes what has ended, and works off every mark. */
+  async function workOff(): Promise<void> {
+    await until(async () => {
+      await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
+      await takeRollupStep(stage.computing, { kind: 'late' })
+      return (await countMarks(stage.clickhouse)) === 0
+    })
   }
 
   const sourceOf = ({ metrics }: World, name: string) =>
@@ -171,10 +220,11 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     const done: Done = new Map()
     for (const [n, event] of drawn.events.entries())
       done.set(ids[n] ?? '', { event, groups: drawn.groups.map(() => []) })
-    for (const [at, { held, operations }] of drawn.groups.entries()) {
+    for (const [at, { held, operations, rollups }] of drawn.groups.entries()) {
       const note = (id: string, noted: EventOperation) => done.get(id)?.groups[at]?.push(noted)
       if (held) await stage.holdLoader()
       const sending = operations.map((asked) => send(world, drawn, asked, named, note))
+      sending.push(...rollups.map(({ step, crash }) => takeRollupStep(stage.computing, step, crash)))
       // What was reported in this group is corrected while it is not loaded.
       if (held) {
         await new Promise((resolve) => setTimeout(resolve, HELD_MS))

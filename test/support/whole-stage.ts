@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import type { RequestListener } from 'node:http'
 import { openApi } from '../../services/api/open-api.ts'
 import { Acceptance } from '../../services/gateway/acceptance.ts'
 import { openGateway } from '../../services/gateway/open-gateway.ts'
 import { openLoader } from '../../services/loader/open-loader.ts'
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 import { LOADER_GROUP, USAGE_TOPIC, type NewRecord } from '../../shared/event-log/event-log.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
@@ -20,9 +22,10 @@ import { openPurges } from '../../shared/redis/purges.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { insertKey } from './insert-key.ts'
 import { ApiClient } from './api-client.ts'
-import { createClickHouse } from './clickhouse.ts'
+import { connectAgain, createClickHouse } from './clickhouse.ts'
 import { testLog } from './log.ts'
 import { createDatabase } from './postgres.ts'
+import { setSlotLength } from './rollup-stage.ts'
 import { until } from './until.ts'
 
 export type WholeStage = Awaited<ReturnType<typeof startWholeStage>>
@@ -41,9 +44,11 @@ const LOADER = {
  *
  * @param purpose names the databases: letters, digits and underscores
  */
-export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000 } = {}) {
+export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000, slotS = 300 } = {}) {
   const db = await createDatabase(purpose)
   const clickhouse = await createClickHouse(purpose)
+  const computing = await connectAgain(clickhouse)
+  await setSlotLength(clickhouse.client, slotS)
   const { pool } = db
   const metrics = openMetrics()
   const eventLog = await openPostgresEventLog({
@@ -105,18 +110,16 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
       gateway: { bodyBytesMax: 4 * 1_024 * 1_024, knownIdsMax: 10_000, unrenewedMaxMs: 60_000 },
     },
   )
-  const api = openApi(
-    { ...common, eventLog, listedUpTo, purges: sharing.purges },
-    { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000 } },
-  )
-  const server = await listen(dispatch(gateway, api), {
-    name: 'the stage',
-    host: '127.0.0.1',
-    port: 0,
-    portSetting: 'none',
-    closeTimeoutMs: 1_000,
-  })
-  const url = `http://127.0.0.1:${server.port}`
+  const apiOn = (client: ClickHouse) =>
+    openApi(
+      { ...common, metrics: openMetrics(), clickhouse: client, eventLog, listedUpTo, purges: sharing.purges },
+      { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000 } },
+    )
+  const serve = (name: string, handler: RequestListener) =>
+    listen(handler, { name, host: '127.0.0.1', port: 0, portSetting: 'none', closeTimeoutMs: 1_000 })
+  const server = await serve('the stage', dispatch(gateway, apiOn(clickhouse.client)))
+  const rawServer = await serve('the stage without rollups', apiOn(withoutRollups(clickhouse.client)))
+  const [url, rawUrl] = [server, rawServer].map(({ port }) => `http://127.0.0.1:${port}`) as [string, string]
   const openOwnLoader = () =>
     openLoader(
       {
@@ -135,11 +138,13 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     url,
     db,
     clickhouse: clickhouse.client,
+    /** Connections for who computes rollups. */
+    computing: computing.client,
     eventLog,
     /** What the gateway asks of the log; a test may put something else in its place. */
     log,
     listedUpTo,
-    /** A company of its own: a client with its key. */
+    /** A company of its own: clients with its key, of the API as it is and of one that knows of no rollups. */
     async newCaller() {
       const [companyId, namespaceId, keyId, key] = [
         randomUUID(),
@@ -151,7 +156,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
         await companyRepository(client).insert({ id: companyId, name: companyId, mode: 'live', namespaceId })
         await insertKey(client, { id: keyId, companyId, key })
       })
-      return { api: new ApiClient(url, key), namespaceId, keyId }
+      return { api: new ApiClient(url, key), rawApi: new ApiClient(rawUrl, key), namespaceId, keyId }
     },
     /** Nothing is loaded until the loader is let go on. */
     async holdLoader() {
@@ -176,12 +181,29 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     },
     async close() {
       await server.close()
+      await rawServer.close()
       await relay.close()
       await loader?.close()
       await closeAll(opened, testLog)
       await eventLog.close()
+      await computing.close()
       await clickhouse.close()
       await db.close()
     },
   }
 }
+
+/** A client to whom there are no rollups. */
+const withoutRollups = (client: ClickHouse): ClickHouse =>
+  new Proxy(client, {
+    get(target, name, receiver) {
+      const member: unknown = Reflect.get(target, name, receiver)
+      if (typeof member !== 'function') return member
+      if (name !== 'query') return member.bind(target) as unknown
+      return (given: Parameters<ClickHouse['query']>[0]) =>
+        target.query({
+          ...given,
+          query: given.query.replace('FROM rollup_epochs', 'FROM rollup_epochs WHERE 0'),
+        })
+    },
+  })

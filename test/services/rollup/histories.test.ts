@@ -1,13 +1,9 @@
 import fc from 'fast-check'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import { LOADER_POINTS, type LoaderPoint } from '../../../services/loader/crash-points.ts'
-import { closeSlots } from '../../../services/rollup/close-slots.ts'
 import { ROLLUP_POINTS, type RollupPoint } from '../../../services/rollup/crash-points.ts'
-import { recomputeLate } from '../../../services/rollup/recompute-late.ts'
-import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage-reader.ts'
@@ -24,6 +20,7 @@ import {
   startRollupStage,
   type RollupStage,
 } from '../../support/rollup-stage.ts'
+import { crashingAt, ORPHAN_S, takeRollupStep, untilCrash } from '../../support/rollup-steps.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
 
@@ -125,8 +122,6 @@ const TABLES = [
   'late_usage_counts',
 ]
 
-class Crash extends Error {}
-
 describe('random histories, read through rollups', function () {
   this.timeout(HISTORIES === undefined ? 300_000 : 7_200_000)
   let stage: RollupStage
@@ -209,33 +204,9 @@ describe('random histories, read through rollups', function () {
       await run(world, whole(other.step))
       await compare(world, 'rolled')
     }
-    const reached = (at: string) => {
-      if (at === point) throw new Crash(at)
-    }
-    const parts = {
-      epochs: pausing(rollupEpochRepository(stage.computing), pause),
-      tables: pausing(rollupTables(stage.computing, 30), pause),
-      dirty: pausing(dirtySlotRepository(stage.computing), pause),
-      reached,
-      signal: new AbortController().signal,
-    }
-    try {
-      switch (one.kind) {
-        case 'close':
-          await closeSlots(parts, one.upTo)
-          break
-        case 'late':
-          await recomputeLate(parts, ORPHAN_S)
-          break
-        case 'rebuild':
-          await buildEpoch({ client: stage.computing, ...parts }, one.upTo)
-          break
-        case 'store':
-          await storeRows(world, one, point !== undefined, pause, reached)
-      }
-    } catch (err) {
-      if (!(err instanceof Crash)) throw err
-    }
+    if (one.kind === 'store')
+      await untilCrash(() => storeRows(world, one, point !== undefined, pause, crashingAt(point)))
+    else await takeRollupStep(stage.computing, one, point as RollupPoint | undefined, pause)
     const summary = { ...one, crash: point }
     world.passed.push(JSON.stringify(summary))
   }
@@ -296,9 +267,6 @@ describe('random histories, read through rollups', function () {
       await compareReader(stage.raw, model, namespaceId, ACCOUNTS, wanted, `from the events, ${when}`)
   }
 })
-
-/** Above what an insert may take. */
-const ORPHAN_S = 600
 
 function timeOf({ from, shift }: Time, { slotS, isOld }: History, now: number): number {
   const today = dayOf(now)

@@ -1,0 +1,63 @@
+import { closeSlots } from '../../services/rollup/close-slots.ts'
+import type { RollupPoint } from '../../services/rollup/crash-points.ts'
+import { recomputeLate } from '../../services/rollup/recompute-late.ts'
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
+import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import { pausing } from './pausing.ts'
+
+/** Something that a rollup service does in one go. Closing and building reach up to so many seconds ago. */
+export type RollupStep =
+  { kind: 'close'; upTo: number } | { kind: 'late' } | { kind: 'rebuild'; upTo: number }
+
+/** Seconds after which a pending mark counts as ready: above what an insert may take. */
+export const ORPHAN_S = 600
+
+class Crash extends Error {}
+
+/** What a service under test is told of named points: it ends at one of them. */
+export const crashingAt =
+  (point: string | undefined) =>
+  (reached: string): void => {
+    if (reached === point) throw new Crash(reached)
+  }
+
+/** Does something up to where it crashes. */
+export async function untilCrash(work: () => Promise<unknown>): Promise<void> {
+  try {
+    await work()
+  } catch (err) {
+    if (!(err instanceof Crash)) throw err
+  }
+}
+
+/**
+ * Takes a step as a rollup service does.
+ *
+ * @param crashAt the point at which it ends, as if the machine had lost power there
+ * @param pause is awaited between any two statements
+ */
+export function takeRollupStep(
+  client: ClickHouse,
+  step: RollupStep,
+  crashAt?: RollupPoint,
+  pause: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
+  const parts = {
+    epochs: pausing(rollupEpochRepository(client), pause),
+    tables: pausing(rollupTables(client, 30), pause),
+    dirty: pausing(dirtySlotRepository(client), pause),
+    reached: crashingAt(crashAt),
+    signal: new AbortController().signal,
+  }
+  switch (step.kind) {
+    case 'close':
+      return untilCrash(() => closeSlots(parts, step.upTo))
+    case 'late':
+      return untilCrash(() => recomputeLate(parts, ORPHAN_S))
+    case 'rebuild':
+      return untilCrash(() => buildEpoch({ client, ...parts }, step.upTo))
+  }
+}
