@@ -47,26 +47,21 @@ export function closedSums(client: ClickHouse) {
       return new Map(rows.map((row) => [row.account_id, row.marks]))
     },
 
-    /** Whether there is something for all of these. */
-    has: (namespaceId: string, accountIds: readonly string[], { epoch, closedThrough }: Closed): boolean =>
-      accountIds.every((accountId) => {
-        const found = remembered.get(nameOf(namespaceId, accountId))
-        return found?.epoch === epoch && found.closedThrough === closedThrough
-      }),
-
-    /** What is remembered of all of these; undefined when it may not hold for one of them. */
+    /** What is remembered of those of these for whom it holds. */
     find(
       namespaceId: string,
       accountIds: readonly string[],
       { epoch, closedThrough }: Closed,
       counts: LateCounts,
-    ): Map<string, Sums> | undefined {
+    ): Map<string, Sums> {
       const sums = new Map<string, Sums>()
       for (const accountId of accountIds) {
         const found = remembered.get(nameOf(namespaceId, accountId))
-        if (found?.epoch !== epoch || found.closedThrough !== closedThrough) return undefined
-        if (found.late !== lateOf(counts, accountId)) return undefined
-        sums.set(accountId, found.sums)
+        const holds =
+          found?.epoch === epoch &&
+          found.closedThrough === closedThrough &&
+          found.late === lateOf(counts, accountId)
+        if (holds) sums.set(accountId, found.sums)
       }
       return sums
     },

@@ -56,8 +56,6 @@ export interface RollupStateReader {
   ): Promise<RollupState | undefined>
   /** The epoch in use and how far it reaches, as this process knows it. */
   epoch(): Promise<KnownEpoch | undefined>
-  /** Whether that can still be relied upon: to be asked when everything else was read. */
-  isKnown(): boolean
 }
 
 /** Reads it for one process, which remembers the epoch for a moment. */
@@ -103,5 +101,5 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     ]
     return { ...state, dirtySlots: startsOf(0), dirtyDays: startsOf(1) }
   }
-  return { read, epoch: epochNow, isKnown }
+  return { read, epoch: epochNow }
 }

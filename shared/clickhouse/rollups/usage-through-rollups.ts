@@ -93,17 +93,43 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     })
   }
 
-  /** Sums of what is remembered and what is open, when all of it holds. */
-  const recall = async (epoch: KnownEpoch, namespaceId: string, accountIds: readonly string[]) => {
-    if (!closed.has(namespaceId, accountIds, epoch)) return undefined
-    const isOpen = { ...epoch, dirtySlots: [], dirtyDays: [] }
-    const range = { startAt: epoch.closedThrough, endAt: ALL_TIME.endAt }
-    const [late, open] = await Promise.all([
-      closed.readLateCounts(namespaceId, accountIds),
-      readBy<SumRow>(isOpen, SUMS, OF_SUMS, namespaceId, range, accountIds, { accountIds }),
-    ])
-    const found = closed.find(namespaceId, accountIds, epoch, late)
-    return found === undefined || !states.isKnown() ? undefined : addUp(found, sumsOf(open))
+  /** Sums of a range. */
+  const readSums = async (
+    state: RollupState,
+    namespaceId: string,
+    range: TimeRange,
+    accountIds: readonly string[],
+  ): Promise<SumsByAccount> => {
+    const { parts, params } = partsOf(coverUsage(range, state), state, OF_SUMS, false)
+    if (parts.length === 0) return new Map()
+    const query = parts.map((part) => `${part} GROUP BY account_id, source`).join('\nUNION ALL\n')
+    return sumsOf(
+      await queryRows<SumRow>(client, query, { ...params, namespaceId, accountIds, epoch: state.epoch }),
+    )
+  }
+
+  /**
+   * Sums of what is closed in an epoch, remembered where no usage of an account was late since. That holds whatever became of
+   * the epoch meanwhile; undefined when there are no rollups any more.
+   */
+  const sumClosed = async (
+    epoch: KnownEpoch,
+    namespaceId: string,
+    accountIds: readonly string[],
+  ): Promise<SumsByAccount | undefined> => {
+    // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
+    const late = await closed.readLateCounts(namespaceId, accountIds)
+    const remembered = closed.find(namespaceId, accountIds, epoch, late)
+    const others = accountIds.filter((accountId) => !remembered.has(accountId))
+    if (others.length === 0) return remembered
+    const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
+    const state = await states.read(namespaceId, range, others)
+    if (state === undefined) return undefined
+    const sums = await readSums(state, namespaceId, range, others)
+    if (state.epoch === epoch.epoch && state.dirtySlots.length + state.dirtyDays.length === 0)
+      for (const accountId of others)
+        closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
+    return new Map([...remembered, ...sums])
   }
 
   return {
@@ -154,20 +180,15 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     async sumByAccount(namespaceId, accountIds) {
       const epoch = await states.epoch()
       if (epoch === undefined) return events.sumByAccount(namespaceId, accountIds)
-      const remembered = await recall(epoch, namespaceId, accountIds)
-      if (remembered !== undefined) return remembered
-      // One after the other: a mark that is counted and was not seen would make what is remembered hold without its usage.
-      const late = await closed.readLateCounts(namespaceId, accountIds)
-      const state = await states.read(namespaceId, ALL_TIME, accountIds)
-      if (state === undefined) return events.sumByAccount(namespaceId, accountIds)
-      const rows = await readBy<SumRow>(state, SUMS, OF_SUMS, namespaceId, ALL_TIME, accountIds, {
-        accountIds,
-      })
-      const closedOf = sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 0))
-      if (state.dirtySlots.length + state.dirtyDays.length === 0)
-        for (const accountId of accountIds)
-          closed.remember(namespaceId, accountId, state, late, closedOf.get(accountId) ?? new Map())
-      return addUp(closedOf, sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 1)))
+      const isOpen = { ...epoch, dirtySlots: [], dirtyDays: [] }
+      const range = { startAt: epoch.closedThrough, endAt: ALL_TIME.endAt }
+      const [closedPart, open] = await Promise.all([
+        sumClosed(epoch, namespaceId, accountIds),
+        readSums(isOpen, namespaceId, range, accountIds), // from the events, which need no marks
+      ])
+      return closedPart === undefined
+        ? events.sumByAccount(namespaceId, accountIds)
+        : addUp([closedPart, open])
     },
   }
 }
@@ -175,34 +196,31 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
 interface SumRow {
   account_id: string
   source: string
-  sum: string
-  is_open: number
+  total: string
 }
 
-const SUMS: Answer = {
-  select: 'account_id, source, is_open, toString(sum(total)) AS sum',
-  groupBy: 'account_id, source, is_open',
-}
+type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
+
 const OF_SUMS: Wanted = {
-  fromDays: 'account_id, source, 0 AS is_open, sum AS total',
-  fromSlots: 'account_id, source, 0 AS is_open, sum AS total',
-  fromEvents: 'account_id, source, 1 AS is_open, toDecimal256(quantity, 18) AS total',
+  fromDays: 'account_id, source, toString(sum(sum)) AS total',
+  fromSlots: 'account_id, source, toString(sum(sum)) AS total',
+  fromEvents: 'account_id, source, toString(sum(toDecimal256(quantity, 18))) AS total',
   filters: [OF_ACCOUNTS],
 }
 
-const sumsOf = (rows: readonly SumRow[]): Map<string, Map<UsageSource, Amount>> =>
-  groupRows(
-    rows,
-    (row) => row.account_id,
-    (row) => amountFromDatabase(row.sum),
-  )
+/** Adds up rows, of which an account and source may have several. */
+function sumsOf(rows: readonly SumRow[]): SumsByAccount {
+  const sums = new Map<string, Map<UsageSource, Amount>>()
+  for (const { account_id: accountId, source, total } of rows) {
+    const known = sums.get(accountId) ?? new Map<UsageSource, Amount>()
+    sums.set(accountId, known.set(source, addAmounts(known.get(source) ?? ZERO, amountFromDatabase(total))))
+  }
+  return sums
+}
 
-function addUp(
-  some: ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>,
-  others: ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>,
-): Map<string, Map<UsageSource, Amount>> {
+function addUp(parts: readonly SumsByAccount[]): Map<string, Map<UsageSource, Amount>> {
   const total = new Map<string, Map<UsageSource, Amount>>()
-  for (const part of [some, others])
+  for (const part of parts)
     for (const [accountId, sums] of part) {
       if (sums.size === 0) continue
       const known = total.get(accountId) ?? new Map<UsageSource, Amount>()
