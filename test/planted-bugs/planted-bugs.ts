@@ -456,12 +456,34 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is remembered of an account is told apart by what was late after its marks were read',
     file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
-    right: `      const late = await closed.readLateCounts(namespaceId, accountIds)
-      const state = await states.read(namespaceId, ALL_TIME, accountIds)
+    right: `    const state = await states.read(namespaceId, range, accountIds)
+    if (state === undefined) return undefined
 `,
-    wrong: `      const state = await states.read(namespaceId, ALL_TIME, accountIds)
-      const late = await closed.readLateCounts(namespaceId, accountIds)
+    wrong: `    const state = await states.read(namespaceId, range, accountIds)
+    if (state === undefined) return undefined
+    late = await closed.readLateCounts(namespaceId, accountIds)
 `,
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'what is remembered of an account holds, whatever usage was late since',
+    file: 'shared/clickhouse/rollups/closed-sums.ts',
+    right: 'late === lateOf(counts, accountId)',
+    wrong: 'late === late',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'slots that were closed since are missing beside what is remembered',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])',
+    wrong: 'const upToNow = addUp([held])',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'slots that were closed since are those since what is remembered of another account',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'filters: [OF_ACCOUNTS, SINCE]',
+    wrong: 'filters: [OF_ACCOUNTS]',
     suites: ['services/rollup/races'],
   },
   {

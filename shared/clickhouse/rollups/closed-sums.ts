@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import type { Amount } from '../../amount/amount.ts'
+import { DAY_S } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
-/** Usage of an account by source, up to where slots are closed. */
+/** Usage of an account by source, of closed slots. */
 export type Sums = ReadonlyMap<UsageSource, Amount>
 
 /** What of the rollups sums were read from. */
@@ -23,6 +24,9 @@ interface Remembered extends Closed {
 /** Accounts whose sums are remembered; each takes some hundred bytes. */
 const REMEMBERED_MAX = 50_000
 
+/** What was closed for as long since is read anew, and not slot by slot. */
+const REMEMBERED_FOR_S = DAY_S / 2
+
 const LATE_COUNTS = `
   SELECT account_id, toString(sum(marks)) AS marks FROM late_usage_counts
   WHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)}
@@ -30,7 +34,8 @@ const LATE_COUNTS = `
 
 /**
  * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored: sums that were
- * read after a count, while no mark stood, hold for as long as the count is the same.
+ * read after a count, while no mark stood, hold for as long as the count is the same; and with them the slots that were closed
+ * since, as they are.
  */
 export function closedSums(client: ClickHouse) {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
@@ -47,24 +52,25 @@ export function closedSums(client: ClickHouse) {
       return new Map(rows.map((row) => [row.account_id, row.marks]))
     },
 
-    /** What is remembered of those of these for whom it holds. */
-    find(
+    /** What is remembered of these in an epoch, by account; slots that were closed since are wanted beside it. */
+    recall(
       namespaceId: string,
       accountIds: readonly string[],
       { epoch, closedThrough }: Closed,
-      counts: LateCounts,
-    ): Map<string, Sums> {
-      const sums = new Map<string, Sums>()
+    ): Map<string, Remembered> {
+      const recalled = new Map<string, Remembered>()
       for (const accountId of accountIds) {
         const found = remembered.get(nameOf(namespaceId, accountId))
-        const holds =
-          found?.epoch === epoch &&
-          found.closedThrough === closedThrough &&
-          found.late === lateOf(counts, accountId)
-        if (holds) sums.set(accountId, found.sums)
+        if (found?.epoch !== epoch) continue
+        const since = closedThrough - found.closedThrough
+        if (since >= 0 && since < REMEMBERED_FOR_S) recalled.set(accountId, found)
       }
-      return sums
+      return recalled
     },
+
+    /** Whether no usage of the account was late since. */
+    holds: ({ late }: Remembered, accountId: string, counts: LateCounts): boolean =>
+      late === lateOf(counts, accountId),
 
     remember(
       namespaceId: string,
@@ -73,12 +79,8 @@ export function closedSums(client: ClickHouse) {
       counts: LateCounts,
       sums: Sums,
     ): void {
-      remembered.set(nameOf(namespaceId, accountId), {
-        epoch,
-        closedThrough,
-        sums,
-        late: lateOf(counts, accountId),
-      })
+      const late = lateOf(counts, accountId)
+      remembered.set(nameOf(namespaceId, accountId), { epoch, closedThrough, sums, late })
     },
   }
 }

@@ -4,7 +4,7 @@ import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-
 import { coverUsage, hullOf, type RollupState, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSums } from './closed-sums.ts'
+import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
 import { rollupStateReader, type KnownEpoch } from './rollup-state.ts'
 import {
   aggregateFromRow,
@@ -93,43 +93,63 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     })
   }
 
-  /** Sums of a range. */
-  const readSums = async (
-    state: RollupState,
+  const askSums = async (
+    { parts, params }: ReturnType<typeof partsOf>,
+    epoch: KnownEpoch,
     namespaceId: string,
-    range: TimeRange,
     accountIds: readonly string[],
-  ): Promise<SumsByAccount> => {
-    const { parts, params } = partsOf(coverUsage(range, state), state, OF_SUMS, false)
-    if (parts.length === 0) return new Map()
-    const query = parts.map((part) => `${part} GROUP BY account_id, source`).join('\nUNION ALL\n')
-    return sumsOf(
-      await queryRows<SumRow>(client, query, { ...params, namespaceId, accountIds, epoch: state.epoch }),
-    )
+  ): Promise<SumRow[]> => {
+    if (parts.length === 0) return []
+    const query = parts.map((part) => `${part} GROUP BY account_id, source, is_open`).join('\nUNION ALL\n')
+    return queryRows<SumRow>(client, query, { ...params, namespaceId, accountIds, epoch: epoch.epoch })
   }
 
-  /**
-   * Sums of what is closed in an epoch, remembered where no usage of an account was late since. That holds whatever became of
-   * the epoch meanwhile; undefined when there are no rollups any more.
-   */
+  /** Sums of what is not closed; and for accounts of whom something is remembered, of what was closed since. */
+  const sumNewest = async (
+    epoch: KnownEpoch,
+    namespaceId: string,
+    accountIds: readonly string[],
+    recalled: ReadonlyMap<string, { closedThrough: number }>,
+  ): Promise<{ since: SumsByAccount; open: SumsByAccount }> => {
+    const clean = { ...epoch, dirtySlots: [], dirtyDays: [] } // events need no marks, and slots not with the count of late ones
+    const { closedThrough } = epoch
+    const since = accountIds.map((accountId) => recalled.get(accountId)?.closedThrough ?? closedThrough)
+    const lately = { startAt: Math.min(...since), endAt: closedThrough }
+    const ofSlots = partsOf(
+      coverUsage(lately, clean),
+      clean,
+      { ...OF_SUMS, filters: [OF_ACCOUNTS, SINCE] },
+      false,
+    )
+    const open = { startAt: closedThrough, endAt: ALL_TIME.endAt }
+    const ofEvents = partsOf(coverUsage(open, clean), clean, OF_SUMS, false)
+    const both = {
+      parts: [...ofSlots.parts, ...ofEvents.parts],
+      params: { ...ofSlots.params, ...ofEvents.params, since },
+    }
+    const rows = await askSums(both, epoch, namespaceId, accountIds)
+    return {
+      since: sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 0)),
+      open: sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 1)),
+    }
+  }
+
+  /** Sums of everything that is closed, for whom nothing is remembered; undefined when there are no rollups any more. */
   const sumClosed = async (
     epoch: KnownEpoch,
     namespaceId: string,
     accountIds: readonly string[],
+    late: LateCounts,
   ): Promise<SumsByAccount | undefined> => {
-    // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
-    const late = await closed.readLateCounts(namespaceId, accountIds)
-    const remembered = closed.find(namespaceId, accountIds, epoch, late)
-    const others = accountIds.filter((accountId) => !remembered.has(accountId))
-    if (others.length === 0) return remembered
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
-    const state = await states.read(namespaceId, range, others)
+    const state = await states.read(namespaceId, range, accountIds)
     if (state === undefined) return undefined
-    const sums = await readSums(state, namespaceId, range, others)
+    const parts = partsOf(coverUsage(range, state), state, OF_SUMS, false)
+    const sums = sumsOf(await askSums(parts, state, namespaceId, accountIds))
     if (state.epoch === epoch.epoch && state.dirtySlots.length + state.dirtyDays.length === 0)
-      for (const accountId of others)
+      for (const accountId of accountIds)
         closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
-    return new Map([...remembered, ...sums])
+    return sums
   }
 
   return {
@@ -180,15 +200,26 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     async sumByAccount(namespaceId, accountIds) {
       const epoch = await states.epoch()
       if (epoch === undefined) return events.sumByAccount(namespaceId, accountIds)
-      const isOpen = { ...epoch, dirtySlots: [], dirtyDays: [] }
-      const range = { startAt: epoch.closedThrough, endAt: ALL_TIME.endAt }
-      const [closedPart, open] = await Promise.all([
-        sumClosed(epoch, namespaceId, accountIds),
-        readSums(isOpen, namespaceId, range, accountIds), // from the events, which need no marks
+      const recalled = closed.recall(namespaceId, accountIds, epoch)
+      const readClosed = async () => {
+        // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
+        const late = await closed.readLateCounts(namespaceId, accountIds)
+        const held = new Map<string, Sums>()
+        for (const [accountId, found] of recalled)
+          if (closed.holds(found, accountId, late)) held.set(accountId, found.sums)
+        const others = accountIds.filter((accountId) => !held.has(accountId))
+        const sums = others.length === 0 ? new Map() : await sumClosed(epoch, namespaceId, others, late)
+        return { late, held, sums }
+      }
+      const [{ since, open }, { late, held, sums }] = await Promise.all([
+        sumNewest(epoch, namespaceId, accountIds, recalled),
+        readClosed(),
       ])
-      return closedPart === undefined
-        ? events.sumByAccount(namespaceId, accountIds)
-        : addUp([closedPart, open])
+      if (sums === undefined) return events.sumByAccount(namespaceId, accountIds)
+      const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])
+      for (const accountId of held.keys())
+        closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
+      return addUp([sums, upToNow, open])
     },
   }
 }
@@ -196,17 +227,21 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
 interface SumRow {
   account_id: string
   source: string
+  is_open: number
   total: string
 }
 
 type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
 
 const OF_SUMS: Wanted = {
-  fromDays: 'account_id, source, toString(sum(sum)) AS total',
-  fromSlots: 'account_id, source, toString(sum(sum)) AS total',
-  fromEvents: 'account_id, source, toString(sum(toDecimal256(quantity, 18))) AS total',
+  fromDays: 'account_id, source, 0 AS is_open, toString(sum(sum)) AS total',
+  fromSlots: 'account_id, source, 0 AS is_open, toString(sum(sum)) AS total',
+  fromEvents: 'account_id, source, 1 AS is_open, toString(sum(toDecimal256(quantity, 18))) AS total',
   filters: [OF_ACCOUNTS],
 }
+
+/** Slots from when on is asked of each account by itself. */
+const SINCE = `toUnixTimestamp(slot) >= transform(account_id, {accountIds:Array(String)}, {since:Array(UInt32)}, toUInt32(0))`
 
 /** Adds up rows, of which an account and source may have several. */
 function sumsOf(rows: readonly SumRow[]): SumsByAccount {

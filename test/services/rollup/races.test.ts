@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import { closeSlots } from '../../../services/rollup/close-slots.ts'
@@ -7,12 +8,14 @@ import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { EPOCH_KNOWN_MS } from '../../../shared/clickhouse/rollups/rollup-state.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { slowToStore } from '../../support/pausing.ts'
 import {
   countMarks,
@@ -209,6 +212,47 @@ describe('what meets in the middle of something', function () {
       )
       await workOffAll()
     }
+  })
+
+  plays('what is remembered of accounts goes on with the slots that are closed since', async () => {
+    const other = `account_${'d'.repeat(32)}`
+    const counts = new QueryCounts()
+    const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
+    /** Of the account and of the other one, with what was asked for them. */
+    const readBoth = async () => {
+      counts.clear()
+      const sums = await reader.sumByAccount(NAMESPACE, [ACCOUNT, other])
+      const [mine, theirs] = [sums.get(ACCOUNT)?.get('usd'), sums.get(other)?.get('eur')]
+      return {
+        sums: [mine, theirs].map((sum) => Number(sum === undefined ? 0 : formatAmount(sum))),
+        readsAll: counts.clickhouse.some(({ query }) => query.includes('FROM usage_by_day ')),
+      }
+    }
+    let theirs = 0
+    /** In time for its slot, which is not closed yet. */
+    const storeBoth = async (occurredAt: number) => {
+      const events = [makeReport({ occurredAt }), makeReport({ occurredAt, accountId: other, source: 'eur' })]
+      await usageEventRepository(stage.writing).insertLines(lineOf(events))
+      expected++
+      theirs++
+    }
+    await store(await ago(6 * HOUR_S))
+    await workOffAll()
+    await reader.sumByAccount(NAMESPACE, [ACCOUNT])
+    await storeBoth(await ago(4 * HOUR_S))
+    await close(3 * HOUR_S)
+    await sleep(EPOCH_KNOWN_MS)
+    await reader.sumByAccount(NAMESPACE, [other])
+    await storeBoth(await ago(2.5 * HOUR_S))
+    await close(2 * HOUR_S)
+    await sleep(EPOCH_KNOWN_MS)
+    for (let n = 0; n < 2; n++)
+      expect(await readBoth()).to.deep.equal({ sums: [expected, theirs], readsAll: false })
+    await store(await ago(4 * HOUR_S))
+    expect(await readBoth()).to.deep.equal({ sums: [expected, theirs], readsAll: true })
+    await workOffAll()
+    for (const readsAll of [true, false])
+      expect(await readBoth()).to.deep.equal({ sums: [expected, theirs], readsAll })
   })
 })
 
