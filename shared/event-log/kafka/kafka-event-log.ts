@@ -6,6 +6,7 @@ import type { Pool } from '../../postgres/pool.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
 import { endMemberships } from '../group-membership.ts'
+import { Backlog } from './backlog.ts'
 import { isBrokerError } from './broker-error.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { GroupOffsets } from './group-offsets.ts'
@@ -48,9 +49,6 @@ export interface KafkaEventLogOptions {
   housekeepingMs: number
 }
 
-/** How much of a backlog is read to find its lowest acceptance; beyond it the time of appending bounds it. */
-const BACKLOG_BYTES_MAX = 16_000_000
-
 /**
  * Opens the event log on Kafka; the topic must be there.
  *
@@ -76,6 +74,12 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   })
   const offsetsOf = (group: string) =>
     new GroupOffsets(reading, topic, options.groupPrefix + group, options.owner)
+  const backlogs = new Map<string, Backlog>()
+  const backlogOf = (group: string): Backlog => {
+    const backlog = backlogs.get(group) ?? new Backlog(reader, options.settleMs)
+    backlogs.set(group, backlog)
+    return backlog
+  }
   // Asked for each time: there may be more of them since.
   const all = () => reader.listPartitions()
   for (const group of options.groups)
@@ -107,7 +111,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     },
     lag: async (group: string) => readLag(reader, offsetsOf(group), await all()),
     lowestUnread: async (group: string) =>
-      findLowestUnread(reader, offsetsOf(group), await all(), options.settleMs),
+      backlogOf(group).findLowest(await readLag(reader, offsetsOf(group), await all())),
     positionsAt: async (at: Micros) => findPositionsAt(reader, await all(), at),
     keptSince: async () => readKeptSince(reader, await all()),
     read: (from: Position, bytesMax: number): Promise<LogRecord[]> => read(reader, from, bytesMax),
@@ -197,39 +201,6 @@ async function readLag(
     // An offset that the log does not have is read from where the log begins.
     return { partition, committed: offset < first || offset > end ? first : offset, end }
   })
-}
-
-async function findLowestUnread(
-  reader: PartitionReader,
-  offsets: GroupOffsets,
-  partitions: readonly number[],
-  settleMs: number,
-): Promise<Micros | undefined> {
-  const behind = (await readLag(reader, offsets, partitions)).filter(({ committed, end }) => committed < end)
-  const lowest = await Promise.all(behind.map((lag) => lowestFrom(reader, lag, settleMs)))
-  return lowest.length === 0 ? undefined : Math.min(...lowest)
-}
-
-async function lowestFrom(
-  reader: PartitionReader,
-  { partition, committed, end }: PartitionLag,
-  settleMs: number,
-): Promise<Micros> {
-  let lowest = Infinity
-  let bytes = 0
-  for (let offset = committed; offset < end;) {
-    const { records, next } = await reader.fetchOne({ partition, offset })
-    for (const { acceptedAt, value } of records) {
-      lowest = Math.min(lowest, acceptedAt)
-      bytes += value.length
-    }
-    offset = next
-    const last = records.at(-1)
-    // What lies further on was appended later, and accepted no longer before that than an append may take.
-    if (bytes >= BACKLOG_BYTES_MAX && last !== undefined)
-      return Math.min(lowest, (last.appendedAtMs - settleMs) * 1_000)
-  }
-  return lowest
 }
 
 async function findPositionsAt(

@@ -1,0 +1,98 @@
+import type { Micros } from '../../time/microsecond-clock.ts'
+import type { PartitionLag } from '../event-log.ts'
+import type { PartitionReader } from './partition-reader.ts'
+
+/** How much of a partition is read to find its lowest acceptance; beyond it the time of appending bounds it. */
+const BYTES_MAX = 16_000_000
+
+/** What is remembered as one: as much as a fetch gives. */
+const STRETCH_BYTES_MAX = 1_000_000
+
+/** What was found in records that follow on one another. */
+interface Stretch {
+  from: number
+  /** Where the next one begins. */
+  next: number
+  lowest: Micros
+  bytes: number
+  lastAppendedAtMs: number
+}
+
+/**
+ * What a group has not read yet. It is looked at again and again while it stands, and read once: what was found in it is
+ * remembered until the group has passed it.
+ */
+export class Backlog {
+  private readonly reader: Pick<PartitionReader, 'fetchOne'>
+  private readonly settleMs: number
+  private readonly known = new Map<number, readonly Stretch[]>()
+
+  /** @param settleMs how long an append that was not confirmed may still arrive */
+  constructor(reader: Pick<PartitionReader, 'fetchOne'>, settleMs: number) {
+    this.reader = reader
+    this.settleMs = settleMs
+  }
+
+  /** The lowest acceptance in it, or something below; undefined when there is nothing. */
+  async findLowest(lags: readonly PartitionLag[]): Promise<Micros | undefined> {
+    const lowest = await Promise.all(lags.map((lag) => this.lowestOf(lag)))
+    const behind = lowest.filter((at) => at !== undefined)
+    return behind.length === 0 ? undefined : Math.min(...behind)
+  }
+
+  private async lowestOf({ partition, committed, end }: PartitionLag): Promise<Micros | undefined> {
+    const before = (this.known.get(partition) ?? []).filter(
+      ({ from, next }) => from >= committed && next <= end,
+    )
+    const stretches: Stretch[] = []
+    let lowest = Infinity
+    let bytes = 0
+    for (let offset = committed; offset < end;) {
+      const stretch =
+        before.find(({ from }) => from === offset) ??
+        (await this.read(partition, offset, before.find(({ from }) => from > offset)?.from ?? Infinity))
+      stretches.push(stretch)
+      lowest = Math.min(lowest, stretch.lowest)
+      bytes += stretch.bytes
+      offset = stretch.next
+      // What lies further on was appended later, and accepted no longer before that than an append may take.
+      if (bytes >= BYTES_MAX && stretch.bytes > 0) {
+        lowest = Math.min(lowest, (stretch.lastAppendedAtMs - this.settleMs) * 1_000)
+        break
+      }
+    }
+    this.known.set(partition, joined(stretches))
+    return lowest === Infinity ? undefined : lowest
+  }
+
+  /** @param upTo where what is known goes on */
+  private async read(partition: number, from: number, upTo: number): Promise<Stretch> {
+    const { records, next } = await this.reader.fetchOne({ partition, offset: from })
+    const stretch = { from, next: Math.min(next, upTo), lowest: Infinity, bytes: 0, lastAppendedAtMs: 0 }
+    for (const { offset, acceptedAt, value, appendedAtMs } of records) {
+      if (offset >= upTo) break
+      stretch.lowest = Math.min(stretch.lowest, acceptedAt)
+      stretch.bytes += value.length
+      stretch.lastAppendedAtMs = appendedAtMs
+    }
+    return stretch
+  }
+}
+
+/** The same with short ones joined: a log that grows slowly is read in many short ones. */
+function joined(stretches: readonly Stretch[]): Stretch[] {
+  const longer: Stretch[] = []
+  for (const stretch of stretches) {
+    const last = longer.at(-1)
+    if (last === undefined || last.bytes + stretch.bytes > STRETCH_BYTES_MAX) longer.push(stretch)
+    else
+      longer[longer.length - 1] = {
+        from: last.from,
+        next: stretch.next,
+        lowest: Math.min(last.lowest, stretch.lowest),
+        bytes: last.bytes + stretch.bytes,
+        lastAppendedAtMs: stretch.bytes > 0 ? stretch.lastAppendedAtMs : last.lastAppendedAtMs,
+      }
+  }
+  return longer
+}
