@@ -33,6 +33,9 @@ export interface UsageCover {
 /** The start of the day a second lies in. */
 export const dayOf = (second: number): number => second - (second % DAY_S)
 
+/** The first day whose slots are read. @param now Unix seconds */
+export const oldestSlotDay = (now: number): number => dayOf(now) - SLOTS_READ_FOR_DAYS * DAY_S
+
 /** Decides where usage of a range is read: from days where they are whole, closed and clean, then slots, then events. */
 export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): UsageCover {
   const { slotS, closedThrough } = state
@@ -54,7 +57,7 @@ export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): U
 
   const slotDays: number[] = []
   const except: number[] = []
-  const oldest = dayOf(state.now) - SLOTS_READ_FOR_DAYS * DAY_S
+  const oldest = oldestSlotDay(state.now)
   const coverPart = (from: number, to: number) => {
     if (from >= to) return
     const day = dayOf(from)

@@ -84,14 +84,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/usage-aggregates.ts',
     right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
     wrong: "'toString(sum(toFloat64(quantity))) AS sum'",
-    suites: ['services/gateway/report-usage'],
+    suites: ['services/api/usage-model'],
   },
   {
     name: 'sums are of 128 bits, and wrap around',
     file: 'shared/clickhouse/usage-aggregates.ts',
     right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
     wrong: "'toString(sum(quantity)) AS sum'",
-    suites: ['services/gateway/report-usage'],
+    suites: ['services/api/usage-model'],
   },
   {
     name: 'amounts are rounded to 20 digits',
@@ -456,10 +456,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is remembered of an account is told apart by what was late after its marks were read',
     file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
-    right: `    const state = await states.read(namespaceId, range, accountIds)
+    right: `    const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
 `,
-    wrong: `    const state = await states.read(namespaceId, range, accountIds)
+    wrong: `    const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
     late = await closed.readLateCounts(namespaceId, accountIds)
 `,
@@ -470,6 +470,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/rollups/closed-sums.ts',
     right: 'late === lateOf(counts, accountId)',
     wrong: 'late === late',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'what is closed of an account is remembered while usage of an open slot is marked as late',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'const state = await states.read(namespaceId, ALL_TIME, accountIds)',
+    wrong: 'const state = await states.read(namespaceId, range, accountIds)',
     suites: ['services/rollup/races'],
   },
   {

@@ -48,6 +48,8 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   const now = await epochs.now()
   const slotS = known[0]?.slotS ?? 0
   if (slotS <= 0) throw new Error('the length of a slot is not known: ClickHouse is not migrated')
+  // Late usage is found by five minutes first, as events are sorted.
+  if (300 % slotS !== 0) throw new Error(`slots of ${slotS} s are no part of five minutes`)
   const epoch = Math.max(...known.map((one) => one.epoch)) + 1
   const closing = now - graceS
   const through = closing - (closing % slotS)

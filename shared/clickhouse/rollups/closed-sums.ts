@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Amount } from '../../amount/amount.ts'
-import { DAY_S } from '../../domain/usage-cover.ts'
+import { DAY_S, dayOf, oldestSlotDay } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
@@ -10,6 +10,7 @@ export type Sums = ReadonlyMap<UsageSource, Amount>
 /** What of the rollups sums were read from. */
 interface Closed {
   epoch: number
+  /** Unix seconds, the start of a slot. */
   closedThrough: number
 }
 
@@ -34,8 +35,8 @@ const LATE_COUNTS = `
 
 /**
  * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored: sums that were
- * read after a count, while no mark stood, hold for as long as the count is the same; and with them the slots that were closed
- * since, as they are.
+ * read after a count, while no mark stood in any slot, open ones included, hold for as long as the count is the same; and
+ * so do the slots that were closed since.
  */
 export function closedSums(client: ClickHouse) {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
@@ -56,12 +57,12 @@ export function closedSums(client: ClickHouse) {
     recall(
       namespaceId: string,
       accountIds: readonly string[],
-      { epoch, closedThrough }: Closed,
+      { epoch, closedThrough, now }: Closed & { now: number },
     ): Map<string, Remembered> {
       const recalled = new Map<string, Remembered>()
       for (const accountId of accountIds) {
         const found = remembered.get(nameOf(namespaceId, accountId))
-        if (found?.epoch !== epoch) continue
+        if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) continue
         const since = closedThrough - found.closedThrough
         if (since >= 0 && since < REMEMBERED_FOR_S) recalled.set(accountId, found)
       }

@@ -111,18 +111,19 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     accountIds: readonly string[],
     recalled: ReadonlyMap<string, { closedThrough: number }>,
   ): Promise<{ since: SumsByAccount; open: SumsByAccount }> => {
-    const clean = { ...epoch, dirtySlots: [], dirtyDays: [] } // events need no marks, and slots not with the count of late ones
+    // Events need no marks, and whether slots are as they were is told by the count of late ones.
+    const unmarked = { ...epoch, dirtySlots: [], dirtyDays: [] }
     const { closedThrough } = epoch
     const since = accountIds.map((accountId) => recalled.get(accountId)?.closedThrough ?? closedThrough)
     const lately = { startAt: Math.min(...since), endAt: closedThrough }
     const ofSlots = partsOf(
-      coverUsage(lately, clean),
-      clean,
+      coverUsage(lately, unmarked),
+      unmarked,
       { ...OF_SUMS, filters: [OF_ACCOUNTS, SINCE] },
       false,
     )
     const open = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-    const ofEvents = partsOf(coverUsage(open, clean), clean, OF_SUMS, false)
+    const ofEvents = partsOf(coverUsage(open, unmarked), unmarked, OF_SUMS, false)
     const both = {
       parts: [...ofSlots.parts, ...ofEvents.parts],
       params: { ...ofSlots.params, ...ofEvents.params, since },
@@ -142,7 +143,8 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     late: LateCounts,
   ): Promise<SumsByAccount | undefined> => {
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
-    const state = await states.read(namespaceId, range, accountIds)
+    // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
+    const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
     const parts = partsOf(coverUsage(range, state), state, OF_SUMS, false)
     const sums = sumsOf(await askSums(parts, state, namespaceId, accountIds))
@@ -152,7 +154,7 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     return sums
   }
 
-  return {
+  return steadily({
     async aggregate(namespaceId, selection) {
       const range = clampRange(selection.range)
       if (range.startAt >= range.endAt) return new Map()
@@ -221,6 +223,25 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
         closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
       return addUp([sums, upToNow, open])
     },
+  })
+}
+
+/** More than reading takes; rollups that were replaced are kept for longer (ROLLUP_DROP_AFTER_S). */
+const STOOD_STILL_MS = 120_000
+
+/** The same reader, which reads again when its process has stood still meanwhile: what it went by may be gone. */
+function steadily(reader: UsageReader): UsageReader {
+  const read = async <T>(work: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      const startedAt = performance.now()
+      const result = await work()
+      if (performance.now() - startedAt < STOOD_STILL_MS) return result
+    }
+  }
+  return {
+    aggregate: (...asked) => read(() => reader.aggregate(...asked)),
+    aggregateByPeriod: (...asked) => read(() => reader.aggregateByPeriod(...asked)),
+    sumByAccount: (...asked) => read(() => reader.sumByAccount(...asked)),
   }
 }
 

@@ -68,6 +68,7 @@ export class Backlog {
   /** @param upTo where what is known goes on */
   private async read(partition: number, from: number, upTo: number): Promise<Stretch> {
     const { records, next } = await this.reader.fetchOne({ partition, offset: from })
+    if (next <= from) throw new Error(`partition ${partition} ends before offset ${from}, which it had`)
     const stretch = { from, next: Math.min(next, upTo), lowest: Infinity, bytes: 0, lastAppendedAtMs: 0 }
     for (const { offset, acceptedAt, value, appendedAtMs } of records) {
       if (offset >= upTo) break

@@ -152,6 +152,26 @@ describe('what meets in the middle of something', function () {
     })
   })
 
+  plays(
+    'usage that is late for a slot nobody has told of yet is not forgotten by who remembers the rest',
+    async () => {
+      const reader = usageThroughRollups(stage.client)
+      await close(2 * HOUR_S)
+      await workOffAll()
+      await sleep(EPOCH_KNOWN_MS)
+      const later = await ago(HOUR_S + 1_800)
+      await close(HOUR_S, async () => {
+        await store(later)
+        expect(await readCount(reader), 'while it is being closed').to.deep.equal(everywhere(expected))
+      })
+      for (const when of ['known for a moment', 'with a mark', 'worked off']) {
+        expect(await readCount(reader), when).to.deep.equal(everywhere(expected))
+        if (when === 'with a mark') await workOffAll()
+        await sleep(EPOCH_KNOWN_MS)
+      }
+    },
+  )
+
   plays('an event that is stored again counts once', async () => {
     const event = makeReport({ occurredAt: await ago(6 * HOUR_S) })
     expected++

@@ -74,6 +74,12 @@ describe('the backlog of a group in Kafka', () => {
     expect(await backlog.findLowest(lagOf(0, 2))).to.equal(20)
   })
 
+  it('fails where the log ends before it should, instead of waiting for ever', async () => {
+    const backlog = new Backlog(partitionOf([9, 8]), SETTLE_MS)
+    const failure: unknown = await backlog.findLowest(lagOf(0, 9)).catch((err: unknown) => err)
+    expect(String(failure)).to.match(/ends before/)
+  })
+
   it('is bounded by the time of appending where it is long', async () => {
     const partition = partitionOf(
       Array.from({ length: 40 }, () => 2e12),
