@@ -49,7 +49,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right:
       'const query = `SELECT ${AGGREGATES} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`',
     wrong: 'const query = `SELECT ${AGGREGATES} FROM usage_events WHERE ${where(selection)} GROUP BY source`',
-    suites: ['services/api/usage-model'],
+    suites: ['shared/clickhouse/usage-readers'],
   },
   {
     name: 'the version of a report is a constant: which report wins is chance',
@@ -84,14 +84,28 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/usage-aggregates.ts',
     right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
     wrong: "'toString(sum(toFloat64(quantity))) AS sum'",
-    suites: ['services/api/usage-model'],
+    suites: ['shared/clickhouse/usage-readers'],
   },
   {
     name: 'sums are of 128 bits, and wrap around',
     file: 'shared/clickhouse/usage-aggregates.ts',
     right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
     wrong: "'toString(sum(quantity)) AS sum'",
-    suites: ['services/api/usage-model'],
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'sums of open slots are of 128 bits, and wrap around',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'toUInt64(1) AS n, toDecimal256(quantity, 18) AS total',
+    wrong: 'toUInt64(1) AS n, quantity AS total',
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'sums of closed slots are of 128 bits, and wrap around',
+    file: 'shared/clickhouse/rollups/rollup-tables.ts',
+    right: 'sumIf(toDecimal256(quantity, 18), voided = 0)',
+    wrong: 'sumIf(quantity, voided = 0)',
+    suites: ['shared/clickhouse/usage-readers'],
   },
   {
     name: 'amounts are rounded to 20 digits',

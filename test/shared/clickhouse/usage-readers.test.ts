@@ -1,0 +1,97 @@
+import { expect } from 'chai'
+import { formatAmount } from '../../../shared/amount/amount.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage-reader.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
+import { DAY_S } from '../../../shared/domain/usage-cover.ts'
+import type { UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
+import { takeRollupStep } from '../../support/rollup-steps.ts'
+import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
+
+/** The largest quantity there is: two of them are more than 128 bits hold. */
+const LARGEST = '99999999999999999999.999999999999999999'
+const SMALLEST = '0.000000000000000001'
+/** Of twelve of the one and three of the other; and of eight and two. */
+const SUM = '1199999999999999999999.999999999999999991'
+const SUM_OF_TWO = '799999999999999999999.999999999999999994'
+
+const HOUR_S = 3_600
+
+describe('the readers of usage', function () {
+  this.timeout(60_000)
+  let stage: RollupStage
+
+  before(async () => {
+    stage = await startRollupStage('usage_readers', 300)
+    // Merges would make one row of what is stored several times.
+    for (const table of ['usage_events', 'usage_by_slot', 'usage_by_day', 'usage_by_day_total'])
+      await stage.client.command({ query: `SYSTEM STOP MERGES ${table}` })
+  })
+  after(() => stage.close())
+
+  const store = (event: UsageEvent) =>
+    usageEventRepository(stage.writing).insertLines(Buffer.from(usageEventToLine(event)))
+
+  /** Five events that count, each stored twice, and one that does not. */
+  async function storeAround(occurredAt: number): Promise<void> {
+    const counting = [LARGEST, LARGEST, LARGEST, LARGEST, SMALLEST].map((quantity) =>
+      makeReport({ occurredAt, quantity }),
+    )
+    const report = makeReport({ occurredAt, quantity: '7' })
+    const amended = makeCorrection(report, { quantity: '8' })
+    for (const event of [
+      ...counting,
+      report,
+      amended,
+      makeCorrection(amended, { voided: true }),
+      ...counting,
+    ])
+      await store(event)
+  }
+
+  const shown = ({ count, sum, min, max, latest }: UsageAggregate) => [
+    Number(count),
+    ...[sum, min, max, latest].map(formatAmount),
+  ]
+
+  /** In every way to ask, of the account and of all, over all time and over three hours. */
+  async function ask(reader: UsageReader, now: number): Promise<unknown[]> {
+    const lately = { startAt: now - 3 * HOUR_S, endAt: now + HOUR_S }
+    const selections = [
+      { range: ALL_TIME },
+      { range: ALL_TIME, accountId: ACCOUNT, source: 'usd' },
+      { range: lately, accountId: ACCOUNT },
+    ]
+    const answers: unknown[] = []
+    for (const selection of selections) {
+      const usage = (await reader.aggregate(NAMESPACE, selection)).get('usd')
+      answers.push(usage && shown(usage).slice(0, 4))
+      for (const period of ['day', 'month'] as const) {
+        const periods = await reader.aggregateByPeriod(NAMESPACE, period, selection)
+        const counts = [...periods.values()].map((usage) => Number(usage.get('usd')?.count ?? 0n))
+        answers.push(counts.reduce((total, count) => total + count, 0))
+      }
+    }
+    const sum = (await reader.sumByAccount(NAMESPACE, [ACCOUNT])).get(ACCOUNT)?.get('usd')
+    return [...answers, sum && formatAmount(sum)]
+  }
+
+  it('count each event once, as it counts now, to the last digit, wherever they read it', async () => {
+    const now = await stage.epochs.now()
+    for (const occurredAt of [now - 2 * DAY_S, now - 2 * HOUR_S, now - 1]) await storeAround(occurredAt)
+    const usage = [15, SUM, SMALLEST, LARGEST]
+    const expected = [usage, 15, 15, usage, 15, 15, [10, SUM_OF_TWO, SMALLEST, LARGEST], 10, 10, SUM]
+    expect(await ask(stage.raw, now), 'from the events').to.deep.equal(expected)
+    expect(await ask(stage.rolled, now), 'without rollups').to.deep.equal(expected)
+    for (const upTo of [30 * HOUR_S, HOUR_S, 3 * HOUR_S]) {
+      await takeRollupStep(stage.computing, { kind: 'rebuild', upTo })
+      expect(await ask(usageThroughRollups(stage.client), now), `closed up to ${upTo} s ago`).to.deep.equal(
+        expected,
+      )
+    }
+  })
+})
