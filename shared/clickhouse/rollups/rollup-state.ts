@@ -9,7 +9,7 @@ const DIRTY_SLOTS_MAX = 1_000
  * For so long a process goes by the epoch it knows. What is closed meanwhile it reads from the events, as before; and an epoch
  * that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
-export const EPOCH_KNOWN_MS = 1_000
+const EPOCH_KNOWN_MS = 1_000
 
 /** Late usage is recomputed in an epoch for so many seconds after another took its place. */
 export const REPLACED_FOR_S = 60
