@@ -60,7 +60,7 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = async <Row>(
-    what: Answer,
+    { select, groupBy }: Answer,
     wanted: Wanted,
     namespaceId: string,
     range: TimeRange,
@@ -68,19 +68,7 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     params: Record<string, unknown>,
   ): Promise<Row[] | undefined> => {
     const state = await states.read(namespaceId, range, accountIds)
-    return state === undefined
-      ? undefined
-      : readBy(state, what, wanted, namespaceId, range, accountIds, params)
-  }
-  const readBy = async <Row>(
-    state: RollupState,
-    { select, groupBy }: Answer,
-    wanted: Wanted,
-    namespaceId: string,
-    range: TimeRange,
-    accountIds: readonly string[] | undefined,
-    params: Record<string, unknown>,
-  ): Promise<Row[]> => {
+    if (state === undefined) return undefined
     const totals = accountIds === undefined
     const { parts, params: places } = partsOf(coverUsage(range, state), state, wanted, totals)
     if (parts.length === 0) return []

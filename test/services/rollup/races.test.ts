@@ -22,12 +22,12 @@ import {
   startRollupStage,
   type RollupStage,
 } from '../../support/rollup-stage.ts'
+import { ORPHAN_S } from '../../support/rollup-steps.ts'
 import { until } from '../../support/until.ts'
 import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const HOUR_S = 3_600
 const MARGIN_S = 15
-const ORPHAN_S = 600
 /** Longer than a process goes by the epoch it knows. */
 const EPOCH_KNOWN_MS = 1_100
 
