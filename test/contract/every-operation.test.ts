@@ -128,6 +128,10 @@ describe('every operation of openapi.yaml', function () {
         const headers = { 'content-type': 'text/plain' }
         expect((await send(api, operation, good, { headers })).status).to.equal(415)
       }
+      if (statuses.includes('431')) {
+        const headers = { 'x-remark': 'x'.repeat(16 * 1_024) }
+        expect((await send(api, operation, good, { headers })).status).to.equal(431)
+      }
       if (statuses.includes('422')) {
         expect(tries.impossible, 'an impossible request').not.to.equal(undefined)
         const answer = await send(api, operation, (await tries.impossible?.(world)) as Request)
