@@ -5,6 +5,7 @@ import { usageAggregateRepository } from '../shared/clickhouse/usage-aggregates.
 import { ALL_TIME } from '../shared/domain/time-slot.ts'
 import { formatTable } from '../shared/text/format-table.ts'
 import { startTally } from '../test/support/start-tally.ts'
+import { until } from '../test/support/until.ts'
 import { buildDataSet } from './data-set/build-data-set.ts'
 import { openUsage, type DataSet } from './data-set/data-set.ts'
 import {
@@ -19,6 +20,7 @@ import {
 } from './data-set/made-up-events.ts'
 import { summarise, timeOf, type Latencies } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
+import { adminUrlOf, scrape } from './scrape.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
 import { tallyClient } from './tally-client.ts'
 
@@ -51,6 +53,7 @@ const WARM_UP = 20
 const FEW = 20
 const RAW_READS = 5
 const READS_EACH = 10
+const WARM_WITHIN_MS = 600_000
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
 
@@ -63,7 +66,7 @@ export async function benchQuery(options: BenchQueryOptions): Promise<void> {
   print(describeMachine())
   const dataSet = await buildDataSet(folder, events, print)
   const { rows: readerRows, ratio, requestIds } = await measureReaders(dataSet, requests)
-  const rows = [...(await measureAnswers(dataSet, requestIds, requests)), ...readerRows]
+  const rows = [...(await measureAnswers(dataSet, requestIds, requests, print)), ...readerRows]
   const compared = compareRows(rows, ratio, events)
   const cells = rows.map((row) => [
     row.name,
@@ -122,23 +125,50 @@ async function requestIdsOf(client: ClickHouse, events: number, count: number): 
 interface Kind {
   name: string
   paths: () => string
-  few?: true
+  requestsMax?: number
 }
 
-/** A Tally in a process of its own, over HTTP. */
+/** A Tally in a process of its own, over HTTP: just started first, and then one that has read usage ahead. */
 async function measureAnswers(
   dataSet: DataSet,
   requestIds: readonly string[],
   requests: number,
+  print: (line: string) => void,
 ): Promise<QueryRow[]> {
-  const tally = await startTally({ dataFolder: dataSet.folder })
+  const cold = await askTally(dataSet, { API_WARM_ACCOUNTS: '0' }, [coldKinds(dataSet)], requests)
+  const kinds = kindsOf(dataSet, requestIds)
+  return [
+    ...cold,
+    ...(await askTally(dataSet, {}, kinds, requests, async () => {
+      const ms = await timeOf(() => untilWarm(dataSet.folder))
+      print(`usage of accounts that used something in the last day was read ahead in ${formatS(ms)} s`)
+    })),
+  ]
+}
+
+const formatS = (ms: number): string => (ms / 1_000).toFixed(1)
+
+async function untilWarm(dataFolder: string): Promise<void> {
+  const adminUrl = await adminUrlOf(dataFolder)
+  await until(async () => (await scrape(adminUrl)).sum('tally_api_warm_accounts') > 0, WARM_WITHIN_MS)
+}
+
+async function askTally(
+  dataSet: DataSet,
+  env: Record<string, string>,
+  kindsInTurn: readonly (readonly Kind[])[],
+  requests: number,
+  begin: () => Promise<void> = () => Promise.resolve(),
+): Promise<QueryRow[]> {
+  const tally = await startTally({ dataFolder: dataSet.folder, env })
   const client = tallyClient(tally)
   try {
+    await begin()
     const rows: QueryRow[] = []
-    for (const kinds of kindsOf(dataSet, requestIds)) {
+    for (const kinds of kindsInTurn) {
       const times = kinds.map(() => [] as number[])
-      const wanted = kinds[0]?.few ? Math.min(FEW, requests) : requests
-      const warmUp = kinds[0]?.few ? 2 : WARM_UP
+      const wanted = Math.min(kinds[0]?.requestsMax ?? requests, requests)
+      const warmUp = Math.min(WARM_UP, Math.ceil(wanted / 10))
       for (let n = -warmUp; n < wanted; n++)
         for (const [index, { paths }] of kinds.entries()) {
           const path = paths()
@@ -154,16 +184,39 @@ async function measureAnswers(
   }
 }
 
+const BALANCE_COLD = 'balance, each account for the first time after a start'
 export const BALANCE = 'balance, accounts as their usage has it'
 const BALANCE_LARGEST = 'balance, largest account'
 const BALANCE_MEDIAN = 'balance, median account'
 const NAMESPACE_MONTHLY = 'usage of the namespace by month, 90 days'
 const RARE_PROPERTY = 'usage that has a property, rare value'
 
-/** Kinds that stand together are asked in turn, so that their ratio holds when the machine's speed drifts. */
-function kindsOf({ metrics, startAt, endAt }: DataSet, requestIds: readonly string[]): (readonly Kind[])[] {
+/** @returns the path that asks for a balance of an account by its number */
+function balanceIn({ metrics }: DataSet): (account: number) => string {
   const sources = [...metrics.map((id) => `metric_id=${id}`), `currency=${CURRENCY}`]
-  const balance = (account: number) => `/v2/accounts/${accountId(account)}/balance?${pick(sources)}`
+  return (account) => `/v2/accounts/${accountId(account)}/balance?${pick(sources)}`
+}
+
+/** Accounts as their usage has it, but none twice. */
+function coldKinds(dataSet: DataSet): readonly Kind[] {
+  const balance = balanceIn(dataSet)
+  const asked = new Set<number>()
+  const nextAccount = (): number => {
+    for (;;) {
+      const account = accountOfDraw(Math.random())
+      if (!asked.has(account)) {
+        asked.add(account)
+        return account
+      }
+    }
+  }
+  return [{ name: BALANCE_COLD, paths: () => balance(nextAccount()), requestsMax: ACCOUNTS / 10 }]
+}
+
+/** Kinds that stand together are asked in turn, so that their ratio holds when the machine's speed drifts. */
+function kindsOf(dataSet: DataSet, requestIds: readonly string[]): (readonly Kind[])[] {
+  const { startAt, endAt } = dataSet
+  const balance = balanceIn(dataSet)
   const anyAccount = () => accountOfDraw(Math.random())
   const days = `start_at=${startAt}&end_at=${endAt}`
   const anyRange = () => {
@@ -202,7 +255,7 @@ function kindsOf({ metrics, startAt, endAt }: DataSet, requestIds: readonly stri
       {
         name: `usage that has a property, one event in ${MODELS.length}`,
         paths: () => having('model', pick(MODELS)),
-        few: true,
+        requestsMax: FEW,
       },
     ],
   ]

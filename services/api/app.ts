@@ -1,9 +1,9 @@
 import type { Express, RequestHandler } from 'express'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { reportedCurrencyRepository } from '../../shared/clickhouse/reported-currencies.ts'
-import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventListRepository } from '../../shared/clickhouse/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
 import type { Drain } from '../../shared/event-log/drain.ts'
 import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
 import { findStoredEventsIn } from '../../shared/events/stored-events.ts'
@@ -32,6 +32,8 @@ import { usageByProperty } from './usage-by-property.ts'
 export interface ApiDeps {
   pool: Pool
   clickhouse: ClickHouse
+  /** Where usage and balances are read. */
+  usage: UsageReader
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
   /** No event accepted before this can still turn up in the list of events. */
@@ -47,8 +49,7 @@ export function apiApp(
   deps: ApiDeps,
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
 ): Express {
-  const { pool, clickhouse } = deps
-  const usage = usageThroughRollups(clickhouse)
+  const { pool, clickhouse, usage } = deps
   const events = usageEventRepository(clickhouse)
   const eventList = usageEventListRepository(clickhouse)
   const findStored = findStoredEventsIn(events, deps.untilLoaded)

@@ -1,5 +1,6 @@
 import { readAdminConfig } from '../../shared/admin/config.ts'
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
+import { REMEMBERED_MAX } from '../../shared/clickhouse/rollups/closed-sums.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
@@ -27,6 +28,23 @@ export function readApiConfig(read: EnvReader) {
         min: 1,
         max: 86_400,
       }),
+    warming: {
+      accountsMax: read.integer('API_WARM_ACCOUNTS', {
+        about:
+          'accounts whose usage is read ahead, so that their first balance is quick: of those with usage in the last day the ones with most events; 0: none',
+        default: 20_000,
+        min: 0,
+        max: REMEMBERED_MAX,
+      }),
+      everyMs:
+        1_000 *
+        read.integer('API_WARM_EVERY_S', {
+          about: 'seconds between two rounds of reading ahead',
+          default: 600,
+          min: 1,
+          max: 86_400,
+        }),
+    },
   }
 }
 

@@ -35,7 +35,8 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const requests = requestMetrics(metrics)
     const { purges } = sharing
     const parts = { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, metrics, log }
-    const handler = openApi(parts, config)
+    const { handler, warming } = openApi(parts, config)
+    opened.push(warming)
     const rows = namespaceRowRepository(clickhouse)
     opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))
     const server = await openServers(opened, log).open(handler, {

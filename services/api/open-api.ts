@@ -1,16 +1,20 @@
 import type { RequestListener } from 'node:http'
 import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
+import { listLatelyUsed } from '../../shared/clickhouse/rollups/lately-used.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { drainOf } from '../../shared/event-log/drain.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { untilLoadedIn } from '../../shared/event-log/until-loaded.ts'
 import type { Access } from '../../shared/http/open-access.ts'
 import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { apiApp, type ApiDeps } from './app.ts'
 import type { readApiConfig } from './config.ts'
+import { keepBalancesWarm } from './warm-balances.ts'
 
-export interface ApiParts extends Omit<ApiDeps, 'drain' | 'untilLoaded'> {
+export interface ApiParts extends Omit<ApiDeps, 'drain' | 'untilLoaded' | 'usage'> {
   eventLog: Pick<EventLog, 'lag'>
   access: Access
   requests: RequestMetrics
@@ -24,25 +28,33 @@ export interface ApiOptions {
   lookUpTimeoutMs: number
 }
 
+/** The API, as far as it is opened before it serves. */
+export interface OpenedApi {
+  handler: RequestListener
+  /** Reads usage ahead, until it is closed. */
+  warming: Closeable
+}
+
 /** The API on its engines, for a process of its own or one with others. */
 export function openApi(
   { access, requests, metrics, log, clickhouse, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
-): RequestListener {
+): OpenedApi {
   const measured = measureQueries(metrics, clickhouse)
-  return apiApp(
-    {
-      ...deps,
-      clickhouse: measured,
-      drain: drainOf(eventLog),
-      untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
-    },
-    {
-      ...access,
-      requests,
-      requestTimeoutMs,
-      log: log.child({ part: 'api' }),
-      bodyBytesMax: api.bodyBytesMax,
-    },
-  )
+  const usage = usageThroughRollups(measured)
+  const listLately = (limit: number) => listLatelyUsed(measured, limit)
+  const apiLog = log.child({ part: 'api' })
+  return {
+    handler: apiApp(
+      {
+        ...deps,
+        clickhouse: measured,
+        usage,
+        drain: drainOf(eventLog),
+        untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
+      },
+      { ...access, requests, requestTimeoutMs, log: apiLog, bodyBytesMax: api.bodyBytesMax },
+    ),
+    warming: keepBalancesWarm({ usage, listLatelyUsed: listLately }, api.warming, metrics, apiLog),
+  }
 }

@@ -13,7 +13,7 @@ import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Sharing } from '../../shared/redis/open-sharing.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
-import { openApi } from '../api/open-api.ts'
+import { openApi, type OpenedApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
 import { openGateway, type OpenedGateway } from '../gateway/open-gateway.ts'
 import { addCommands } from '../operator/add-commands.ts'
@@ -44,7 +44,11 @@ export interface Parts {
 }
 
 /** Gateway and API behind one port, and what sends corrections on. */
-export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger): OpenedGateway {
+export function makeTallyApp(
+  parts: Parts,
+  config: StandaloneConfig,
+  log: Logger,
+): OpenedGateway & Pick<OpenedApi, 'warming'> {
   const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics } = parts
   const { access, sharing } = parts
   const requests = requestMetrics(metrics)
@@ -57,7 +61,7 @@ export function makeTallyApp(parts: Parts, config: StandaloneConfig, log: Logger
     { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, metrics, log },
     config,
   )
-  return { handler: dispatch(handler, api), relay }
+  return { handler: dispatch(handler, api.handler), relay, warming: api.warming }
 }
 
 /** Probes, and the commands of operators, for whoever can read the token in the data folder. */

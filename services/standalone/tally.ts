@@ -175,8 +175,8 @@ async function serve(
     `${hostToCall(config.admin.host)}:${adminServer.port}\n`,
   )
   const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
-  const { handler, relay } = makeTallyApp(parts, config, log)
-  opened.push(relay)
+  const { handler, relay, warming } = makeTallyApp(parts, config, log)
+  opened.push(relay, warming)
   // Last to open: whoever connects finds everything there.
   const server = await servers.open(handler, {
     ...ports.api,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { apiApp } from '../../services/api/app.ts'
 import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { digestOfApiKey, newApiKey, type Caller } from '../../shared/domain/api-key.ts'
@@ -84,10 +85,12 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
   const counts = new QueryCounts()
   const callers = new Map<string, Caller>()
   const listedUpTo = { second: FAR_FUTURE_S }
+  const clickhouse = countingClickHouse(opened.client, counts)
   const app = apiApp(
     {
       pool: countingPool(database.pool, counts),
-      clickhouse: countingClickHouse(opened.client, counts),
+      clickhouse,
+      usage: usageThroughRollups(clickhouse),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // what a test stores is there at once

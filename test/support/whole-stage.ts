@@ -110,11 +110,15 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
       gateway: { bodyBytesMax: 4 * 1_024 * 1_024, knownIdsMax: 10_000, unrenewedMaxMs: 60_000 },
     },
   )
-  const apiOn = (client: ClickHouse) =>
-    openApi(
+  const warming = { accountsMax: 1_000, everyMs: 1_000 }
+  const apiOn = (client: ClickHouse): RequestListener => {
+    const api = openApi(
       { ...common, metrics: openMetrics(), clickhouse: client, eventLog, listedUpTo, purges: sharing.purges },
-      { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000 } },
+      { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000, warming } },
     )
+    opened.push(api.warming)
+    return api.handler
+  }
   const serve = (name: string, handler: RequestListener) =>
     listen(handler, { name, host: '127.0.0.1', port: 0, portSetting: 'none', closeTimeoutMs: 1_000 })
   const server = await serve('the stage', dispatch(gateway, apiOn(clickhouse.client)))

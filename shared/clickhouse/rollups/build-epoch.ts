@@ -82,6 +82,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
     await tables.computeTotals(target, whole)
     onProgress((done += days.length), filled.length)
   }
+  await tables.mergeDays(target, signal)
   reached('rollup-built')
   await epochs.use(epoch, through, await epochs.now())
   return epoch

@@ -23,7 +23,7 @@ interface Remembered extends Closed {
 }
 
 /** Accounts whose sums are remembered; each takes some hundred bytes. */
-const REMEMBERED_MAX = 50_000
+export const REMEMBERED_MAX = 50_000
 
 /** What was closed for as long since is read anew, and not slot by slot. */
 const REMEMBERED_FOR_S = DAY_S / 2

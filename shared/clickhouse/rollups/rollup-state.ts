@@ -14,7 +14,8 @@ const EPOCH_KNOWN_MS = 1_000
 /** Late usage is recomputed in an epoch for so many seconds after another took its place. */
 export const REPLACED_FOR_S = 60
 
-const EPOCH = `
+/** The epoch that readers go by: one row, or none. */
+export const EPOCH_IN_USE = `
   SELECT epoch, toUnixTimestamp(max(closed_through)) AS closed_through, toUInt32(max(slot_s)) AS slot_s,
     toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = 1 ORDER BY epoch DESC LIMIT 1`
@@ -28,7 +29,7 @@ const MARKS = (ofAccounts: string) => `
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
 const DIRTY = (ofAccounts: string) => `
-  SELECT whole_day, toUnixTimestamp(slot) AS at ${MARKS(ofAccounts)} LIMIT ${DIRTY_SLOTS_MAX + 1}`
+  SELECT account_id, whole_day, toUnixTimestamp(slot) AS at ${MARKS(ofAccounts)} LIMIT ${DIRTY_SLOTS_MAX + 1}`
 const DIRTY_DAYS = (ofAccounts: string) => `
   SELECT DISTINCT toUnixTimestamp(toStartOfDay(slot)) AS at FROM (SELECT slot ${MARKS(ofAccounts)})`
 
@@ -42,6 +43,18 @@ interface EpochRow {
 /** The epoch a process goes by. */
 export type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
+interface MarkRow {
+  account_id: string
+  whole_day: number
+  at: number
+}
+
+/** … and the marks that stand. */
+export interface MarkedState extends RollupState {
+  /** Whether a mark stands that tells of this account, which was asked about. */
+  isMarked: (accountId: string) => boolean
+}
+
 export interface RollupStateReader {
   /**
    * What of the rollups a reader of a range can rely on; to be read before the usage itself is.
@@ -53,7 +66,7 @@ export interface RollupStateReader {
     namespaceId: string,
     range: TimeRange,
     accountIds: readonly string[] | undefined,
-  ): Promise<RollupState | undefined>
+  ): Promise<MarkedState | undefined>
   /** The epoch in use and how far it reaches, as this process knows it. */
   epoch(): Promise<KnownEpoch | undefined>
 }
@@ -64,7 +77,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
   let known: { epoch: KnownEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<KnownEpoch | undefined> => {
     const readAt = performance.now()
-    const [row] = await queryRows<EpochRow>(client, EPOCH, {})
+    const [row] = await queryRows<EpochRow>(client, EPOCH_IN_USE, {})
     const epoch = row && {
       epoch: row.epoch,
       now: row.now,
@@ -85,21 +98,20 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       markTo: endAt,
       ...(accountIds === undefined ? {} : { accountIds: ['', ...accountIds] }),
     }
-    const [marks] = await Promise.all([
-      queryRows<{ whole_day: number; at: number }>(client, DIRTY(ofAccounts), params),
-      epochNow(),
-    ])
+    const [marks] = await Promise.all([queryRows<MarkRow>(client, DIRTY(ofAccounts), params), epochNow()])
     // Asked again after the marks: this process may have stood still in between.
     const state = await epochNow()
     if (state === undefined) return undefined
     if (marks.length > DIRTY_SLOTS_MAX) {
       const days = await queryRows<{ at: number }>(client, DIRTY_DAYS(ofAccounts), params)
-      return { ...state, dirtySlots: [], dirtyDays: days.map(({ at }) => at) }
+      return { ...state, dirtySlots: [], dirtyDays: days.map(({ at }) => at), isMarked: () => true }
     }
     const startsOf = (wholeDay: number) => [
       ...new Set(marks.filter((mark) => mark.whole_day === wholeDay).map(({ at }) => at)),
     ]
-    return { ...state, dirtySlots: startsOf(0), dirtyDays: startsOf(1) }
+    const marked = new Set(marks.map((mark) => mark.account_id))
+    const isMarked = (accountId: string) => marked.has('') || marked.has(accountId)
+    return { ...state, dirtySlots: startsOf(0), dirtyDays: startsOf(1), isMarked }
   }
   return { read, epoch: epochNow }
 }

@@ -113,9 +113,16 @@ const MARKED_DAYS = `
 
 // The value of a partition begins with its epoch: (1,202611).
 const PARTITIONS_OF = `
-  SELECT DISTINCT table, partition_id AS id FROM system.parts
+  SELECT table, partition_id AS id, toUInt32(count()) AS parts FROM system.parts
   WHERE database = currentDatabase() AND active AND table IN ('usage_by_slot', 'usage_by_day', 'usage_by_day_total')
-    AND toUInt32OrZero(extract(partition, '^\\((\\d+),')) IN {epochs:Array(UInt32)}`
+    AND toUInt32OrZero(extract(partition, '^\\((\\d+),')) IN {epochs:Array(UInt32)}
+  GROUP BY table, id ORDER BY table, id`
+
+interface PartitionRow {
+  table: string
+  id: string
+  parts: number
+}
 
 /** A day that marks tell of, and what kinds they are of. */
 export interface MarkedDay {
@@ -187,9 +194,27 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       await client.command({ query: KILL, query_params: { comment } })
     },
 
+    /**
+     * Makes one part of each month of days, as an account's days are read from each part there is. What cannot be merged now,
+     * for want of time or of room on the disk, ClickHouse merges when it can.
+     */
+    async mergeDays({ epoch }: RollupTarget, signal?: AbortSignal): Promise<void> {
+      const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs: [epoch] })
+      for (const { table, id, parts } of rows) {
+        signal?.throwIfAborted()
+        if (table === 'usage_by_day' && parts > 1)
+          await client
+            .command({
+              query: `OPTIMIZE TABLE usage_by_day PARTITION ID '${id}' FINAL`,
+              clickhouse_settings: { max_execution_time: queryTimeoutS },
+            })
+            .catch(() => undefined)
+      }
+    },
+
     /** Removes everything of these epochs. */
     async drop(epochs: readonly number[]): Promise<void> {
-      const rows = await queryRows<{ table: string; id: string }>(client, PARTITIONS_OF, { epochs })
+      const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs })
       for (const { table, id } of rows)
         await client.command({ query: `ALTER TABLE ${table} DROP PARTITION ID '${id}'` })
     },

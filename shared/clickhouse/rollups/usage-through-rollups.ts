@@ -136,8 +136,8 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     if (state === undefined) return undefined
     const parts = partsOf(coverUsage(range, state), state, OF_SUMS, false)
     const sums = sumsOf(await askSums(parts, state, namespaceId, accountIds))
-    if (state.epoch === epoch.epoch && state.dirtySlots.length + state.dirtyDays.length === 0)
-      for (const accountId of accountIds)
+    if (state.epoch === epoch.epoch)
+      for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
         closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
     return sums
   }

@@ -79,6 +79,10 @@ describe('npm run rebuild', function () {
     return counts.reduce((sum, n) => sum + n, 0)
   }
 
+  const splitMonths = (epoch: number) => `(SELECT partition FROM system.parts
+    WHERE database = currentDatabase() AND active AND table = 'usage_by_day' AND startsWith(partition, '(${epoch},')
+    GROUP BY partition HAVING count() > 1)`
+
   /** Everything that is read through rollups, by account and by namespace. */
   async function answers(url = services.url): Promise<string> {
     const api = new ApiClient(url, services.key)
@@ -144,6 +148,7 @@ describe('npm run rebuild', function () {
     const stored = await rowsOf(first + 1)
     expect(stored).to.be.above(300)
     expect(await rowsOf(first)).to.be.above(300)
+    expect(await count(splitMonths(first + 1)), 'months of days in more than one part').to.equal(0)
     await services.rollup.stop()
     await sleep(2_100)
     await services.rollup.restart({ ROLLUP_DROP_AFTER_S: '1' })

@@ -55,10 +55,12 @@ const READERS = 3
 const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
 const SOURCES = ['usd', 'eur']
 const CRASHES = 0.02
+/** Rarer: what one has marked is read from the events until its mark is an orphan, which hides what became of it. */
+const WRITER_CRASHES = 0.002
 
 /** Usage is late for a while, then not: a slot with marks is read from the events, and only without them shows what it became. */
-const LATE_PHASE_MS = 2_500
-const ALL_PHASES_MS = 9_000
+const LATE_PHASE_MS = 1_500
+const ALL_PHASES_MS = 4_500
 
 class Crash extends Error {}
 
@@ -93,7 +95,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
       ...Array.from({ length: WRITERS }, (_, n) => loop(writer(watch, random(`writer ${n}`)))),
       ...Array.from({ length: READERS }, (_, n) => loop(reader(watch, random(`reader ${n}`)))),
       ...[0, 1].map((n) => loop(service(random(`service ${n}`)))),
-      loop(lateWorker(random('late'))),
+      loop(lateWorker(random('late'), 0.01)),
+      ...[0, 1, 2].map((n) => loop(lateWorker(random(`late and slow ${n}`), 0.5))),
       loop(rebuilder(random('rebuilds'))),
       loop(async () => {
         await sleep(50)
@@ -119,8 +122,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
     expect(compared.totals).to.be.greaterThan(1)
   })
 
-  const reachedBy = (own: Random) => () => {
-    if (!ended && own() < CRASHES) throw new Crash('crashed')
+  const reachedBy = (own: Random, share: number) => () => {
+    if (!ended && own() < share) throw new Crash('crashed')
   }
 
   /** Stores batches; what a crash leaves unsure is stored again. */
@@ -139,7 +142,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
           longestInsertMs = Math.max(longestInsertMs, performance.now() - insertStartedAt)
           await longPause()
         },
-        reached: reachedBy(own),
+        reached: reachedBy(own, WRITER_CRASHES),
       },
       MARGIN_S,
     )
@@ -225,7 +228,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
         pause,
       ),
       dirty: pausing(dirtySlotRepository(stage.computing), pause),
-      reached: reachedBy(own),
+      reached: reachedBy(own, CRASHES),
     }
   }
 
@@ -257,9 +260,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await sleep(randomInteger(own, 2_000))
   }
 
-  /** One more that works off late usage, quickly, whatever else the services are at. */
-  function lateWorker(own: Random): () => Promise<void> {
-    const parts = { ...partsOf(own, 0.01), signal: new AbortController().signal }
+  /** More that work off late usage, whatever else the services are at: what a slow one has read is old when it is stored. */
+  function lateWorker(own: Random, share: number): () => Promise<void> {
+    const parts = { ...partsOf(own, share), signal: new AbortController().signal }
     return async () => {
       await recomputeLate(parts, ORPHAN_S).catch(ignoreCrash)
       await sleep(randomInteger(own, 50))
@@ -269,7 +272,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   /** Now and then all rollups anew; when there is time up to two days ago only, so that days are closed again. */
   function rebuilder(own: Random): () => Promise<void> {
     return async () => {
-      for (let left = 40 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
+      for (let left = 100 + randomInteger(own, 160); left > 0 && !ended; left--) await sleep(50)
       if (!ended)
         await build(READS !== undefined && own() < 0.3 ? 2 * DAY_S : GRACE_S, own).catch(ignoreCrash)
     }

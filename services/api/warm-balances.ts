@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import type { LatelyUsed } from '../../shared/clickhouse/rollups/lately-used.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import { repeat } from '../../shared/lifecycle/repeat.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
+
+export interface WarmingDeps {
+  /** The reader that balances come from; it remembers what it has read. */
+  usage: Pick<UsageReader, 'sumByAccount'>
+  listLatelyUsed: (limit: number) => Promise<LatelyUsed[]>
+}
+
+export interface WarmingOptions {
+  /** 0: none. */
+  accountsMax: number
+  everyMs: number
+}
+
+/** Accounts read in one go: one costs most of what a hundred do. */
+const AT_ONCE = 100
+/** So many times what a read took is left to others. */
+const REST = 4
+const FIRST_AFTER_MS = 1_000
+const JOB = 'warming of balances'
+
+/**
+ * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next.
+ *
+ * @returns how many accounts were read
+ * @internal
+ */
+export async function warmBalances(
+  { usage, listLatelyUsed }: WarmingDeps,
+  accountsMax: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const lately = await listLatelyUsed(accountsMax)
+  let warmed = 0
+  for (const { namespaceId, accountIds } of lately)
+    for (let first = 0; first < accountIds.length; first += AT_ONCE) {
+      signal.throwIfAborted()
+      const page = accountIds.slice(first, first + AT_ONCE)
+      const startedAt = performance.now()
+      await usage.sumByAccount(namespaceId, page)
+      warmed += page.length
+      await sleep((performance.now() - startedAt) * REST, undefined, { signal })
+    }
+  return warmed
+}
+
+/** Does so soon after the start, and again and again: accounts come to be used, late usage makes forgotten what was read. */
+export function keepBalancesWarm(
+  deps: WarmingDeps,
+  { accountsMax, everyMs }: WarmingOptions,
+  metrics: Metrics,
+  log: Logger,
+): Closeable {
+  const warm = metrics.gauge('tally_api_warm_accounts', 'Accounts whose usage was read ahead, the last time.')
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const round = async () => {
+    if (accountsMax > 0) warm.set([], await warmBalances(deps, accountsMax, signal))
+  }
+  const rounds = repeat(
+    JOB,
+    everyMs,
+    round,
+    (err) => {
+      if (!signal.aborted) log.warn({ err: loggableError(err) }, 'could not read usage ahead, trying again')
+    },
+    FIRST_AFTER_MS,
+  )
+  return {
+    name: JOB,
+    close() {
+      stopping.abort()
+      return rounds.close()
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { EPOCH_IN_USE } from './rollup-state.ts'
+
+/** Accounts that have used something lately. */
+export interface LatelyUsed {
+  namespaceId: string
+  accountIds: string[]
+}
+
+const USED_FOR_S = 86_400
+
+// Rows that were replaced are counted too: which accounts come first is all that matters.
+const LATELY_USED = `
+  SELECT namespace_id, groupArray(account_id) AS account_ids FROM (
+    SELECT namespace_id, account_id FROM usage_by_slot
+    WHERE epoch = (SELECT epoch FROM (${EPOCH_IN_USE})) AND slot >= now() - ${USED_FOR_S}
+    GROUP BY namespace_id, account_id ORDER BY sum(count) DESC, namespace_id, account_id LIMIT {limit:UInt32})
+  GROUP BY namespace_id`
+
+/**
+ * Accounts with usage of the last day that is closed, by namespace; none while there are no rollups.
+ *
+ * @param limit of all together: those with most events
+ */
+export async function listLatelyUsed(client: ClickHouse, limit: number): Promise<LatelyUsed[]> {
+  const rows = await queryRows<{ namespace_id: string; account_ids: string[] }>(client, LATELY_USED, {
+    limit,
+  })
+  return rows.map((row) => ({ namespaceId: row.namespace_id, accountIds: row.account_ids }))
+}

@@ -1,0 +1,99 @@
+import { expect } from 'chai'
+import { warmBalances } from '../../../services/api/warm-balances.ts'
+import { formatAmount } from '../../../shared/amount/amount.ts'
+import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
+import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { listLatelyUsed } from '../../../shared/clickhouse/rollups/lately-used.ts'
+import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { DAY_S } from '../../../shared/domain/usage-cover.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
+import { startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
+import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
+
+const HOUR_S = 3_600
+const OTHER_NAMESPACE = 'another_namespace'
+const accountId = (digit: string) => `account_${digit.repeat(32)}`
+const [busy, calm, marked, idle] = ['1', '2', '3', '4'].map(accountId) as [string, string, string, string]
+
+describe('warming of balances', function () {
+  this.timeout(60_000)
+  let stage: RollupStage
+  const { signal } = new AbortController()
+
+  before(async () => {
+    stage = await startRollupStage('warming', 300)
+    expect(await listLatelyUsed(stage.client, 10), 'before there are rollups').to.deep.equal([])
+    const now = await stage.epochs.now()
+    const uses = (account: string, times: number, agoS: number, namespaceId = NAMESPACE) =>
+      Array.from({ length: times }, () =>
+        makeReport({ accountId: account, namespaceId, occurredAt: now - agoS, quantity: '1' }),
+      )
+    const events = [
+      ...uses(busy, 5, 2 * HOUR_S),
+      ...uses(busy, 7, 9 * DAY_S),
+      ...uses(calm, 2, 2 * HOUR_S),
+      ...uses(marked, 3, 3 * HOUR_S),
+      ...uses(idle, 9, 9 * DAY_S),
+      ...uses(busy, 4, 2 * HOUR_S, OTHER_NAMESPACE),
+    ]
+    const lines = Buffer.from(events.map(usageEventToLine).join('\n'))
+    await usageEventRepository(stage.writing).insertLines(lines)
+    const parts = {
+      client: stage.computing,
+      epochs: rollupEpochRepository(stage.computing),
+      tables: rollupTables(stage.computing, 30),
+    }
+    await buildEpoch(parts, HOUR_S)
+    const slot = now - 3 * HOUR_S
+    await dirtySlotRepository(stage.writing).turnReady(
+      [{ namespaceId: NAMESPACE, accountId: marked, slot: slot - (slot % 300), wholeDay: false }],
+      '1',
+      now,
+    )
+  })
+  after(() => stage.close())
+
+  const warm = (client: RollupStage['client'], limit: number) => {
+    const usage = usageThroughRollups(client)
+    const deps = { usage, listLatelyUsed: (max: number) => listLatelyUsed(stage.client, max) }
+    return { usage, warmed: warmBalances(deps, limit, signal) }
+  }
+
+  it('leaves little to read for who has used something in the last day', async () => {
+    const counts = new QueryCounts()
+    const { usage, warmed } = warm(countingClickHouse(stage.client, counts), 10)
+    expect(await warmed, 'accounts').to.equal(4)
+    const read = async (account: string, namespaceId = NAMESPACE) => {
+      counts.clear()
+      const sum = (await usage.sumByAccount(namespaceId, [account])).get(account)?.get('usd')
+      const readsAll = counts.clickhouse.some(({ query }) => query.includes('FROM usage_by_day '))
+      return { sum: sum === undefined ? undefined : formatAmount(sum), readsAll }
+    }
+    expect(await read(busy)).to.deep.equal({ sum: '12', readsAll: false })
+    expect(await read(calm)).to.deep.equal({ sum: '2', readsAll: false })
+    expect(await read(busy, OTHER_NAMESPACE)).to.deep.equal({ sum: '4', readsAll: false })
+    // What is late for one account is no reason to forget the others beside it.
+    expect(await read(marked)).to.deep.equal({ sum: '3', readsAll: true })
+    expect(await read(idle)).to.deep.equal({ sum: '9', readsAll: true })
+  })
+
+  it('goes as far as it may, to those with most events first', async () => {
+    expect(await listLatelyUsed(stage.client, 2)).to.have.deep.members([
+      { namespaceId: NAMESPACE, accountIds: [busy] },
+      { namespaceId: OTHER_NAMESPACE, accountIds: [busy] },
+    ])
+    expect(await warm(stage.client, 2).warmed).to.equal(2)
+  })
+
+  it('ends when it is told to', async () => {
+    const stopped = AbortSignal.abort(new Error('stopped'))
+    const usage = usageThroughRollups(stage.client)
+    const deps = { usage, listLatelyUsed: (max: number) => listLatelyUsed(stage.client, max) }
+    const outcome = await warmBalances(deps, 10, stopped).catch((err: unknown) => err)
+    expect(outcome).to.be.an('error').with.property('message', 'stopped')
+  })
+})
