@@ -1,6 +1,6 @@
 import type { Account, Metric } from '../../shared/domain/resources.ts'
 import type { TimeRange } from '../../shared/domain/time-slot.ts'
-import { formatAggregation } from '../../shared/domain/usage-aggregate.ts'
+import { formatAggregation, measuresOf } from '../../shared/domain/usage-aggregate.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { getAccount } from './get-account.ts'
@@ -38,7 +38,7 @@ export function accountUsageIn(pool: Pool, usage: UsageReader): AccountUsageIn {
     requireForwards(range)
     const [account, aggregates] = await Promise.all([
       getAccount(pool, namespaceId, accountId),
-      usage.aggregate(namespaceId, { accountId, range, source: currency }),
+      usage.aggregate(namespaceId, { accountId, range, source: currency, measures: measuresOf(aggregation) }),
     ])
     const sources = await orderSources(pool, namespaceId, aggregates.keys())
     const consumed = sources.flatMap(({ source, metric }) => {

@@ -1,5 +1,6 @@
 import { periodStartsIn, type Period } from '../../shared/domain/period.ts'
 import { ALL_TIME, type TimeRange } from '../../shared/domain/time-slot.ts'
+import { measuresOf } from '../../shared/domain/usage-aggregate.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { getAccount } from './get-account.ts'
 import { orderSources } from './ordered-sources.ts'
@@ -29,7 +30,12 @@ export type AccountMonthlyUsage = (
  */
 export function accountMonthlyUsage(pool: Pool, usage: UsageReader): AccountMonthlyUsage {
   return async (namespaceId, accountId, query) => {
-    const selection = { accountId, range: ALL_TIME, source: query.currency }
+    const selection = {
+      accountId,
+      range: ALL_TIME,
+      source: query.currency,
+      measures: measuresOf(query.aggregation),
+    }
     const [, byMonth] = await Promise.all([
       getAccount(pool, namespaceId, accountId),
       usage.aggregateByPeriod(namespaceId, 'month', selection),
@@ -58,7 +64,12 @@ export function accountDailyUsage(pool: Pool, usage: UsageReader): AccountDailyU
     requireFewDays(range)
     const [, byDay] = await Promise.all([
       getAccount(pool, namespaceId, accountId),
-      usage.aggregateByPeriod(namespaceId, 'day', { accountId, range, source: query.currency }),
+      usage.aggregateByPeriod(namespaceId, 'day', {
+        accountId,
+        range,
+        source: query.currency,
+        measures: measuresOf(query.aggregation),
+      }),
     ])
     return bucketsOf(pool, namespaceId, periodStartsIn('day', range), byDay, query)
   }
@@ -79,7 +90,8 @@ export function namespaceMonthlyUsage(pool: Pool, usage: UsageReader): Namespace
     requireForwards(range)
     requireFewDays(range)
     const period: Period = 'month'
-    const byMonth = await usage.aggregateByPeriod(namespaceId, period, { range, source: query.currency })
+    const selection = { range, source: query.currency, measures: measuresOf(query.aggregation) }
+    const byMonth = await usage.aggregateByPeriod(namespaceId, period, selection)
     return bucketsOf(pool, namespaceId, periodStartsIn(period, range), byMonth, query)
   }
 }

@@ -1,4 +1,5 @@
 import type { TimeRange } from '../../shared/domain/time-slot.ts'
+import { measuresOf } from '../../shared/domain/usage-aggregate.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { orderSources } from './ordered-sources.ts'
 import { usageLines, type UsageLine } from './usage-lines.ts'
@@ -19,7 +20,8 @@ export type UsageByProperty = (
 export function usageByProperty(pool: Pool, usage: UsageReader): UsageByProperty {
   return async (namespaceId, { range, property, aggregation, currency }) => {
     requireForwards(range)
-    const aggregates = await usage.aggregate(namespaceId, { range, source: currency, property })
+    const measures = measuresOf(aggregation)
+    const aggregates = await usage.aggregate(namespaceId, { range, source: currency, property, measures })
     const sources = await orderSources(pool, namespaceId, aggregates.keys())
     return usageLines(sources, aggregates, aggregation)
   }

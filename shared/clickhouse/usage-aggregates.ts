@@ -1,7 +1,7 @@
 import { amountFromDatabase, type Amount } from '../amount/amount.ts'
 import type { Period } from '../domain/period.ts'
 import { clampRange, slotOf, type TimeRange } from '../domain/time-slot.ts'
-import type { UsageAggregate } from '../domain/usage-aggregate.ts'
+import { MEASURES, type Measure, type UsageAggregate } from '../domain/usage-aggregate.ts'
 import type { UsageSource } from '../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from './clickhouse.ts'
 
@@ -12,17 +12,21 @@ export interface UsageSelection {
   source?: UsageSource | undefined
   /** Only events with this top-level property, whose text is this value: see propertyPairs. */
   property?: { name: string; value: string } | undefined
+  /** What is computed; everything unless it is given. */
+  measures?: readonly Measure[]
 }
 
 // Why toDecimal256: a sum of Decimal128 wraps around in silence. Why text: bare decimals in JSON are read as doubles.
 const SUM = 'toString(sum(toDecimal256(quantity, 18))) AS sum'
-const AGGREGATES = `
-  source,
-  toString(count()) AS count,
-  ${SUM},
-  toString(min(quantity)) AS min,
-  toString(max(quantity)) AS max,
-  toString(argMax(quantity, (occurred_at, accepted_at, id))) AS latest`
+const COLUMNS: Record<Measure, string> = {
+  count: 'toString(count()) AS count',
+  sum: SUM,
+  min: 'toString(min(quantity)) AS min',
+  max: 'toString(max(quantity)) AS max',
+  latest: 'toString(argMax(quantity, (occurred_at, accepted_at, id))) AS latest',
+}
+const columnsOf = ({ measures = MEASURES }: UsageSelection): string =>
+  ['source', ...measures.map((measure) => COLUMNS[measure])].join(', ')
 
 const IN_RANGE = `
   namespace_id = {namespaceId:String} AND voided = 0
@@ -47,13 +51,9 @@ const SUMS_OF_ACCOUNTS = `
   WHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)} AND voided = 0
   GROUP BY account_id, source`
 
-export interface AggregateRow {
+/** The measures that were asked for, each as decimal text. */
+export interface AggregateRow extends Partial<Record<Measure, string>> {
   source: string
-  count: string
-  sum: string
-  min: string
-  max: string
-  latest: string
 }
 
 /** Usage computed from the events themselves. Each event counts once, as it counts now. */
@@ -62,7 +62,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   async aggregate(namespaceId: string, selection: UsageSelection): Promise<Map<UsageSource, UsageAggregate>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${AGGREGATES} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`
+    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`
     const rows = await queryRows<AggregateRow>(client, query, params)
     return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
   },
@@ -75,7 +75,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   ): Promise<Map<number, Map<UsageSource, UsageAggregate>>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${PERIOD_START[period]}, ${AGGREGATES} FROM usage_events FINAL WHERE ${where(selection)}
+    const query = `SELECT ${PERIOD_START[period]}, ${columnsOf(selection)} FROM usage_events FINAL WHERE ${where(selection)}
       GROUP BY period_start, source ${SETTINGS}`
     const rows = await queryRows<AggregateRow & { period_start: number }>(client, query, params)
     return groupRows(rows, (row) => row.period_start, aggregateFromRow)
@@ -138,12 +138,11 @@ export function groupRows<Row extends { source: string }, Key, Value>(
   return groups
 }
 
-export function aggregateFromRow(row: AggregateRow): UsageAggregate {
-  return {
-    count: BigInt(row.count),
-    sum: amountFromDatabase(row.sum),
-    min: amountFromDatabase(row.min),
-    max: amountFromDatabase(row.max),
-    latest: amountFromDatabase(row.latest),
+export function aggregateFromRow({ count, ...amounts }: AggregateRow): UsageAggregate {
+  const usage: UsageAggregate = count === undefined ? {} : { count: BigInt(count) }
+  for (const measure of ['sum', 'min', 'max', 'latest'] as const) {
+    const text = amounts[measure]
+    if (text !== undefined) usage[measure] = amountFromDatabase(text)
   }
+  return usage
 }

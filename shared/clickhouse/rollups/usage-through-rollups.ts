@@ -1,6 +1,7 @@
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
 import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
+import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
 import { coverUsage, hullOf, type RollupState, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
@@ -37,15 +38,35 @@ const OF_ACCOUNT = 'account_id = {accountId:String}'
 const OF_ACCOUNTS = 'account_id IN {accountIds:Array(String)}'
 const OF_SOURCE = 'source = {source:String}'
 
-const ROLLED = `count AS n, sum AS total, min AS lowest, max AS highest, latest AS newest,
-  latest_accepted_at AS newest_at, latest_id AS newest_id`
-const OF_EVENT = `toUInt64(1) AS n, toDecimal256(quantity, 18) AS total, quantity AS lowest, quantity AS highest,
-  quantity AS newest, accepted_at AS newest_at, id AS newest_id`
-// An id begins with the second its event occurred in, the most significant byte first.
-const MERGED = `
-  source, toString(sum(n)) AS count, toString(sum(total)) AS sum, toString(min(lowest)) AS min,
-  toString(max(highest)) AS max,
-  toString(argMax(newest, (substring(newest_id, 1, 4), newest_at, newest_id))) AS latest`
+// An id begins with the second its event occurred in, the most significant byte first. As one number second, acceptance and
+// id are compared in a fraction of the time that a tuple of them takes.
+const ID = 'byteSwap(reinterpretAsUInt128(newest_id))'
+const NEWEST = `bitOr(
+  bitOr(bitShiftLeft(toUInt256(bitShiftRight(${ID}, 96)), 192), bitShiftLeft(toUInt256(toUnixTimestamp64Micro(newest_at)), 128)),
+  toUInt256(${ID}))`
+
+/** How a measure is read: its columns of a row of rollups, and of an event, and what becomes of them. */
+const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string }> = {
+  count: { rolled: 'count AS n', ofEvent: 'toUInt64(1) AS n', merged: 'toString(sum(n)) AS count' },
+  sum: {
+    rolled: 'sum AS total',
+    ofEvent: 'toDecimal256(quantity, 18) AS total',
+    merged: 'toString(sum(total)) AS sum',
+  },
+  min: { rolled: 'min AS lowest', ofEvent: 'quantity AS lowest', merged: 'toString(min(lowest)) AS min' },
+  max: { rolled: 'max AS highest', ofEvent: 'quantity AS highest', merged: 'toString(max(highest)) AS max' },
+  latest: {
+    rolled: 'latest AS newest, latest_accepted_at AS newest_at, latest_id AS newest_id',
+    ofEvent: 'quantity AS newest, accepted_at AS newest_at, id AS newest_id',
+    merged: `toString(argMax(newest, ${NEWEST})) AS latest`,
+  },
+}
+
+const columnsOf = ({ measures = MEASURES }: UsageSelection) => {
+  const join = (part: keyof (typeof COLUMNS)[Measure]) =>
+    ['source', ...measures.map((measure) => COLUMNS[measure][part])].join(', ')
+  return { rolled: join('rolled'), ofEvent: join('ofEvent'), merged: join('merged') }
+}
 
 const PERIOD_START: Record<Period, (time: string) => string> = {
   day: (time) => `toUnixTimestamp(toStartOfDay(toDateTime(${time}, 'UTC'))) AS period_start`,
@@ -147,12 +168,13 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
       const range = clampRange(selection.range)
       if (range.startAt >= range.endAt) return new Map()
       if (selection.property !== undefined) return events.aggregate(namespaceId, selection)
+      const { rolled, ofEvent, merged } = columnsOf(selection)
       const rows = await read<AggregateRow>(
-        { select: MERGED, groupBy: 'source' },
+        { select: merged, groupBy: 'source' },
         {
-          fromDays: `source, ${ROLLED}`,
-          fromSlots: `source, ${ROLLED}`,
-          fromEvents: `source, ${OF_EVENT}`,
+          fromDays: rolled,
+          fromSlots: rolled,
+          fromEvents: ofEvent,
           filters: filtersOf(selection),
         },
         namespaceId,
@@ -170,12 +192,13 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
       const fromEvents = () => events.aggregateByPeriod(namespaceId, period, selection)
       if (selection.property !== undefined) return fromEvents()
       const startOf = PERIOD_START[period]
+      const { rolled, ofEvent, merged } = columnsOf(selection)
       const rows = await read<AggregateRow & { period_start: number }>(
-        { select: `period_start, ${MERGED}`, groupBy: 'period_start, source' },
+        { select: `period_start, ${merged}`, groupBy: 'period_start, source' },
         {
-          fromDays: `${startOf('day')}, source, ${ROLLED}`,
-          fromSlots: `${startOf('slot')}, source, ${ROLLED}`,
-          fromEvents: `${startOf('occurred_at')}, source, ${OF_EVENT}`,
+          fromDays: `${startOf('day')}, ${rolled}`,
+          fromSlots: `${startOf('slot')}, ${rolled}`,
+          fromEvents: `${startOf('occurred_at')}, ${ofEvent}`,
           filters: filtersOf(selection),
         },
         namespaceId,

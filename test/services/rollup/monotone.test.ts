@@ -19,7 +19,7 @@ import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts
 import type { Period } from '../../../shared/domain/period.ts'
 import type { UsageSelection } from '../../../shared/clickhouse/usage-aggregates.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
-import type { UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
+import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
@@ -348,6 +348,6 @@ function watchedOf({ rolled, raw }: RollupStage, now: number): Watched[] {
 const sumOf = (amounts: readonly Amount[]): Amount => amounts.reduce(addAmounts, ZERO)
 
 const totalOf = (usage: readonly UsageAggregate[]) => ({
-  sum: formatAmount(sumOf(usage.map(({ sum }) => sum))),
-  count: usage.reduce((count, one) => count + one.count, 0n),
+  sum: formatAmount(sumOf(usage.map((one) => measureOf(one, 'sum')))),
+  count: usage.reduce((count, one) => count + measureOf(one, 'count'), 0n),
 })
