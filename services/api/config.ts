@@ -40,7 +40,7 @@ export function readApiConfig(read: EnvReader) {
         1_000 *
         read.integer('API_WARM_EVERY_S', {
           about: 'seconds between two rounds of reading ahead',
-          default: 600,
+          default: 150,
           min: 1,
           max: 86_400,
         }),

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import type { LatelyUsed } from '../../shared/clickhouse/rollups/lately-used.ts'
@@ -27,9 +28,12 @@ const FIRST_AFTER_MS = 1_000
 const JOB = 'warming of balances'
 
 /**
- * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next.
+ * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next. What
+ * cannot be read is passed over.
  *
+ * @param signal ends it at once; what is under way in ClickHouse ends by itself
  * @returns how many accounts were read
+ * @throws the first failure, after everything else was read
  * @internal
  */
 export async function warmBalances(
@@ -37,17 +41,30 @@ export async function warmBalances(
   accountsMax: number,
   signal: AbortSignal,
 ): Promise<number> {
-  const lately = await listLatelyUsed(accountsMax)
+  const over = new AbortController()
+  const stopped = untilStopped(signal, over.signal)
+  const failures: unknown[] = []
   let warmed = 0
-  for (const { namespaceId, accountIds } of lately)
-    for (let first = 0; first < accountIds.length; first += AT_ONCE) {
-      signal.throwIfAborted()
-      const page = accountIds.slice(first, first + AT_ONCE)
-      const startedAt = performance.now()
-      await usage.sumByAccount(namespaceId, page)
-      warmed += page.length
-      await sleep((performance.now() - startedAt) * REST, undefined, { signal })
-    }
+  try {
+    for (const { namespaceId, accountIds } of await Promise.race([listLatelyUsed(accountsMax), stopped]))
+      for (let first = 0; first < accountIds.length; first += AT_ONCE) {
+        signal.throwIfAborted()
+        const page = accountIds.slice(first, first + AT_ONCE)
+        const startedAt = performance.now()
+        try {
+          await Promise.race([usage.sumByAccount(namespaceId, page), stopped])
+          warmed += page.length
+        } catch (err) {
+          signal.throwIfAborted()
+          failures.push(err)
+        }
+        await sleep((performance.now() - startedAt) * REST, undefined, { signal })
+      }
+  } finally {
+    over.abort()
+    await stopped.catch(() => undefined)
+  }
+  if (failures.length > 0) throw failures[0]
   return warmed
 }
 
@@ -80,4 +97,10 @@ export function keepBalancesWarm(
       return rounds.close()
     },
   }
+}
+
+/** Fails when it is told to stop, or when that does not matter any more. */
+async function untilStopped(signal: AbortSignal, over: AbortSignal): Promise<never> {
+  await once(signal, 'abort', { signal: over })
+  throw new Error('told to stop')
 }

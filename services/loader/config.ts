@@ -36,7 +36,7 @@ export function readLoaderConfig(read: EnvReader) {
       max: 3_600,
     }),
     flushMs: read.integer('LOADER_FLUSH_MS', {
-      about: 'milliseconds after its first row at which a batch is stored',
+      about: 'milliseconds after its first row at which a batch is stored, once the batch before it is',
       default: 250,
       min: 1,
       max: 60_000,

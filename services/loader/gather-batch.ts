@@ -9,7 +9,7 @@ export interface BatchLimits {
   batchRowsMax: number
   /** … or this many bytes … */
   batchBytesMax: number
-  /** … or when its first row is this old. */
+  /** … or when its first row is this old, and the batch before it is stored. */
   flushMs: number
 }
 
@@ -28,6 +28,8 @@ export interface Batch {
 
 /** How long one look into the log waits when there is nothing. */
 const IDLE_WAIT_MS = 200
+/** … and for how long while a batch is stored, so that the next one follows it soon. */
+const BUSY_WAIT_MS = 50
 const BACK_OFF_MS = 500
 /** How long lines are read without a break: everything else in the process waits meanwhile. */
 const BREATHE_MS = 10
@@ -35,12 +37,14 @@ const BREATHE_MS = 10
 /**
  * Makes batches of what the log hands back.
  *
+ * @param isStoring whether a batch is being stored: the next one can only grow until that is done, and large ones cost less
  * @returns gives the next batch; an empty one when it was told to stop or the log cannot be read now
  */
 export function batchGatherer(
   consumer: Pick<LogConsumer, 'poll'>,
   limits: BatchLimits,
   log: Logger,
+  isStoring: () => boolean,
 ): (signal: AbortSignal) => Promise<Batch> {
   /** Handed back by the log and in no batch yet. The log does not give them again, so they are never let go. */
   let ahead: LogRecord[] = []
@@ -70,9 +74,12 @@ export function batchGatherer(
       positions: new Map(),
     }
     let flushAt = Infinity
-    while (!signal.aborted && !isFull(batch) && performance.now() < flushAt) {
+    while (!signal.aborted && !isFull(batch) && (performance.now() < flushAt || isStoring())) {
       if (ahead.length === 0) {
-        const waitMs = Math.min(IDLE_WAIT_MS, Math.max(0, flushAt - performance.now()))
+        const waitMs = Math.min(
+          IDLE_WAIT_MS,
+          Math.max(isStoring() ? BUSY_WAIT_MS : 0, flushAt - performance.now()),
+        )
         const read = await poll({ bytesMax: limits.batchBytesMax - batch.bytes, waitMs })
         if (read === undefined) {
           if (batch.positions.size === 0)

@@ -53,7 +53,8 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
         metrics.failed('read')
         throw err
       })
-  const gather = batchGatherer({ poll }, limits, log)
+  let isStoring = false
+  const gather = batchGatherer({ poll }, limits, log, () => isStoring)
   const target: Target = {
     insertLines: (lines, touched) => storing.attempt(() => insertTimed(lines, touched, deps)),
     bury: async (line, reason) => {
@@ -76,7 +77,10 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       if (batch.positions.size === 0) continue
       reached('loader-gathered')
       await stored
-      stored = store(batch, target)
+      isStoring = true
+      stored = store(batch, target).finally(() => {
+        isStoring = false
+      })
     }
     await stored
   }

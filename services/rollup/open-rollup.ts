@@ -1,3 +1,4 @@
+import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
@@ -42,7 +43,12 @@ export function openRollup(
     try {
       await whileAlone(pool, REBUILD, async () => {
         if (inUse(await epochs.list()) !== undefined) return
-        const epoch = await buildEpoch({ client: clickhouse, epochs, tables, reached, signal }, config.graceS)
+        const onUnmerged = (err: unknown) => {
+          if (!signal.aborted)
+            log.warn({ err: loggableError(err) }, 'could not merge days into one part a month')
+        }
+        const parts = { client: clickhouse, epochs, tables, reached, signal, onUnmerged }
+        const epoch = await buildEpoch(parts, config.graceS)
         log.info({ epoch }, 'built the first rollups')
       })
     } catch (err) {

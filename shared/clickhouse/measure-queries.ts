@@ -5,7 +5,7 @@ import type { ClickHouse } from './clickhouse.ts'
 export function measureQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
   const took = metrics.histogram(
     'tally_clickhouse_query_duration_seconds',
-    'How long a query of a request took in ClickHouse.',
+    'How long a query of a request, or of usage that is read ahead, took in ClickHouse.',
     DURATION_BUCKETS,
     ['outcome'],
   )

@@ -47,8 +47,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'FINAL is left out: rows of one event count as often as they are stored',
     file: 'shared/clickhouse/usage-aggregates.ts',
     right:
-      'const query = `SELECT ${AGGREGATES} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`',
-    wrong: 'const query = `SELECT ${AGGREGATES} FROM usage_events WHERE ${where(selection)} GROUP BY source`',
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`',
+    wrong:
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events WHERE ${where(selection)} GROUP BY source`',
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
@@ -96,8 +97,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'sums of open slots are of 128 bits, and wrap around',
     file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
-    right: 'toUInt64(1) AS n, toDecimal256(quantity, 18) AS total',
-    wrong: 'toUInt64(1) AS n, quantity AS total',
+    right: "ofEvent: 'toDecimal256(quantity, 18) AS total'",
+    wrong: "ofEvent: 'quantity AS total'",
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'of the last second of several accounts the latest event is the one with the greatest id',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'bitShiftLeft(toUInt256(toUnixTimestamp64Micro(newest_at)), 128)',
+    wrong: 'toUInt256(0)',
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'the bytes of ids are compared from the last to the first',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: "'byteSwap(reinterpretAsUInt128(newest_id))'",
+    wrong: "'reinterpretAsUInt128(newest_id)'",
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
@@ -492,6 +507,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'const state = await states.read(namespaceId, ALL_TIME, accountIds)',
     wrong: 'const state = await states.read(namespaceId, range, accountIds)',
     suites: ['services/rollup/races'],
+  },
+  {
+    name: 'what is closed of an account is remembered although a mark of its own stands',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'for (const accountId of accountIds.filter((id) => !state.isMarked(id)))',
+    wrong: 'for (const accountId of accountIds)',
+    suites: ['services/api/warm-balances', 'services/rollup/races'],
+  },
+  {
+    name: 'a mark of all accounts keeps none from being remembered',
+    file: 'shared/clickhouse/rollups/rollup-state.ts',
+    right: "marked.has('') || marked.has(accountId)",
+    wrong: 'marked.has(accountId)',
+    suites: ['services/api/warm-balances'],
   },
   {
     name: 'slots that were closed since are missing beside what is remembered',

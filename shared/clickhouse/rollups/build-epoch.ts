@@ -12,6 +12,8 @@ export interface BuildEpochDeps {
   /** Told of named points. */
   reached?: (point: 'rollup-building' | 'rollup-built') => void
   signal?: AbortSignal
+  /** Told why days were left in several parts: they are read as right and more slowly, until ClickHouse merges them by itself. */
+  onUnmerged?: (err: unknown) => void
 }
 
 /** Slots of days younger than this are computed: a day more than readers ask for. */
@@ -43,6 +45,7 @@ interface DayCount {
  */
 export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps
+  const { onUnmerged = () => undefined } = deps
   await epochs.giveUpUnfinished()
   const known = await epochs.list()
   const now = await epochs.now()
@@ -82,9 +85,9 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
     await tables.computeTotals(target, whole)
     onProgress((done += days.length), filled.length)
   }
-  await tables.mergeDays(target, signal)
   reached('rollup-built')
   await epochs.use(epoch, through, await epochs.now())
+  await tables.mergeDays(target, signal).catch(onUnmerged)
   return epoch
 }
 

@@ -35,7 +35,7 @@ const LATE_COUNTS = `
 
 /**
  * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored: sums that were
- * read after a count, while no mark stood in any slot, open ones included, hold for as long as the count is the same; and
+ * read after a count, while no mark of the account or of all stood in any slot, open ones included, hold for as long as the count is the same; and
  * so do the slots that were closed since.
  */
 export function closedSums(client: ClickHouse) {

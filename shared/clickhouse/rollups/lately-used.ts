@@ -12,13 +12,14 @@ const USED_FOR_S = 86_400
 // Rows that were replaced are counted too: which accounts come first is all that matters.
 const LATELY_USED = `
   SELECT namespace_id, groupArray(account_id) AS account_ids FROM (
-    SELECT namespace_id, account_id FROM usage_by_slot
+    SELECT namespace_id, account_id, sum(count) AS events FROM usage_by_slot
     WHERE epoch = (SELECT epoch FROM (${EPOCH_IN_USE})) AND slot >= now() - ${USED_FOR_S}
-    GROUP BY namespace_id, account_id ORDER BY sum(count) DESC, namespace_id, account_id LIMIT {limit:UInt32})
-  GROUP BY namespace_id`
+    GROUP BY namespace_id, account_id ORDER BY events DESC, namespace_id, account_id LIMIT {limit:UInt32})
+  GROUP BY namespace_id ORDER BY sum(events) DESC, namespace_id SETTINGS max_threads = 1`
 
 /**
- * Accounts with usage of the last day that is closed, by namespace; none while there are no rollups.
+ * Accounts with usage of the last day that is closed, by namespace, the one with most events first; none while there are no
+ * rollups.
  *
  * @param limit of all together: those with most events
  */

@@ -16,7 +16,7 @@ export interface RollupTarget {
 /** What a computation cost. */
 type RowsRead = number
 
-const MEASURES = 'count, sum, min, max, latest, latest_accepted_at, latest_id, version'
+const COLUMNS = 'count, sum, min, max, latest, latest_accepted_at, latest_id, version'
 
 // Void events count in the version alone: whoever makes one void makes the version grow.
 const OF_EVENTS = `
@@ -38,13 +38,13 @@ const IN_RANGE = `
   AND occurred_at >= toDateTime({from:UInt32}, 'UTC') AND occurred_at < toDateTime({to:UInt32}, 'UTC')`
 
 const intoSlots = (slotS: number, where: string) => `
-  INSERT INTO usage_by_slot (epoch, namespace_id, account_id, source, slot, ${MEASURES})
+  INSERT INTO usage_by_slot (epoch, namespace_id, account_id, source, slot, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, ${slotStart(slotS)} AS slot, ${OF_EVENTS}
     FROM usage_events FINAL WHERE ${where} GROUP BY namespace_id, account_id, source, slot)`
 
 const intoDaysFromSlots = (where: string) => `
-  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${MEASURES})
+  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(slot) AS day, ${OF_ROLLUPS}
     FROM usage_by_slot AS r FINAL
@@ -53,13 +53,13 @@ const intoDaysFromSlots = (where: string) => `
     GROUP BY namespace_id, account_id, source, day)`
 
 const intoDaysFromEvents = (where: string) => `
-  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${MEASURES})
+  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, ${OF_EVENTS}
     FROM usage_events FINAL WHERE ${IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
 const intoTotals = (where: string) => `
-  INSERT INTO usage_by_day_total (epoch, namespace_id, source, day, ${MEASURES})
+  INSERT INTO usage_by_day_total (epoch, namespace_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, source, day, ${OF_ROLLUPS}
     FROM usage_by_day AS r FINAL
@@ -194,21 +194,16 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       await client.command({ query: KILL, query_params: { comment } })
     },
 
-    /**
-     * Makes one part of each month of days, as an account's days are read from each part there is. What cannot be merged now,
-     * for want of time or of room on the disk, ClickHouse merges when it can.
-     */
+    /** Makes one part of each month of days, as an account's days are read from each part there is. */
     async mergeDays({ epoch }: RollupTarget, signal?: AbortSignal): Promise<void> {
       const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs: [epoch] })
       for (const { table, id, parts } of rows) {
         signal?.throwIfAborted()
         if (table === 'usage_by_day' && parts > 1)
-          await client
-            .command({
-              query: `OPTIMIZE TABLE usage_by_day PARTITION ID '${id}' FINAL`,
-              clickhouse_settings: { max_execution_time: queryTimeoutS },
-            })
-            .catch(() => undefined)
+          await client.command({
+            query: `OPTIMIZE TABLE usage_by_day PARTITION ID '${id}' FINAL`,
+            clickhouse_settings: { max_execution_time: queryTimeoutS, log_comment: comment },
+          })
       }
     },
 

@@ -81,6 +81,20 @@ describe('warming of balances', function () {
     expect(await read(idle)).to.deep.equal({ sum: '9', readsAll: true })
   })
 
+  it('remembers nobody while a mark of all accounts stands', async () => {
+    const now = await stage.epochs.now()
+    const slot = now - 4 * HOUR_S
+    const ofAll = [{ namespaceId: NAMESPACE, accountId: '', slot: slot - (slot % 300), wholeDay: false }]
+    await dirtySlotRepository(stage.writing).turnReady(ofAll, '2', now)
+    const counts = new QueryCounts()
+    const { usage, warmed } = warm(countingClickHouse(stage.client, counts), 10)
+    await warmed
+    counts.clear()
+    const sum = (await usage.sumByAccount(NAMESPACE, [busy])).get(busy)?.get('usd')
+    expect(sum && formatAmount(sum)).to.equal('12')
+    expect(counts.clickhouse.some(({ query }) => query.includes('FROM usage_by_day '))).to.equal(true)
+  })
+
   it('goes as far as it may, to those with most events first', async () => {
     expect(await listLatelyUsed(stage.client, 2)).to.have.deep.members([
       { namespaceId: NAMESPACE, accountIds: [busy] },
@@ -89,11 +103,37 @@ describe('warming of balances', function () {
     expect(await warm(stage.client, 2).warmed).to.equal(2)
   })
 
-  it('ends when it is told to', async () => {
-    const stopped = AbortSignal.abort(new Error('stopped'))
-    const usage = usageThroughRollups(stage.client)
+  it('ends when it is told to, whatever is under way', async () => {
+    const stopping = new AbortController()
+    const asked: string[] = []
+    const usage = {
+      sumByAccount: (namespaceId: string) => {
+        asked.push(namespaceId)
+        setImmediate(() => {
+          stopping.abort()
+        })
+        return new Promise<never>(() => undefined) // ClickHouse hangs
+      },
+    }
+    const listLately = () => Promise.resolve([{ namespaceId: NAMESPACE, accountIds: [busy] }])
+    const outcome = await warmBalances({ usage, listLatelyUsed: listLately }, 10, stopping.signal).catch(
+      (err: unknown) => err,
+    )
+    expect(outcome).to.have.property('name', 'AbortError')
+    expect(asked).to.deep.equal([NAMESPACE])
+  })
+
+  it('passes over what cannot be read, and says so in the end', async () => {
+    const asked: string[] = []
+    const usage = {
+      sumByAccount: (namespaceId: string) => {
+        asked.push(namespaceId)
+        return namespaceId === NAMESPACE ? Promise.reject(new Error('timed out')) : Promise.resolve(new Map())
+      },
+    }
     const deps = { usage, listLatelyUsed: (max: number) => listLatelyUsed(stage.client, max) }
-    const outcome = await warmBalances(deps, 10, stopped).catch((err: unknown) => err)
-    expect(outcome).to.be.an('error').with.property('message', 'stopped')
+    const outcome = await warmBalances(deps, 10, signal).catch((err: unknown) => err)
+    expect(outcome).to.be.an('error').with.property('message', 'timed out')
+    expect(asked).to.deep.equal([NAMESPACE, OTHER_NAMESPACE])
   })
 })

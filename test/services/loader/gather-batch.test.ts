@@ -19,6 +19,7 @@ describe('gathering batches', () => {
       { poll: () => Promise.resolve(polled.shift() ?? []) },
       { batchRowsMax, batchBytesMax: 1e9, flushMs: 0 },
       testLog,
+      () => false,
     )
     const batches = []
     for (let rows = 0; rows < 50_000; rows += batches.at(-1)?.rows ?? 0)
@@ -43,6 +44,25 @@ describe('gathering batches', () => {
         [1, 50],
       ],
     ])
+  })
+
+  it('goes on with a batch for as long as the one before it is stored', async () => {
+    const polled = records.map((record) => [record])
+    let isStoring = true
+    const gather = batchGatherer(
+      {
+        poll: () => {
+          isStoring = polled.length > 60
+          return Promise.resolve(polled.shift() ?? [])
+        },
+      },
+      { batchRowsMax: 1e9, batchBytesMax: 1e9, flushMs: 0 },
+      testLog,
+      () => isStoring,
+    )
+    const { signal } = new AbortController()
+    expect((await gather(signal)).rows).to.equal(41 * 500)
+    expect((await gather(signal)).rows, 'with nothing under way').to.equal(500)
   })
 
   it('lets others have their turn while it reads many lines', async () => {

@@ -94,4 +94,49 @@ describe('the readers of usage', function () {
       )
     }
   })
+
+  it('know the latest event of several accounts by its second, then by acceptance, then by its id', async () => {
+    const namespaceId = '018cc251-f400-7000-8000-000000000002'
+    const now = await stage.epochs.now()
+    const second = now - 2 * HOUR_S
+    /** Of an account each, the one with the smallest id first. */
+    const madeAt = (source: string, seconds: readonly number[]) =>
+      seconds
+        .map((occurredAt, n) =>
+          makeReport({ namespaceId, source, occurredAt, accountId: `account_${String(n).repeat(32)}` }),
+        )
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+    const at = Array<number>(6).fill(second)
+    const sets: Record<string, { events: UsageEvent[]; latest: number }> = {
+      // The smallest id was accepted last.
+      eur: { events: madeAt('eur', at).map((event, n) => ({ ...event, acceptedAt: 9e14 - n })), latest: 0 },
+      gbp: { events: madeAt('gbp', at).map((event) => ({ ...event, acceptedAt: 9e14 })), latest: 5 },
+      // Whose second is the last was accepted first.
+      usd: {
+        events: madeAt(
+          'usd',
+          at.map((one, n) => one + n),
+        ).map((event, n) => ({ ...event, acceptedAt: 9e14 - n })),
+        latest: 5,
+      },
+    }
+    const expected: [string, string][] = []
+    for (const [source, { events, latest }] of Object.entries(sets)) {
+      for (const [n, event] of events.entries()) await store({ ...event, quantity: String(n + 1) })
+      expected.push([source, String(latest + 1)])
+    }
+    const latestOf = async (reader: UsageReader, measures?: ['latest']) => {
+      const usage = await reader.aggregate(namespaceId, { range: ALL_TIME, ...(measures && { measures }) })
+      return [...usage].map(([source, one]) => [source, formatAmount(measureOf(one, 'latest'))]).sort()
+    }
+    expect(await latestOf(stage.raw), 'from the events').to.deep.equal(expected)
+    for (const upTo of [HOUR_S, 3 * HOUR_S]) {
+      await takeRollupStep(stage.computing, { kind: 'rebuild', upTo })
+      for (const measures of [undefined, ['latest'] as ['latest']])
+        expect(
+          await latestOf(usageThroughRollups(stage.client), measures),
+          `closed up to ${upTo} s ago`,
+        ).to.deep.equal(expected)
+    }
+  })
 })
