@@ -22,7 +22,12 @@ export const MEASURES: readonly Measure[] = ['count', 'sum', 'min', 'max', 'late
 export const measuresOf = (aggregation: Aggregation): readonly Measure[] =>
   aggregation === 'avg' ? ['sum', 'count'] : [aggregation]
 
-/** One measure. @throws Error when it was not asked for */
+/**
+ * One measure.
+ *
+ * @throws Error when it was not asked for
+ * @internal
+ */
 export function measureOf<M extends Measure>(
   usage: UsageAggregate,
   measure: M,

@@ -50,7 +50,7 @@ interface MarkRow {
 }
 
 /** … and the marks that stand. */
-export interface MarkedState extends RollupState {
+interface MarkedState extends RollupState {
   /** Whether a mark stands that tells of this account, which was asked about. */
   isMarked: (accountId: string) => boolean
 }
