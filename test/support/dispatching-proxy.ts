@@ -12,13 +12,16 @@ export interface DispatchingProxy {
 /** Headers that are about one connection, and end with it. */
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding'])
 
+/** More than the services take, so that it is they who refuse. */
+const HEADER_BYTES_MAX = 64 * 1_024
+
 /**
  * @param gateway where reports and corrections go, asked at each request: services start again on other ports
  * @param api where everything else goes
  */
 export async function dispatchingProxy(gateway: () => string, api: () => string): Promise<DispatchingProxy> {
   const agent = new Agent({ keepAlive: true })
-  const server = createServer((req, res) => {
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX }, (req, res) => {
     pass(req, res, isForGateway(req.method, req.url) ? gateway() : api(), agent)
   })
   server.listen(0, '127.0.0.1')
