@@ -1,5 +1,12 @@
 import { once } from 'node:events'
-import { createServer, STATUS_CODES, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  STATUS_CODES,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import type { Duplex } from 'node:stream'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
@@ -91,13 +98,18 @@ export async function listen(handler: RequestListener, options: HttpServerOption
 
 /** Answers what never becomes a request, as Node does, but in words. */
 function answerBrokenRequests(server: Server, headerBytesMax: number): void {
-  const answers = new WeakMap<Duplex, ServerResponse>()
+  const latest = new WeakMap<Duplex, { req: IncomingMessage; res: ServerResponse }>()
   server.on('request', (req, res) => {
-    answers.set(req.socket, res)
+    latest.set(req.socket, { req, res })
   })
+  /** Whether what is wrong belongs to a request that has its answer, or a part of it. One before it on a connection does not count. */
+  const isAnswered = (socket: Duplex): boolean => {
+    const { req, res } = latest.get(socket) ?? {}
+    return res?.headersSent === true && !(req?.complete === true && res.writableFinished)
+  }
   server.on('clientError', (err, socket) => {
     const code = 'code' in err ? err.code : undefined
-    if (code === 'ECONNRESET' || !socket.writable || answers.get(socket)?.headersSent === true) {
+    if (code === 'ECONNRESET' || !socket.writable || isAnswered(socket)) {
       socket.destroy()
       return
     }
