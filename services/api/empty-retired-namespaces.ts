@@ -70,22 +70,13 @@ export async function emptyRetiredNamespaces(
 
 /** Does so again and again until it is closed; one process at a time, however many there are. */
 export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const round = async () => {
+  const round = async (signal: AbortSignal) => {
     const emptied = await whileAlone(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
     if (emptied > 0) log.info({ namespaces: emptied }, 'removed what was reset')
   }
-  const rounds = repeat(JOB, everyMs, round, (err) => {
+  return repeat(JOB, everyMs, round, (err, signal) => {
     const isElsewhere = err instanceof DomainError && err.code === 'conflict'
     if (!isElsewhere && !signal.aborted)
       log.warn({ err: loggableError(err) }, 'could not remove what was reset, trying again')
   })
-  return {
-    name: JOB,
-    close() {
-      stopping.abort()
-      return rounds.close()
-    },
-  }
 }

@@ -76,27 +76,17 @@ export function keepBalancesWarm(
   log: Logger,
 ): Closeable {
   const warm = metrics.gauge('tally_api_warm_accounts', 'Accounts whose usage was read ahead, the last time.')
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const round = async () => {
-    if (accountsMax > 0) warm.set([], await warmBalances(deps, accountsMax, signal))
-  }
-  const rounds = repeat(
+  return repeat(
     JOB,
     everyMs,
-    round,
-    (err) => {
+    async (signal) => {
+      if (accountsMax > 0) warm.set([], await warmBalances(deps, accountsMax, signal))
+    },
+    (err, signal) => {
       if (!signal.aborted) log.warn({ err: loggableError(err) }, 'could not read usage ahead, trying again')
     },
     FIRST_AFTER_MS,
   )
-  return {
-    name: JOB,
-    close() {
-      stopping.abort()
-      return rounds.close()
-    },
-  }
 }
 
 /** Fails when it is told to stop, or when that does not matter any more. */

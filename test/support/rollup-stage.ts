@@ -7,6 +7,9 @@ import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregat
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 
+/** Longer than a process goes by the epoch it knows. */
+export const EPOCH_KNOWN_MS = 1_100
+
 export type RollupStage = Awaited<ReturnType<typeof startRollupStage>>
 
 const EPOCH_0 = 'INSERT INTO rollup_epochs (epoch, slot_s, state) VALUES (0, {slotS:UInt32}, 2)'

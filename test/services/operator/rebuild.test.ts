@@ -13,6 +13,7 @@ import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { runProgram } from '../../support/by-hand.ts'
 import { endWithUs } from '../../support/end-with-us.ts'
+import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
 import { startServices, startSharedEngines } from '../../support/start-services.ts'
 import type { RunningServices, SharedEngines } from '../../support/start-services.ts'
 import { startTally } from '../../support/start-tally.ts'
@@ -23,8 +24,6 @@ import { makeWorld } from '../../support/usage-world.ts'
 const DAY_S = 86_400
 /** Each is computed by itself when the next one is empty: a rebuild takes a while. */
 const DAYS = 160
-/** Longer than a process goes by the epoch it knows. */
-const EPOCH_KNOWN_MS = 1_100
 const TABLES = ['usage_by_slot', 'usage_by_day', 'usage_by_day_total']
 
 describe('npm run rebuild', function () {

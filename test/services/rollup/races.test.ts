@@ -18,6 +18,7 @@ import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { slowToStore } from '../../support/pausing.ts'
 import {
   countMarks,
+  EPOCH_KNOWN_MS,
   expectRollupsExact,
   startRollupStage,
   type RollupStage,
@@ -28,8 +29,6 @@ import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const HOUR_S = 3_600
 const MARGIN_S = 15
-/** Longer than a process goes by the epoch it knows. */
-const EPOCH_KNOWN_MS = 1_100
 
 describe('what meets in the middle of something', function () {
   this.timeout(120_000)
