@@ -1,3 +1,4 @@
+import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConsumer, PollLimits, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
@@ -7,7 +8,6 @@ import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'
-import type { Touched } from './read-record.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
 
 export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
@@ -125,7 +125,7 @@ async function store(batch: Batch, target: Target): Promise<void> {
 
 async function insertTimed(
   lines: Buffer,
-  touched: readonly Touched[],
+  touched: readonly LineSubject[],
   { insertLines, metrics }: Pick<LoadUsageDeps, 'insertLines' | 'metrics'>,
 ): Promise<void> {
   const startedAt = performance.now()

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { LoaderPoint } from './crash-points.ts'
-import type { Touched } from './read-record.ts'
 import type { StoreBlocksDeps } from './store-blocks.ts'
 
 export interface MarkLateDeps {
@@ -35,7 +35,7 @@ export function markLate(
     const { now, slotS } = await clock.clock()
     const isLateAt = (at: number) => {
       const end = at - slotS + 1 // what occurred before this lies in a slot that has ended
-      return ({ occurredAt }: Touched) => occurredAt - (occurredAt % slotS) < end
+      return ({ occurredAt }: LineSubject) => occurredAt - (occurredAt % slotS) < end
     }
     const wasLate = isLateAt(now + marginS)
     const late = marksOf(touched.filter(wasLate), slotS, now)
@@ -60,7 +60,7 @@ export function markLate(
 }
 
 /** The marks of late usage: as fine as they can be without becoming too many. */
-function marksOf(late: readonly Touched[], slotS: number, now: number): DirtySlot[] {
+function marksOf(late: readonly LineSubject[], slotS: number, now: number): DirtySlot[] {
   const ofAccounts = distinct(late, ({ namespaceId, accountId, occurredAt }) => ({
     namespaceId,
     accountId,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import { readLineSubjects, subjectOf, type LineSubject } from '../../shared/domain/line-subjects.ts'
 import { splitLines } from '../../shared/domain/lines.ts'
 import { parseUsageLine } from '../../shared/domain/usage-event-line.ts'
-import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { LogRecord } from '../../shared/event-log/event-log.ts'
 
 /** Lines that lie side by side in a record, byte for byte as they lie in the log. */
@@ -12,14 +12,7 @@ export interface Block {
   line: number
   bytes: Buffer
   /** What its lines report, line by line. */
-  touched: readonly Touched[]
-}
-
-/** Whose usage a line reports, and when it occurred in Unix seconds. */
-export interface Touched {
-  namespaceId: string
-  accountId: string
-  occurredAt: number
+  touched: readonly LineSubject[]
 }
 
 /** A line that cannot be counted, and why. */
@@ -38,7 +31,7 @@ export interface ReadRecord {
 /** Sorts out the lines of a record. What a batch must survive is data here, not an exception. */
 export function readRecord(record: LogRecord): ReadRecord {
   const { partition, offset, value } = record
-  const touched = readGoodLines(value)
+  const touched = isUtf8(value) ? readLineSubjects(value.toString()) : undefined
   // Why a whole record at once: nearly every one is good throughout, and this copies nothing.
   if (touched !== undefined)
     return { blocks: [{ partition, offset, line: 0, bytes: value, touched }], rejected: [] }
@@ -47,7 +40,7 @@ export function readRecord(record: LogRecord): ReadRecord {
     const parsed = isUtf8(bytes) ? parseUsageLine(bytes.toString()) : { fault: 'not valid UTF-8' }
     if ('fault' in parsed)
       read.rejected.push({ at: { partition, offset, line, bytes, touched: [] }, reason: parsed.fault })
-    else read.blocks.push({ partition, offset, line, bytes, touched: [touchedBy(parsed.event)] })
+    else read.blocks.push({ partition, offset, line, bytes, touched: [subjectOf(parsed.event)] })
   }
   return read
 }
@@ -61,25 +54,3 @@ export const linesOf = ({ partition, offset, line, bytes, touched }: Block): Blo
     bytes: text,
     touched: touched.slice(index, index + 1),
   }))
-
-/** What the lines of a value report; undefined when one of them cannot be counted. */
-function readGoodLines(value: Buffer): Touched[] | undefined {
-  if (!isUtf8(value)) return undefined
-  const text = value.toString()
-  const touched: Touched[] = []
-  for (let start = 0; start < text.length || touched.length === 0;) {
-    const end = text.indexOf('\n', start)
-    const line = end < 0 ? text.slice(start) : text.slice(start, end)
-    const parsed = parseUsageLine(line)
-    if ('fault' in parsed) return undefined
-    touched.push(touchedBy(parsed.event))
-    start = end < 0 ? text.length : end + 1
-  }
-  return touched
-}
-
-const touchedBy = ({ namespaceId, accountId, occurredAt }: UsageEvent): Touched => ({
-  namespaceId,
-  accountId,
-  occurredAt,
-})

@@ -1,14 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findDataFault, type DataFault } from '../../shared/clickhouse/data-fault.ts'
 import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { LoaderPoint } from './crash-points.ts'
-import { linesOf, type Block, type Touched } from './read-record.ts'
+import { linesOf, type Block } from './read-record.ts'
 
 export interface StoreBlocksDeps {
   /** Stores lines, all of them or none. */
-  insertLines: (lines: Buffer, touched: readonly Touched[]) => Promise<void>
+  insertLines: (lines: Buffer, touched: readonly LineSubject[]) => Promise<void>
   /** Keeps one line that ClickHouse does not take. */
   bury: (line: Block, reason: string) => Promise<void>
   log: Logger

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { readLineSubjects, subjectOf } from '../../../shared/domain/line-subjects.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
 import { parseUsageLine, usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import {
@@ -38,6 +39,20 @@ const event: fc.Arbitrary<UsageEvent> = fc
       propertyPairs: propertyPairs(fields.properties),
       version: reportVersion(fields.acceptedAt, contentOf({ ...fields, properties })),
     }
+  })
+
+/** As most are: with flat properties of text, numbers and the like. */
+const plainEvent: fc.Arbitrary<UsageEvent> = fc
+  .tuple(
+    event,
+    fc.dictionary(
+      fc.string({ unit: 'grapheme' }),
+      fc.oneof(fc.string(), fc.double(), fc.integer(), fc.boolean(), fc.constant(null)),
+    ),
+  )
+  .map(([one, given]) => {
+    const properties = JSON.stringify(given)
+    return { ...one, properties, propertyPairs: propertyPairs(JSON.parse(properties) as Properties) }
   })
 
 describe('a line of the event log', () => {
@@ -87,6 +102,87 @@ describe('a line of the event log', () => {
       expect('fault' in parsed ? parsed.fault : 'no fault', line).to.match(reason)
     }
     expect(parseUsageLine(JSON.stringify({ ...row, from_a_newer_gateway: 1 }))).to.have.property('event')
+  })
+
+  it('is read for whom it is about among others, whatever its properties are', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(event, plainEvent), { minLength: 1 }),
+        fc.boolean(),
+        (written, isEnded) => {
+          const text = written.map(usageEventToLine).join('\n') + (isEnded ? '\n' : '')
+          expect(readLineSubjects(text)).to.deep.equal(written.map(subjectOf))
+        },
+      ),
+    )
+  })
+
+  it('is read for whom it is about exactly when it can be counted, however it was damaged', () => {
+    const damage = fc.array(
+      fc.tuple(
+        fc.nat(),
+        fc.constantFrom(
+          '0',
+          '9',
+          'a',
+          'Z',
+          '"',
+          '\\',
+          ',',
+          ':',
+          '{',
+          '}',
+          '[',
+          ']',
+          '.',
+          '-',
+          ' ',
+          '\x01',
+          '\r',
+          'ü',
+          '',
+        ),
+        fc.integer({ min: 0, max: 2 }),
+      ),
+      { minLength: 1, maxLength: 2 },
+    )
+    let counted = 0
+    fc.assert(
+      fc.property(fc.oneof(event, plainEvent), damage, (written, places) => {
+        let line = usageEventToLine(written)
+        for (const [place, put, gone] of places) {
+          const at = place % line.length
+          line = line.slice(0, at) + put + line.slice(at + gone)
+        }
+        const parsed = parseUsageLine(line)
+        if ('event' in parsed) counted++
+        expect(readLineSubjects(line), line).to.deep.equal(
+          'fault' in parsed ? undefined : [subjectOf(parsed.event)],
+        )
+      }),
+      { numRuns: 5_000 },
+    )
+    expect(counted, 'damaged where it matters to nobody').to.be.within(200, 4_800)
+  })
+
+  it('is not read for whom it is about when nothing or too much stands in it', () => {
+    const [one] = fc.sample(plainEvent, 1)
+    if (one === undefined) throw new Error('no sample')
+    const line = usageEventToLine(one)
+    expect(readLineSubjects(line)).to.have.length(1)
+    const largest = usageEventToLine({ ...one, version: 18_446_744_073_709_551_615n })
+    expect(readLineSubjects(largest)).to.have.length(1)
+    for (const text of [
+      '',
+      '\n',
+      `${line}\n\n`,
+      `${line}x`,
+      `${line}${line}`,
+      largest.replace('18446744073709551615', '18446744073709551616'),
+      line.replace(/"accepted_at":"\d{4}-\d\d-\d\d/, '"accepted_at":"2026-02-30'),
+      line.replace('"occurred_at":', '"occurred_at":1'),
+    ])
+      expect(readLineSubjects(text), text).to.equal(undefined)
   })
 })
 
