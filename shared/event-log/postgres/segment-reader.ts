@@ -14,6 +14,7 @@ interface RecordRow {
   log_offset: string
   accepted_at: string
   encoding: number
+  decoded_size: number
   value: Buffer
 }
 
@@ -93,7 +94,7 @@ export class SegmentReader {
     const { rows } = await this.db.query<RecordRow>({
       name: `event-log-read-${segmentId}`,
       text: `
-        SELECT partition, log_offset, accepted_at, encoding, value
+        SELECT partition, log_offset, accepted_at, encoding, decoded_size, value
         FROM (
           SELECT *, sum(decoded_size) OVER (ORDER BY log_offset) - decoded_size AS before
           FROM (SELECT * FROM event_log_segment_${segmentId} WHERE partition = $1 AND log_offset >= $2
@@ -134,6 +135,6 @@ async function recordFromRow(row: RecordRow): Promise<LogRecord> {
     partition: row.partition,
     offset: Number(row.log_offset),
     acceptedAt: Number(row.accepted_at),
-    value: await decodeValue({ encoding: row.encoding, bytes: row.value }),
+    value: await decodeValue({ encoding: row.encoding, bytes: row.value, decodedSize: row.decoded_size }),
   }
 }
