@@ -1,20 +1,8 @@
 import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
-import {
-  inUse,
-  type RollupEpoch,
-  type rollupEpochRepository,
-} from '../../shared/clickhouse/rollups/rollup-epochs.ts'
-import type { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
-import type { Reached } from '../../shared/lifecycle/crash-at.ts'
-import type { RollupPoint } from './crash-points.ts'
-
-export interface RollupDeps {
-  epochs: ReturnType<typeof rollupEpochRepository>
-  tables: ReturnType<typeof rollupTables>
-  reached: Reached<RollupPoint>
-  signal: AbortSignal
-}
+import { passOverMarks } from './recompute-late.ts'
+import type { RollupDeps } from './rollup-deps.ts'
 
 /** What a round did. */
 export interface Closed {
@@ -45,6 +33,7 @@ export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Clos
   const { slotS } = current
   const end = now - graceS - ((now - graceS) % slotS)
   const closed: Closed = { slots: 0, rowsRead: 0, through: current.closedThrough, now }
+  if (closed.through < end) await passOverMarks(deps, current.closedThrough)
   while (closed.through < end && !signal.aborted) {
     const from = closed.through
     const to = Math.min(end, from + SLOTS_AT_ONCE_S, dayOf(from) + DAY_S)

@@ -6,10 +6,11 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { closeSlots } from './close-slots.ts'
 import type { RollupConfig } from './config.ts'
-import { recomputeLate, type RecomputeLateDeps } from './recompute-late.ts'
+import { recomputeLate } from './recompute-late.ts'
+import type { RollupDeps } from './rollup-deps.ts'
 import type { RollupMetrics, RollupStep } from './rollup-metrics.ts'
 
-export interface KeepRollupsDeps extends Omit<RecomputeLateDeps, 'signal'> {
+export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
   /** Builds the first epoch, unless another process does. */
   build: (signal: AbortSignal) => Promise<void>
   metrics: RollupMetrics
@@ -24,8 +25,8 @@ export interface RollupKeeper extends Closeable {
   isStuck(forMs: number): boolean
 }
 
-/** Rows that may be read for late usage in one go after a quiet time. */
-const ROWS_SAVED_MAX = 50_000_000
+/** Rows that may be read for late usage in one go after a quiet time. More would take the time of those who report and ask. */
+const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
 /** After working off late usage for so long it is the turn of slots that ended. */
 const LATE_AT_ONCE_MS = 3_000

@@ -1,14 +1,10 @@
 import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
-import type { dirtySlotRepository, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import type { ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
-import type { RollupDeps } from './close-slots.ts'
-
-export interface RecomputeLateDeps extends RollupDeps {
-  dirty: ReturnType<typeof dirtySlotRepository>
-}
+import type { RollupDeps } from './rollup-deps.ts'
 
 export interface Recomputed {
   marks: number
@@ -24,7 +20,7 @@ const MARKS_AT_ONCE = 500
  *
  * Slots that nobody has begun to close are passed over: whoever closes them reads the events later than this.
  */
-export async function recomputeLate(deps: RecomputeLateDeps, orphanS: number): Promise<Recomputed> {
+export async function recomputeLate(deps: RollupDeps, orphanS: number): Promise<Recomputed> {
   const { dirty, epochs, tables, reached } = deps
   const marks = await dirty.listReady(orphanS, MARKS_AT_ONCE)
   if (marks.length === 0) return { marks: 0, rowsRead: 0 }
@@ -47,6 +43,22 @@ export async function recomputeLate(deps: RecomputeLateDeps, orphanS: number): P
   return { marks: marks.length, rowsRead }
 }
 
+/**
+ * Cancels marks of slots that nobody has begun to close: whoever closes them reads the events later than this. They would be
+ * worked off once their slots are closed, and those of the last seconds of a slot would have all of it read a second time.
+ *
+ * Why the marks are read first: one that is placed and turned ready while somebody begins to close its slot must stay.
+ */
+export async function passOverMarks(
+  { dirty, epochs }: { dirty: RollupDeps['dirty']; epochs: Pick<RollupDeps['epochs'], 'list' | 'now'> },
+  closedThrough: number,
+): Promise<void> {
+  const marks = await dirty.listReadyFrom(closedThrough)
+  if (marks.length === 0) return
+  const live = liveOf(await epochs.list(), await epochs.now())
+  await dirty.cancel(marks, Math.max(...live.map(({ closingThrough }) => closingThrough)))
+}
+
 /** What late usage must reach: what readers use, what they will, and what some may still use. */
 const liveOf = (known: readonly RollupEpoch[], now: number): RollupEpoch[] => {
   const current = inUse(known)
@@ -65,7 +77,7 @@ const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
 })
 
 async function recomputeSlots(
-  { tables }: RecomputeLateDeps,
+  { tables }: RollupDeps,
   epoch: RollupEpoch,
   days: readonly MarkedDay[],
   marks: readonly ReadMark[],
@@ -77,7 +89,7 @@ async function recomputeSlots(
 }
 
 async function recomputeDays(
-  { tables, signal }: RecomputeLateDeps,
+  { tables, signal }: RollupDeps,
   epoch: RollupEpoch,
   days: readonly MarkedDay[],
   today: number,

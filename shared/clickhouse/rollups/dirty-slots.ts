@@ -33,6 +33,11 @@ const LIST_READY = `
   WHERE stage = ${READY} OR placed_at < now() - toIntervalSecond({orphanS:UInt32})
   ORDER BY placed_at, mark LIMIT {limit:UInt32}`
 
+const LIST_READY_FROM = `
+  SELECT DISTINCT toString(mark) AS mark, stage FROM usage_dirty_slots
+  WHERE stage = ${READY} AND whole_day = 0 AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
+  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+
 const OLDEST = `
   SELECT toString(uniqExact(mark)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})`
 
@@ -50,6 +55,7 @@ const CANCEL = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
   SELECT namespace_id, account_id, whole_day, slot, mark, stage, any(placed_at), -1 FROM usage_dirty_slots
   WHERE ${OF_MARKS.replace(' AND sign = 1', '')}
+    AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 
 const COLUMNS = [
@@ -115,6 +121,10 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     listReady: (orphanS: number, limit: number): Promise<ReadMark[]> =>
       queryRows<ReadMark>(client, LIST_READY, { orphanS, limit }),
 
+    /** Those of slots from one on whose rows are stored. */
+    listReadyFrom: (slotFrom: number): Promise<ReadMark[]> =>
+      queryRows<ReadMark>(client, LIST_READY_FROM, { slotFrom }),
+
     /** How many stand, whatever their stage, and when the oldest was placed, in Unix seconds; undefined when none does. */
     async findOldest(): Promise<{ marks: number; placedAt: number } | undefined> {
       const [row] = await queryRows<{ marks: string; oldest: number }>(client, OLDEST, {})
@@ -123,9 +133,13 @@ export const dirtySlotRepository = (client: ClickHouse) => {
         : { marks: Number(row.marks), placedAt: row.oldest }
     },
 
-    /** Exactly these; one that was turned ready meanwhile stays. */
-    async cancel(marks: readonly ReadMark[]): Promise<void> {
-      await client.command({ query: CANCEL, query_params: markParams(marks) })
+    /**
+     * Exactly these; one that was turned ready meanwhile stays.
+     *
+     * @param slotFrom only what they tell of slots from this one on
+     */
+    async cancel(marks: readonly ReadMark[], slotFrom = 0): Promise<void> {
+      await client.command({ query: CANCEL, query_params: { ...markParams(marks), slotFrom } })
     },
   }
 }

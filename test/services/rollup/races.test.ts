@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import { closeSlots } from '../../../services/rollup/close-slots.ts'
-import { recomputeLate } from '../../../services/rollup/recompute-late.ts'
+import { passOverMarks, recomputeLate } from '../../../services/rollup/recompute-late.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
@@ -73,6 +73,11 @@ describe('what meets in the middle of something', function () {
   /** @param between what goes on after the first statement has read the events, and before it stores what it made of them */
   const close = (graceS: number, between?: () => Promise<void>) =>
     closeSlots(partsOf(stage.computing, between), graceS)
+  /** For who must not see the epochs of the plays before, which are kept up to date for a while and reach further. */
+  const ofThisPlay = (parts: ReturnType<typeof partsOf>) => ({
+    ...parts,
+    epochs: { ...parts.epochs, list: async () => (await parts.epochs.list()).slice(-1) },
+  })
   const workOff = (between?: () => Promise<void>) =>
     recomputeLate(partsOf(stage.computing, between), ORPHAN_S)
 
@@ -171,6 +176,47 @@ describe('what meets in the middle of something', function () {
       }
     },
   )
+
+  plays('usage that was stored before its slot is closed needs no second look at it', async () => {
+    await store(await ago(4 * HOUR_S))
+    await store(await ago(6 * HOUR_S))
+    await sleep(EPOCH_KNOWN_MS) // nobody goes by an epoch of the plays before
+    expect(await countMarks(stage.client)).to.equal(2)
+    await closeSlots(ofThisPlay(partsOf(stage.computing)), 3 * HOUR_S)
+    expect(await countMarks(stage.client), 'of the slot that was closed before').to.equal(1)
+  })
+
+  plays('usage that is stored while its slot is being closed is not passed over', async () => {
+    const at = await ago(4 * HOUR_S)
+    const { dirty, epochs } = ofThisPlay(partsOf(stage.computing))
+    let closing: Promise<unknown> | undefined
+    /** Between the two looks that are taken, whichever comes first, others close the slot without this usage. */
+    const meanwhile = async () => {
+      if (closing !== undefined) return
+      await new Promise<void>((resolve, reject) => {
+        closing = close(10, async () => {
+          await store(at)
+          resolve()
+          await sleep(500) // the marks are gone through, and only then the slot is stored without it
+        }).catch(reject)
+      })
+    }
+    const after = async <T>(look: Promise<T>): Promise<T> => {
+      const seen = await look
+      await meanwhile()
+      return seen
+    }
+    await store(await ago(6 * HOUR_S))
+    await passOverMarks(
+      {
+        dirty: { ...dirty, listReadyFrom: (slotFrom) => after(dirty.listReadyFrom(slotFrom)) },
+        epochs: { now: () => epochs.now(), list: () => after(epochs.list()) },
+      },
+      0,
+    )
+    await closing
+    expect(await countMarks(stage.client)).to.equal(2)
+  })
 
   plays('an event that is stored again counts once', async () => {
     const event = makeReport({ occurredAt: await ago(6 * HOUR_S) })
