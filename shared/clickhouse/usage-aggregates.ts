@@ -29,7 +29,7 @@ const columnsOf = ({ measures = MEASURES }: UsageSelection): string =>
   ['source', ...measures.map((measure) => COLUMNS[measure])].join(', ')
 
 const IN_RANGE = `
-  namespace_id = {namespaceId:String} AND voided = 0
+  namespace_id = {namespaceId:String}
   AND toStartOfFiveMinutes(occurred_at) >= toDateTime({firstSlot:UInt32}, 'UTC')
   AND toStartOfFiveMinutes(occurred_at) <= toDateTime({lastSlot:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
@@ -48,7 +48,7 @@ const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_fi
 
 const SUMS_OF_ACCOUNTS = `
   SELECT account_id, source, ${SUM} FROM usage_events FINAL
-  WHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)} AND voided = 0
+  PREWHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)} WHERE voided = 0
   GROUP BY account_id, source`
 
 /** The measures that were asked for, each as decimal text. */
@@ -62,7 +62,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   async aggregate(namespaceId: string, selection: UsageSelection): Promise<Map<UsageSource, UsageAggregate>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`
+    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${SETTINGS}`
     const rows = await queryRows<AggregateRow>(client, query, params)
     return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
   },
@@ -75,7 +75,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   ): Promise<Map<number, Map<UsageSource, UsageAggregate>>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${PERIOD_START[period]}, ${columnsOf(selection)} FROM usage_events FINAL WHERE ${where(selection)}
+    const query = `SELECT ${PERIOD_START[period]}, ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)}
       GROUP BY period_start, source ${SETTINGS}`
     const rows = await queryRows<AggregateRow & { period_start: number }>(client, query, params)
     return groupRows(rows, (row) => row.period_start, aggregateFromRow)
@@ -99,14 +99,23 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   },
 })
 
-/** The conditions of a selection: fixed texts, whose values are parameters. */
-const where = ({ accountId, source, property }: UsageSelection): string =>
-  [
+/**
+ * The conditions of a selection: fixed texts, whose values are parameters.
+ *
+ * Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass or none
+ * does, and the rest is read and merged of those alone (an account in five years of 5 million events: 0.4 of the CPU). Not with
+ * the index of properties: read instead of its column, ClickHouse 26.7 misses a column of the key and fails.
+ */
+function where({ accountId, source, property }: UsageSelection): string {
+  const ofKey = [
     IN_RANGE,
     ...(accountId === undefined ? [] : [OF_ACCOUNT]),
     ...(source === undefined ? [] : [OF_SOURCE]),
-    ...(property === undefined ? [] : [WITH_PROPERTY]),
   ].join(' ')
+  return property === undefined
+    ? `PREWHERE ${ofKey} WHERE voided = 0`
+    : `WHERE ${ofKey} AND voided = 0 ${WITH_PROPERTY}`
+}
 
 /** Undefined when nothing can lie in the range. */
 function paramsOf(namespaceId: string, { accountId, source, property, range }: UsageSelection) {

@@ -1,8 +1,15 @@
 import { Readable } from 'node:stream'
+import type { ClickHouseSettings } from '@clickhouse/client'
 import { slotOf } from '../domain/time-slot.ts'
 import { occurredAtOfEventId, type UsageEvent } from '../domain/usage-event.ts'
 import { parseMicros } from '../time/micros-text.ts'
 import { queryRows, type ClickHouse } from './clickhouse.ts'
+
+/**
+ * How lines are stored: rows of one event are left for merges and FINAL to make one of, and the index of properties for merges
+ * to build, for which the rows of the last seconds are read whole. Both cost a fifth of what an insert does (decision 15).
+ */
+const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize_skip_indexes_on_insert: 0 }
 
 /** A usage event as it counts now. */
 export type CurrentEvent = Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>
@@ -60,6 +67,7 @@ export const usageEventRepository = (client: ClickHouse) => ({
     // Why exec: insert() would have each line as an object, only to write it out again.
     const { stream } = await client.exec({
       query: INSERT,
+      clickhouse_settings: INSERT_SETTINGS,
       values: Readable.from([lines], { objectMode: false }),
     })
     await stream.toArray() // to the end of the answer, which is empty

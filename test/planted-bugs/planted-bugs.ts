@@ -47,9 +47,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'FINAL is left out: rows of one event count as often as they are stored',
     file: 'shared/clickhouse/usage-aggregates.ts',
     right:
-      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL WHERE ${where(selection)} GROUP BY source ${SETTINGS}`',
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${SETTINGS}`',
     wrong:
-      'const query = `SELECT ${columnsOf(selection)} FROM usage_events WHERE ${where(selection)} GROUP BY source`',
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events ${where(selection)} GROUP BY source`',
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
@@ -146,8 +146,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'usage of another company is counted too',
     file: 'shared/clickhouse/usage-aggregates.ts',
-    right: '  namespace_id = {namespaceId:String} AND voided = 0\n  AND toStart',
-    wrong: '  voided = 0\n  AND toStart',
+    right: '  namespace_id = {namespaceId:String}\n  AND toStart',
+    wrong: '  1\n  AND toStart',
     suites: ['services/api/tenancy', 'services/api/usage-model', 'services/api/event-aggregate'],
   },
   {
@@ -338,10 +338,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what was voided still counts for whoever asks by property',
     file: 'shared/clickhouse/usage-aggregates.ts',
-    right: "    ...(property === undefined ? [] : [WITH_PROPERTY]),\n  ].join(' ')",
-    wrong:
-      "    ...(property === undefined ? [] : [WITH_PROPERTY]),\n  ]\n    .join(' ')\n    .replace(property === undefined ? /$^/ : 'AND voided = 0', '')",
+    right: 'AND voided = 0 ${WITH_PROPERTY}`',
+    wrong: '${WITH_PROPERTY}`',
     suites: ['services/api/usage-model', 'services/corrections-model'],
+  },
+  {
+    name: 'what was voided is passed over before FINAL: the report that it voids counts again',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'PREWHERE ${ofKey} WHERE voided = 0`',
+    wrong: 'PREWHERE ${ofKey} AND voided = 0`',
+    suites: ['services/corrections-model', 'services/corrections'],
   },
   {
     name: 'a balance is refilled by what was read before its lock was held',
@@ -471,9 +477,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'FINAL is left out where slots are computed: rows of one event count as often as they are stored',
     file: 'shared/clickhouse/rollups/rollup-tables.ts',
-    right: 'FROM usage_events FINAL WHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
-    wrong: 'FROM usage_events WHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
+    right: 'FROM usage_events FINAL PREWHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
+    wrong: 'FROM usage_events PREWHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'marks are passed over by what was known of their slots before they were placed',
+    file: 'services/rollup/recompute-late.ts',
+    right: `  const marks = await dirty.listReadyFrom(closedThrough)
+  if (marks.length === 0) return
+  const live = liveOf(await epochs.list(), await epochs.now())
+`,
+    wrong: `  const live = liveOf(await epochs.list(), await epochs.now())
+  const marks = await dirty.listReadyFrom(closedThrough)
+`,
+    suites: ['services/rollup/races'],
   },
   {
     name: 'all marks are cancelled, not those that were read',

@@ -37,11 +37,13 @@ const IN_RANGE = `
   toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({firstSlot:UInt32}, 'UTC') AND toDateTime({lastSlot:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({from:UInt32}, 'UTC') AND occurred_at < toDateTime({to:UInt32}, 'UTC')`
 
+// Why PREWHERE, which FINAL does not get by itself: what events are chosen by is in their sorting key, so all rows of an event pass
+// or none does, and the rest is read and merged of those alone.
 const intoSlots = (slotS: number, where: string) => `
   INSERT INTO usage_by_slot (epoch, namespace_id, account_id, source, slot, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, ${slotStart(slotS)} AS slot, ${OF_EVENTS}
-    FROM usage_events FINAL WHERE ${where} GROUP BY namespace_id, account_id, source, slot)`
+    FROM usage_events FINAL PREWHERE ${where} GROUP BY namespace_id, account_id, source, slot)`
 
 const intoDaysFromSlots = (where: string) => `
   INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
@@ -56,7 +58,7 @@ const intoDaysFromEvents = (where: string) => `
   INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, ${OF_EVENTS}
-    FROM usage_events FINAL WHERE ${IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
+    FROM usage_events FINAL PREWHERE ${IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
 const intoTotals = (where: string) => `
   INSERT INTO usage_by_day_total (epoch, namespace_id, source, day, ${COLUMNS})

@@ -355,7 +355,9 @@ function partsOf(
   const events = eventsOf(raw, slotS)
   if (events !== undefined) {
     Object.assign(params, events.params)
-    add(fromEvents, 'usage_events', [ofNamespace, 'voided = 0', ...events.conditions])
+    // Why PREWHERE: see usage-aggregates.
+    const ofKey = [ofNamespace, ...events.conditions, ...filters].join(' AND ')
+    parts.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }
   return { parts, params }
 }
