@@ -61,26 +61,37 @@ export function markLate(
 
 /** The marks of late usage: as fine as they can be without becoming too many. */
 function marksOf(late: readonly LineSubject[], slotS: number, now: number): DirtySlot[] {
-  const ofAccounts = distinct(late, ({ namespaceId, accountId, occurredAt }) => ({
+  const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
     namespaceId,
     accountId,
     slot: occurredAt - (occurredAt % slotS),
     wholeDay: false,
-  }))
-  if (ofAccounts.length <= MARKS_MAX) return ofAccounts
-  const ofSlots = distinct(ofAccounts, (mark) => ({ ...mark, accountId: '' }))
-  if (ofSlots.length <= MARKS_MAX) return ofSlots
+  })
+  const ofAll = (one: LineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
   // A day that goes on is marked slot by slot: its rollup is yet to come.
-  return distinct(ofSlots, (mark) =>
-    dayOf(mark.slot) + DAY_S > now ? mark : { ...mark, slot: dayOf(mark.slot), wholeDay: true },
+  const ofDay = (one: LineSubject): DirtySlot => {
+    const day = dayOf(one.occurredAt)
+    return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, wholeDay: true }
+  }
+  return (
+    distinctUpTo(MARKS_MAX, late, ofAccount) ??
+    distinctUpTo(MARKS_MAX, late, ofAll) ??
+    distinctUpTo(Infinity, late, ofDay) ??
+    []
   )
 }
 
-function distinct<T>(items: readonly T[], markOf: (item: T) => DirtySlot): DirtySlot[] {
+/** @returns undefined as soon as there are more: a batch of history has tens of thousands, and others wait meanwhile */
+function distinctUpTo(
+  most: number,
+  late: readonly LineSubject[],
+  markOf: (one: LineSubject) => DirtySlot,
+): DirtySlot[] | undefined {
   const marks = new Map<string, DirtySlot>()
-  for (const item of items) {
-    const mark = markOf(item)
+  for (const one of late) {
+    const mark = markOf(one)
     marks.set(`${mark.namespaceId} ${mark.accountId} ${mark.slot} ${mark.wholeDay}`, mark)
+    if (marks.size > most) return undefined
   }
   return [...marks.values()]
 }

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { setImmediate as nextRound } from 'node:timers/promises'
 import type { RequestHandler } from 'express'
 import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
@@ -47,7 +48,21 @@ export function readJsonBody(bytesMax: number): RequestHandler {
  */
 export async function readJson(req: IncomingMessage, bytesMax: number): Promise<JsonBody> {
   const rawBody = await read(req, bytesMax)
+  if (rawBody.length >= LARGE_BYTES) await takeTurn()
   return { rawBody, body: parse(rawBody) }
+}
+
+/** A body of which this much is to be worked on takes milliseconds. */
+const LARGE_BYTES = 16 * 1024
+let lastTurn = Promise.resolve()
+
+/**
+ * Gives each caller a round of the event loop of its own, in the order they came. Large bodies that arrive together would be
+ * worked on one right after the other, and whoever else shares the process would wait for all of them at each of its steps.
+ */
+function takeTurn(): Promise<void> {
+  lastTurn = lastTurn.then(() => nextRound())
+  return lastTurn
 }
 
 /** Leaves with a request what was read of it, for the steps that come after. */

@@ -347,7 +347,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
     right: 'PREWHERE ${ofKey} WHERE voided = 0`',
     wrong: 'PREWHERE ${ofKey} AND voided = 0`',
-    suites: ['services/corrections-model', 'services/corrections'],
+    suites: ['shared/clickhouse/usage-readers', 'services/rollup/histories'],
   },
   {
     name: 'a balance is refilled by what was read before its lock was held',
