@@ -28,6 +28,8 @@ export interface RollupKeeper extends Closeable {
 /** Rows that may be read for late usage in one go after a quiet time. More would take the time of those who report and ask. */
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
+/** Marks that were placed as long ago are not being cancelled for the first time. */
+const SETTLED_S = 60
 /** After working off late usage for so long it is the turn of slots that ended. */
 const LATE_AT_ONCE_MS = 3_000
 const CANCEL_EVERY_MS = 250
@@ -39,11 +41,13 @@ const CANCEL_EVERY_MS = 250
  * each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
-  const { epochs, tables, metrics, log } = deps
+  const { epochs, tables, dirty, metrics, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const working = new Activity('computing rollups')
   const parts = { ...deps, signal }
+  /** Or as many as were read for the slots that ended last. */
+  let savedMax = ROWS_SAVED_MAX
   let rowsAllowed = ROWS_SAVED_MAX
   let allowedAt = performance.now()
   let droppedAt = -Infinity
@@ -59,7 +63,8 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
   }
   const allow = (rows: number): void => {
     const now = performance.now()
-    rowsAllowed = Math.min(ROWS_SAVED_MAX, rowsAllowed + rows + (config.rowsPerS * (now - allowedAt)) / 1_000)
+    if (rows > 0) savedMax = Math.max(ROWS_SAVED_MAX, rows)
+    rowsAllowed = Math.min(savedMax, rowsAllowed + rows + (config.rowsPerS * (now - allowedAt)) / 1_000)
     allowedAt = now
   }
   const late = async () => {
@@ -88,6 +93,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
           (current !== undefined && epoch < current.epoch && now - current.changedAt > config.dropAfterS)),
     )
     if (old.length > 0) await tables.drop(old.map(({ epoch }) => epoch))
+    await dirty.settle(SETTLED_S)
   }
   const step = async (name: RollupStep, work: () => Promise<void>) => {
     try {

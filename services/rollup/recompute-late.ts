@@ -11,7 +11,7 @@ export interface Recomputed {
   rowsRead: number
 }
 
-/** Batches of late usage whose marks are worked off at once. */
+/** Batches of late usage whose marks are worked off, or taken back, in one statement: a server takes 128 KiB a parameter. */
 const MARKS_AT_ONCE = 500
 
 /**
@@ -56,7 +56,9 @@ export async function passOverMarks(
   const marks = await dirty.listReadyFrom(closedThrough)
   if (marks.length === 0) return
   const live = liveOf(await epochs.list(), await epochs.now())
-  await dirty.cancel(marks, Math.max(...live.map(({ closingThrough }) => closingThrough)))
+  const begun = Math.max(...live.map(({ closingThrough }) => closingThrough))
+  for (let start = 0; start < marks.length; start += MARKS_AT_ONCE)
+    await dirty.cancel(marks.slice(start, start + MARKS_AT_ONCE), begun)
 }
 
 /** What late usage must reach: what readers use, what they will, and what some may still use. */

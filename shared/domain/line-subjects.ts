@@ -61,8 +61,11 @@ function readPlainLine(text: string, start: number): LineSubject | undefined {
   if (idSeconds === undefined || parseInt(idSeconds, 16) !== occurredAt) return undefined
   if (parseMicros(accepted) === undefined) return undefined
   if (corrected !== undefined && parseMicros(corrected) === undefined) return undefined
-  return { namespaceId, accountId, occurredAt }
+  return { namespaceId: copyOf(namespaceId), accountId: copyOf(accountId), occurredAt }
 }
+
+/** Text that was found in another keeps all of that in memory. */
+const copyOf = (ascii: string): string => Buffer.from(ascii, 'latin1').toString('latin1')
 
 function parseSubject(line: string): LineSubject | undefined {
   const parsed = parseUsageLine(line)

@@ -51,6 +51,14 @@ export function collectBytes(stream: Readable, bytesMax: number, tooLarge: () =>
   })
 }
 
+/** Counts bytes that were read and wait to be worked on with those that are being read. @returns for when they are */
+export function keepInFlight(bytes: number): () => void {
+  inFlight += bytes
+  return () => {
+    inFlight -= bytes
+  }
+}
+
 /** The same for a body that is gzip: what counts are its inflated bytes. */
 export async function collectGunzipped(
   req: IncomingMessage,

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextRound } from 'node:timers/promises'
 import type { RequestHandler } from 'express'
-import { collectBytes, collectGunzipped } from './collect-bytes.ts'
+import { collectBytes, collectGunzipped, keepInFlight } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 
 /** What a request with a body carries once it is read. */
@@ -48,21 +48,32 @@ export function readJsonBody(bytesMax: number): RequestHandler {
  */
 export async function readJson(req: IncomingMessage, bytesMax: number): Promise<JsonBody> {
   const rawBody = await read(req, bytesMax)
-  if (rawBody.length >= LARGE_BYTES) await takeTurn()
+  if (rawBody.length >= LARGE_BYTES) await takeTurn(rawBody.length)
   return { rawBody, body: parse(rawBody) }
 }
 
-/** A body of which this much is to be worked on takes milliseconds. */
-const LARGE_BYTES = 16 * 1024
-let lastTurn = Promise.resolve()
+/** A body of which this much is to be worked on takes a millisecond … */
+const LARGE_BYTES = 16 * 1_024
+/** … and bodies of this much are enough for one round of the event loop. */
+const ROUND_BYTES = 128 * 1_024
+
+let round = Promise.resolve()
+let roundLeft = 0
 
 /**
- * Gives each caller a round of the event loop of its own, in the order they came. Large bodies that arrive together would be
- * worked on one right after the other, and whoever else shares the process would wait for all of them at each of its steps.
+ * Gives callers a round of the event loop together until they bring enough work for it, in the order they came. Large bodies that
+ * arrive together would be worked on one right after the other, and whoever else shares the process would wait for all of them
+ * at each of its steps.
  */
-function takeTurn(): Promise<void> {
-  lastTurn = lastTurn.then(() => nextRound())
-  return lastTurn
+async function takeTurn(bytes: number): Promise<void> {
+  if (roundLeft <= 0) {
+    round = round.then(() => nextRound())
+    roundLeft = ROUND_BYTES
+  }
+  roundLeft -= bytes
+  const isWorkedOn = keepInFlight(bytes)
+  await round
+  isWorkedOn()
 }
 
 /** Leaves with a request what was read of it, for the steps that come after. */

@@ -496,8 +496,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'all marks are cancelled, not those that were read',
     file: 'shared/clickhouse/rollups/dirty-slots.ts',
-    right: "  WHERE ${OF_MARKS.replace(' AND sign = 1', '')}\n",
-    wrong: '  WHERE ({readyMarks:Array(UInt64)} = {orphans:Array(UInt64)}) IN (0, 1)\n',
+    right: '  WHERE ${OF_MARKS}\n    AND slot >=',
+    wrong: '  WHERE ({readyMarks:Array(UInt64)} = {orphans:Array(UInt64)}) IN (0, 1)\n    AND slot >=',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
   },
   {

@@ -41,11 +41,14 @@ const LIST_READY_FROM = `
 const OLDEST = `
   SELECT toString(uniqExact(mark)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})`
 
-/** Rows of the marks a statement is about; params: markParams. */
-export const OF_MARKS = `
-  ((mark IN {readyMarks:Array(UInt64)} AND stage = ${READY}) OR (mark IN {orphans:Array(UInt64)} AND stage = ${PENDING})) AND sign = 1`
+const OF_MARKS = `((mark IN {readyMarks:Array(UInt64)} AND stage = ${READY}) OR (mark IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
-/** The values of OF_MARKS. */
+/** What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams. */
+export const MARKED = `(
+  SELECT namespace_id, account_id, whole_day, slot FROM usage_dirty_slots WHERE ${OF_MARKS}
+  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)`
+
+/** The values of MARKED. */
 export const markParams = (marks: readonly ReadMark[]) => ({
   readyMarks: marks.filter(({ stage }) => stage === READY).map(({ mark }) => BigInt(mark)),
   orphans: marks.filter(({ stage }) => stage === PENDING).map(({ mark }) => BigInt(mark)),
@@ -54,9 +57,19 @@ export const markParams = (marks: readonly ReadMark[]) => ({
 const CANCEL = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
   SELECT namespace_id, account_id, whole_day, slot, mark, stage, any(placed_at), -1 FROM usage_dirty_slots
-  WHERE ${OF_MARKS.replace(' AND sign = 1', '')}
+  WHERE ${OF_MARKS}
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+
+// Two services that cancel a mark at once both take it back. What is one too few stays for good, is read by everybody, and hides
+// nothing, as no other mark is like it. Two services that do this at once leave a mark that is worked off once more.
+const SETTLE = `
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
+  SELECT namespace_id, account_id, whole_day, slot, mark, stage, placed_at, 1 FROM (
+    SELECT namespace_id, account_id, whole_day, slot, mark, stage, any(placed_at) AS placed_at, -sum(sign) AS missing
+    FROM usage_dirty_slots GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) < 0)
+  ARRAY JOIN range(toUInt8(missing)) AS each
+  WHERE placed_at < now() - toIntervalSecond({settledS:UInt32})`
 
 const COLUMNS = [
   'namespace_id',
@@ -140,6 +153,11 @@ export const dirtySlotRepository = (client: ClickHouse) => {
      */
     async cancel(marks: readonly ReadMark[], slotFrom = 0): Promise<void> {
       await client.command({ query: CANCEL, query_params: { ...markParams(marks), slotFrom } })
+    },
+
+    /** Forgets what was cancelled more than once. @param settledS how many seconds ago its mark was placed at least */
+    async settle(settledS: number): Promise<void> {
+      await client.command({ query: SETTLE, query_params: { settledS } })
     },
   }
 }

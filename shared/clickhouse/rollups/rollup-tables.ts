@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { TimeRange } from '../../domain/time-slot.ts'
 import { slotOf } from '../../domain/time-slot.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { markParams, OF_MARKS, type ReadMark } from './dirty-slots.ts'
+import { MARKED, markParams, type ReadMark } from './dirty-slots.ts'
 
 /** Kinds of marks: of slots of accounts, of slots of all accounts, of whole days. */
 export type MarkKinds = Omit<MarkedDay, 'day'>
@@ -70,48 +70,48 @@ const intoTotals = (where: string) => `
     GROUP BY namespace_id, source, day)`
 
 // Which slots, days and accounts marks tell of. A mark of a whole day stands for all of its slots.
-const MARKED = `usage_dirty_slots WHERE ${OF_MARKS}
-  AND slot >= toDateTime({from:UInt32}, 'UTC') AND slot < toDateTime({to:UInt32}, 'UTC')`
+const MARKED_IN_RANGE = `${MARKED}
+  WHERE slot >= toDateTime({from:UInt32}, 'UTC') AND slot < toDateTime({to:UInt32}, 'UTC')`
 const FIVES_OF_DAY = 'ARRAY JOIN range(0, 86400, 300) AS within'
 const SLOTS_OF_ACCOUNTS = (slotS: number) => `
   (namespace_id, toStartOfFiveMinutes(occurred_at), account_id) IN (
-    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot), account_id FROM ${MARKED} AND account_id != '')
+    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot), account_id FROM ${MARKED_IN_RANGE} AND account_id != '')
   AND (namespace_id, ${slotStart(slotS)}, account_id) IN (
-    SELECT DISTINCT namespace_id, slot, account_id FROM ${MARKED} AND account_id != '')`
+    SELECT DISTINCT namespace_id, slot, account_id FROM ${MARKED_IN_RANGE} AND account_id != '')`
 const SLOTS_OF_ALL = (slotS: number) => `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
-    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot) FROM ${MARKED} AND account_id = '' AND whole_day = 0)
+    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot) FROM ${MARKED_IN_RANGE} AND account_id = '' AND whole_day = 0)
   AND (namespace_id, ${slotStart(slotS)}) IN (
-    SELECT DISTINCT namespace_id, slot FROM ${MARKED} AND account_id = '' AND whole_day = 0)`
+    SELECT DISTINCT namespace_id, slot FROM ${MARKED_IN_RANGE} AND account_id = '' AND whole_day = 0)`
 const SLOTS_OF_DAYS = `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
-    SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED} AND whole_day = 1)
+    SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED_IN_RANGE} AND whole_day = 1)
     ${FIVES_OF_DAY})`
 const DAYS_OF_ACCOUNTS = {
   slots: `
   (namespace_id, account_id, toDate(slot)) IN (
-    SELECT DISTINCT namespace_id, account_id, toDate(slot) FROM ${MARKED} AND account_id != '')`,
+    SELECT DISTINCT namespace_id, account_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND account_id != '')`,
   events: `
   (namespace_id, toStartOfFiveMinutes(occurred_at), account_id) IN (
     SELECT namespace_id, day + within, account_id
-    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day, account_id FROM ${MARKED} AND account_id != '')
+    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day, account_id FROM ${MARKED_IN_RANGE} AND account_id != '')
     ${FIVES_OF_DAY})`,
 }
 const DAYS_OF_ALL = {
   slots: `
-  (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED} AND account_id = '')`,
+  (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND account_id = '')`,
   events: `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
     SELECT namespace_id, day + within
-    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day FROM ${MARKED} AND account_id = '') ${FIVES_OF_DAY})`,
+    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day FROM ${MARKED_IN_RANGE} AND account_id = '') ${FIVES_OF_DAY})`,
 }
 const TOTALS_OF_MARKS = `
-  (namespace_id, day) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED})`
+  (namespace_id, day) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE})`
 
 const MARKED_DAYS = `
   SELECT toUnixTimestamp(toStartOfDay(slot)) AS day, max(account_id != '') AS of_accounts,
     max(account_id = '' AND whole_day = 0) AS of_slots, max(whole_day) AS of_days
-  FROM usage_dirty_slots WHERE ${OF_MARKS} GROUP BY day ORDER BY day`
+  FROM ${MARKED} GROUP BY day ORDER BY day`
 
 // The value of a partition begins with its epoch: (1,202611).
 const PARTITIONS_OF = `

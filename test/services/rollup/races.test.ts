@@ -4,7 +4,7 @@ import { markLate } from '../../../services/loader/mark-late.ts'
 import { closeSlots } from '../../../services/rollup/close-slots.ts'
 import { passOverMarks, recomputeLate } from '../../../services/rollup/recompute-late.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
-import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
@@ -216,6 +216,47 @@ describe('what meets in the middle of something', function () {
     )
     await closing
     expect(await countMarks(stage.client)).to.equal(2)
+  })
+
+  plays('however many marks there are of slots that are yet to be closed, none is left', async () => {
+    const at = await ago(4 * HOUR_S)
+    await stage.writing.command({
+      query: `INSERT INTO usage_dirty_slots SELECT {namespaceId:String}, {accountId:String}, 0,
+        toDateTime({slot:UInt32}, 'UTC'), number + 1, 1, now(), 1 FROM numbers(1200)`,
+      query_params: { namespaceId: NAMESPACE, accountId: ACCOUNT, slot: at - (at % stage.slotS) },
+    })
+    await sleep(EPOCH_KNOWN_MS)
+    expect(await countMarks(stage.client)).to.equal(1_200)
+    await closeSlots(ofThisPlay(partsOf(stage.computing)), 3 * HOUR_S)
+    expect(await countMarks(stage.client)).to.equal(0)
+  })
+
+  plays('what two services cancel at once is forgotten after a while, and hides nothing', async () => {
+    const dirty = dirtySlotRepository(stage.computing)
+    const rows = async () =>
+      queryRows<{ sum: number }>(
+        stage.client,
+        `SELECT toInt32(sum(sign)) AS sum FROM usage_dirty_slots GROUP BY namespace_id, account_id, slot, mark, stage HAVING sum != 0`,
+        {},
+      )
+    await store(await ago(6 * HOUR_S))
+    const marks = await dirty.listReady(ORPHAN_S, 10)
+    expect(marks).to.have.length(1)
+    await workOff()
+    // As by somebody who had seen it stand, too.
+    await stage.computing.command({
+      query: `INSERT INTO usage_dirty_slots SELECT namespace_id, account_id, whole_day, slot, mark, stage, placed_at, -1
+        FROM usage_dirty_slots WHERE toString(mark) = {mark:String} AND stage = 1 LIMIT 1`,
+      query_params: { mark: marks[0]?.mark },
+    })
+    expect(await rows()).to.deep.equal([{ sum: -1 }])
+    await store(await ago(6 * HOUR_S))
+    expect(await countMarks(stage.client)).to.equal(1)
+    await dirty.settle(60)
+    expect((await rows()).length, 'too young').to.equal(2)
+    await sleep(1_100)
+    await dirty.settle(0)
+    expect(await rows()).to.deep.equal([{ sum: 1 }])
   })
 
   plays('an event that is stored again counts once', async () => {

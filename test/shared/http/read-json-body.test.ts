@@ -30,8 +30,14 @@ describe('reading bodies of JSON that arrive together', () => {
   }
 
   it('takes a round of the event loop for each large one, in the order they came', async () => {
-    const rounds = await roundsOf({ text: 'x'.repeat(20_000) })
+    const rounds = await roundsOf({ text: 'x'.repeat(200_000) })
     expect(new Set(rounds)).to.have.property('size', AT_ONCE)
+    expect(rounds).to.deep.equal(rounds.toSorted((a, b) => a - b))
+  })
+
+  it('takes one for several that are not so large', async () => {
+    const rounds = await roundsOf({ text: 'x'.repeat(50_000) })
+    expect(new Set(rounds).size).to.be.within(2, 4)
     expect(rounds).to.deep.equal(rounds.toSorted((a, b) => a - b))
   })
 
@@ -41,8 +47,8 @@ describe('reading bodies of JSON that arrive together', () => {
   })
 
   it('goes on with the others when one of them is broken', async () => {
-    const broken = readJson(requestWith(Buffer.from('x'.repeat(20_000))), BYTES_MAX)
-    const good = roundsOf({ text: 'x'.repeat(20_000) })
+    const broken = readJson(requestWith(Buffer.from('x'.repeat(200_000))), BYTES_MAX)
+    const good = roundsOf({ text: 'x'.repeat(200_000) })
     expect(await broken.catch((err: unknown) => err)).to.have.property('status', 400)
     expect(await good).to.have.length(AT_ONCE)
   })
