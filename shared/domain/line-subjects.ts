@@ -1,5 +1,5 @@
 import { parseMicros } from '../time/micros-text.ts'
-import { parseUsageLine } from './usage-event-line.ts'
+import { ACCOUNT, NAMESPACE, parseUsageLine, SOURCE } from './usage-event-line.ts'
 import type { UsageEvent } from './usage-event.ts'
 
 /** Whose usage a line of the event log reports, and when it occurred, in Unix seconds. */
@@ -12,6 +12,9 @@ export const subjectOf = ({ namespaceId, accountId, occurredAt }: LineSubject): 
   occurredAt,
 })
 
+/** What a pattern of a whole text asks, for use in a longer one. */
+const within = (whole: RegExp): string => whole.source.slice('^'.length, -'$'.length)
+
 const TEXT = String.raw`"[^"\\\x00-\x1f]*"`
 const SCALAR = String.raw`(?:${TEXT}|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null)`
 const TIME = String.raw`"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})"`
@@ -22,8 +25,7 @@ const listOf = (item: string): string => `(?:${item}(?:,${item})*)?`
  * parseUsageLine asks of it, but for what its times say. Versions of 20 digits, which could be too large, are left to that.
  */
 const PLAIN_LINE = new RegExp(
-  String.raw`\{"namespace_id":"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"` +
-    String.raw`,"account_id":"(account_[0-9a-f]{32})","source":"(?:metric_[0-9a-f]{32}|[a-z]{3})"` +
+  String.raw`\{"namespace_id":"(${within(NAMESPACE)})","account_id":"(${within(ACCOUNT)})","source":"${within(SOURCE)}"` +
     String.raw`,"occurred_at":(0|[1-9]\d{0,9}),"event_id":"event_([0-9a-f]{8})[0-9a-f]{24}"` +
     String.raw`,"quantity":"-?\d{1,20}(?:\.\d{1,18})?"` +
     String.raw`,"properties":\{${listOf(`${TEXT}:${SCALAR}`)}\},"property_pairs":\[${listOf(TEXT)}\]` +

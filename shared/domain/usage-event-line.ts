@@ -27,8 +27,10 @@ export type ParsedLine = { event: UsageEvent } | { fault: string }
 
 /** What every namespace id looks like. */
 export const NAMESPACE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-const ACCOUNT = /^account_[0-9a-f]{32}$/
-const SOURCE = /^(?:metric_[0-9a-f]{32}|[a-z]{3})$/
+/** … and every account id … */
+export const ACCOUNT = /^account_[0-9a-f]{32}$/
+/** … and every source of usage. */
+export const SOURCE = /^(?:metric_[0-9a-f]{32}|[a-z]{3})$/
 const VERSION_MAX = (1n << 64n) - 1n
 
 /**
