@@ -1,6 +1,7 @@
-import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
+import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
+import { fillSlotTotals } from './fill-slot-totals.ts'
 import { passOverMarks } from './recompute-late.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 
@@ -33,6 +34,8 @@ export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Clos
   const { slotS } = current
   const end = now - graceS - ((now - graceS) % slotS)
   const closed: Closed = { slots: 0, rowsRead: 0, through: current.closedThrough, now }
+  if (current.slotTotalsThrough < current.closedThrough)
+    closed.rowsRead += await fillSlotTotals(deps, current, now)
   if (closed.through < end) await passOverMarks(deps, current.closedThrough)
   while (closed.through < end && !signal.aborted) {
     const from = closed.through
@@ -58,6 +61,8 @@ async function closeStretch(
   let rowsRead = 0
   if (ageDays <= SLOTS_KEPT_FOR_DAYS) rowsRead += await tables.computeSlots(target, range)
   reached('rollup-slots')
+  if (startAt >= slotTotalsKeptFrom(now)) rowsRead += await tables.computeSlotTotals(target, range)
+  reached('rollup-slot-totals')
   if (endAt % DAY_S === 0) {
     const day = { startAt: endAt - DAY_S, endAt }
     rowsRead +=

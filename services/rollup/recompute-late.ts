@@ -1,9 +1,10 @@
-import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
+import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import type { ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
+import type { TimeRange } from '../../shared/domain/time-slot.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 
 export interface Recomputed {
@@ -33,6 +34,9 @@ export async function recomputeLate(deps: RollupDeps, orphanS: number): Promise<
   const kept = days.filter(({ day }) => ageOf(day, today) <= SLOTS_KEPT_FOR_DAYS)
   for (const epoch of live) rowsRead += await recomputeSlots(deps, epoch, kept, marks)
   reached('rollup-late-slots')
+  const lately = kept.filter(({ day }) => day >= slotTotalsKeptFrom(now))
+  for (const epoch of live) rowsRead += await recomputeSlotTotals(deps, epoch, lately, marks)
+  reached('rollup-late-slot-totals')
   // Again: a day that somebody has begun to close may have been merged before these slots were stored.
   for (const epoch of liveOf(await epochs.list(), now))
     if (live.some((one) => one.epoch === epoch.epoch))
@@ -78,16 +82,32 @@ const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
   ofDays: days.some(({ ofDays }) => ofDays),
 })
 
+/** From the first of these days to the last, as far as somebody has begun to close their slots; undefined for none. */
+function closingOf(days: readonly MarkedDay[], { closingThrough }: RollupEpoch): TimeRange | undefined {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return undefined
+  const range = { startAt: first.day, endAt: Math.min(last.day + DAY_S, closingThrough) }
+  return range.startAt < range.endAt ? range : undefined
+}
+
 async function recomputeSlots(
   { tables }: RollupDeps,
   epoch: RollupEpoch,
   days: readonly MarkedDay[],
   marks: readonly ReadMark[],
 ): Promise<number> {
-  const [first, last] = [days[0], days.at(-1)]
-  if (first === undefined || last === undefined) return 0
-  const range = { startAt: first.day, endAt: Math.min(last.day + DAY_S, epoch.closingThrough) }
-  return range.startAt < range.endAt ? tables.computeMarkedSlots(epoch, range, marks, kindsOf(days)) : 0
+  const range = closingOf(days, epoch)
+  return range === undefined ? 0 : tables.computeMarkedSlots(epoch, range, marks, kindsOf(days))
+}
+
+async function recomputeSlotTotals(
+  { tables }: RollupDeps,
+  epoch: RollupEpoch,
+  days: readonly MarkedDay[],
+  marks: readonly ReadMark[],
+): Promise<number> {
+  const range = closingOf(days, epoch)
+  return range === undefined ? 0 : tables.computeMarkedSlotTotals(epoch, range, marks, kindsOf(days))
 }
 
 async function recomputeDays(

@@ -47,9 +47,9 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   return {
     closed(closed, seconds) {
       behind.set([], Math.max(0, closed.now - closed.through))
+      rowsClosing(closed.rowsRead)
       if (closed.slots === 0) return
       slots(closed.slots)
-      rowsClosing(closed.rowsRead)
       tookClosing(seconds)
     },
     recomputed(recomputed, seconds) {

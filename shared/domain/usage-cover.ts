@@ -5,6 +5,9 @@ export const DAY_S = 86_400
 /** Slots of days younger than this are read and kept as slots; they stay for 40 days, which leaves a wide margin. */
 export const SLOTS_READ_FOR_DAYS = 33
 
+/** Totals of all accounts by slot are read for so many days, today included: a day that has ended has a total of its own. */
+const SLOT_TOTALS_READ_FOR_DAYS = 2
+
 /** Which rollups can be relied upon, as of one moment. */
 export interface RollupState {
   epoch: number
@@ -24,7 +27,7 @@ export interface RollupState {
 export interface UsageCover {
   /** Whole days from usage_by_day: those in between, but for some. */
   days: (TimeRange & { except: number[] }) | undefined
-  /** Whole slots from usage_by_slot: those of these days that lie in between, but for some. */
+  /** Whole slots from usage_by_slot, or their totals: those of these days that lie in between, but for some. */
   slots: (TimeRange & { days: number[]; except: number[] }) | undefined
   /** The rest from the events: stretches, whole slots and whole days, none of which meet. */
   raw: { ranges: TimeRange[]; slots: number[]; days: number[] }
@@ -35,6 +38,10 @@ export const dayOf = (second: number): number => second - (second % DAY_S)
 
 /** The first day whose slots are read. @param now Unix seconds */
 export const oldestSlotDay = (now: number): number => dayOf(now) - SLOTS_READ_FOR_DAYS * DAY_S
+
+/** The first day whose slots are read as totals of all accounts. @param now Unix seconds */
+export const oldestSlotTotalsDay = (now: number): number =>
+  dayOf(now) - (SLOT_TOTALS_READ_FOR_DAYS - 1) * DAY_S
 
 /** Decides where usage of a range is read: from days where they are whole, closed and clean, then slots, then events. */
 export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): UsageCover {

@@ -21,7 +21,12 @@ const NEED_BUILD: ReadonlySet<RollupPoint> = new Set(['rollup-building', 'rollup
 /** Points that come when a day ends. */
 const NEED_DAY_END: ReadonlySet<RollupPoint> = new Set(['rollup-days', 'rollup-totals'])
 /** Points that come with each slot that ends; the others come with each batch that is late. */
-const OF_SLOTS: ReadonlySet<RollupPoint> = new Set(['rollup-closing', 'rollup-slots', 'rollup-closed'])
+const OF_SLOTS: ReadonlySet<RollupPoint> = new Set([
+  'rollup-closing',
+  'rollup-slots',
+  'rollup-slot-totals',
+  'rollup-closed',
+])
 
 const LATE_TIMES = { min: 3, max: 8 }
 const CRASH_MS = 60_000

@@ -456,14 +456,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `      await write({ epoch, closing_through: through })
     },
 
-    /** After they, and the days and totals that end with them, are stored. */
+    /** After they and their totals, and the days and totals that end with them, are stored. */
     async closed(epoch: number, through: number): Promise<void> {
-      await write({ epoch, closed_through: through })
+      await write({ epoch, closed_through: through, slot_totals_through: through })
 `,
     wrong: `    },
 
     async closed(epoch: number, through: number): Promise<void> {
-      await write({ epoch, closing_through: through, closed_through: through })
+      await write({ epoch, closing_through: through, closed_through: through, slot_totals_through: through })
 `,
     suites: ['services/rollup/races', 'services/rollup/monotone'],
   },
@@ -473,6 +473,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '      rowsRead += await recomputeDays(deps, epoch, days, today, marks)\n',
     wrong: '      rowsRead += 0\n',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
+  },
+  {
+    name: 'totals of slots are not computed again when one of their accounts is late',
+    file: 'services/rollup/recompute-late.ts',
+    right: '  for (const epoch of live) rowsRead += await recomputeSlotTotals(deps, epoch, lately, marks)\n',
+    wrong:
+      '  for (const epoch of live) if (lately.length < 0) rowsRead += await recomputeSlotTotals(deps, epoch, lately, marks)\n',
+    suites: ['services/rollup/slot-totals', 'services/rollup/monotone'],
+  },
+  {
+    name: 'totals of slots are read of an epoch that had none from the start',
+    file: 'shared/clickhouse/rollups/rollup-state.ts',
+    right: 'row.slot_totals_through < row.closed_through ? Infinity',
+    wrong: 'row.slot_totals_through > row.closed_through ? Infinity',
+    suites: ['services/rollup/slot-totals'],
   },
   {
     name: 'FINAL is left out where slots are computed: rows of one event count as often as they are stored',

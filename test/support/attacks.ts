@@ -132,9 +132,15 @@ export function attacks({ file, written, database, analytics }: Targets): Record
       `SELECT * FROM \`${database}\`.\`usage_events\``,
       `SELECT * FROM "${database}"."usage_events"`,
       `SELECT * FROM \`${table}\``,
-      ...['usage_by_slot', 'usage_by_day', 'usage_by_day_total', 'usage_dirty_slots', 'rollup_epochs'].map(
-        (rollups) => `SELECT * FROM ${database}.${rollups}`,
-      ),
+      ...[
+        'usage_by_slot',
+        'usage_by_slot_by_time',
+        'usage_by_slot_total',
+        'usage_by_day',
+        'usage_by_day_total',
+        'usage_dirty_slots',
+        'rollup_epochs',
+      ].map((rollups) => `SELECT * FROM ${database}.${rollups}`),
       `SELECT * FROM ${table} FINAL`,
       `SELECT (SELECT any(properties) FROM ${table})`,
       `SELECT 1 FROM events WHERE account_id IN ${table}`,

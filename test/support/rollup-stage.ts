@@ -4,7 +4,7 @@ import { queryRows, type ClickHouse } from '../../shared/clickhouse/clickhouse.t
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
-import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf, oldestSlotTotalsDay } from '../../shared/domain/usage-cover.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 
 /** Longer than a process goes by the epoch it knows. */
@@ -85,18 +85,18 @@ interface Rolled {
 export async function expectRollupsExact(
   client: ClickHouse,
   namespaceId: string,
-): Promise<{ slots: number; days: number; totals: number }> {
+): Promise<{ slots: number; slotTotals: number; days: number; totals: number }> {
   const epochs = rollupEpochRepository(client)
   const current = (await epochs.list()).findLast(({ state }) => state === 'in use')
   if (current === undefined) throw new Error('there are no rollups')
   const { epoch, slotS, closedThrough } = current
-  const slotsFrom = dayOf(await epochs.now()) - (SLOTS_KEPT_FOR_DAYS - 1) * DAY_S
+  const now = await epochs.now()
+  const slotsFrom = dayOf(now) - (SLOTS_KEPT_FOR_DAYS - 1) * DAY_S
+  const totalsFrom = oldestSlotTotalsDay(now)
 
   const compare = async (table: string, column: string, step: number, from: number, to: number) => {
-    const [account, at] =
-      table === 'usage_by_day_total'
-        ? ["''", "toUnixTimestamp(toDateTime(day, 'UTC'))"]
-        : ['account_id', `toUnixTimestamp(toDateTime(${column}, 'UTC'))`]
+    const account = table.endsWith('_total') ? "''" : 'account_id'
+    const at = `toUnixTimestamp(toDateTime(${column}, 'UTC'))`
     const order = 'ORDER BY at, account_id, source'
     const params = { namespaceId, epoch, from, to }
     const held = await queryRows<Rolled>(
@@ -123,6 +123,7 @@ export async function expectRollupsExact(
   const endDay = dayOf(closedThrough)
   return {
     slots: await compare('usage_by_slot', 'slot', slotS, slotsFrom, closedThrough),
+    slotTotals: await compare('usage_by_slot_total', 'slot', slotS, totalsFrom, closedThrough),
     days: await compare('usage_by_day', 'day', DAY_S, 0, endDay),
     totals: await compare('usage_by_day_total', 'day', DAY_S, 0, endDay),
   }

@@ -1,4 +1,4 @@
-import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../domain/usage-cover.ts'
+import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from '../../domain/usage-cover.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import type { rollupEpochRepository } from './rollup-epochs.ts'
 import type { rollupTables } from './rollup-tables.ts'
@@ -18,6 +18,9 @@ export interface BuildEpochDeps {
 
 /** Slots of days younger than this are computed: a day more than readers ask for. */
 export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
+
+/** Totals of slots of days from this one on are computed: a day more than readers ask for. @param now Unix seconds */
+export const slotTotalsKeptFrom = (now: number): number => oldestSlotTotalsDay(now) - DAY_S
 
 /** Events, and days, that are read in one statement; a day with more is read in stretches. */
 const EVENTS_AT_ONCE = 5_000_000
@@ -74,10 +77,10 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
       const stretchS = isLarge ? SLOTS_AT_ONCE_S : DAYS_AT_ONCE * DAY_S
       for (let from = range.startAt; from < range.endAt; from += stretchS) {
         signal?.throwIfAborted()
-        await tables.computeSlots(target, {
-          startAt: from,
-          endAt: Math.min(from + stretchS, range.endAt),
-        })
+        const stretch = { startAt: from, endAt: Math.min(from + stretchS, range.endAt) }
+        await tables.computeSlots(target, stretch)
+        const lately = { ...stretch, startAt: Math.max(from, slotTotalsKeptFrom(now)) }
+        if (lately.startAt < lately.endAt) await tables.computeSlotTotals(target, lately)
       }
     }
     const whole = { ...range, endAt: dayOf(range.endAt) }

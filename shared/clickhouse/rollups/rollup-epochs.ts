@@ -11,6 +11,8 @@ export interface RollupEpoch {
   closingThrough: number
   /** Slots before this are in them. */
   closedThrough: number
+  /** Slots of the last days before this have totals of all accounts. */
+  slotTotalsThrough: number
   state: EpochState
   /** Unix seconds, by the clock of ClickHouse. */
   changedAt: number
@@ -20,7 +22,8 @@ const STATES: readonly EpochState[] = ['being built', 'in use', 'given up']
 
 const LIST = `
   SELECT epoch, toUInt32(max(slot_s)) AS slot_s, toUnixTimestamp(max(closing_through)) AS closing_through,
-    toUnixTimestamp(max(closed_through)) AS closed_through, max(state) AS state, toUnixTimestamp(max(changed_at)) AS changed_at
+    toUnixTimestamp(max(closed_through)) AS closed_through, toUnixTimestamp(max(slot_totals_through)) AS slot_totals_through,
+    max(state) AS state, toUnixTimestamp(max(changed_at)) AS changed_at
   FROM rollup_epochs GROUP BY epoch ORDER BY epoch`
 
 const CLOCK = 'SELECT toUnixTimestamp(now()) AS now, toUInt32(max(slot_s)) AS slot_s FROM rollup_epochs'
@@ -30,6 +33,7 @@ interface EpochRow {
   slot_s: number
   closing_through: number
   closed_through: number
+  slot_totals_through: number
   state: number
   changed_at: number
 }
@@ -38,13 +42,23 @@ interface EpochRow {
 export const inUse = (known: readonly RollupEpoch[]): RollupEpoch | undefined =>
   known.findLast(({ state }) => state === 'in use')
 
+const NOTHING: Omit<EpochRow, 'epoch'> = {
+  slot_s: 0,
+  closing_through: 0,
+  closed_through: 0,
+  slot_totals_through: 0,
+  state: 0,
+  changed_at: 0,
+}
+const KEYS = Object.keys(NOTHING) as [string, ...string[]]
+
 /** Every field only ever grows: the greatest of what was written counts, whoever wrote it and when. */
 export const rollupEpochRepository = (client: ClickHouse) => {
   const write = async (values: Partial<EpochRow> & { epoch: number }): Promise<void> => {
     await client.insert({
       table: 'rollup_epochs',
-      values: [{ slot_s: 0, closing_through: 0, closed_through: 0, state: 0, changed_at: 0, ...values }],
-      columns: ['epoch', 'slot_s', 'closing_through', 'closed_through', 'state', 'changed_at'],
+      values: [{ ...NOTHING, ...values }],
+      columns: ['epoch', ...KEYS],
       format: 'JSONEachRow',
     })
   }
@@ -57,6 +71,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
         slotS: row.slot_s,
         closingThrough: row.closing_through,
         closedThrough: row.closed_through,
+        slotTotalsThrough: row.slot_totals_through,
         state: STATES[row.state] ?? 'given up',
         changedAt: row.changed_at,
       }))
@@ -72,14 +87,25 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({ epoch, closing_through: through })
     },
 
-    /** After they, and the days and totals that end with them, are stored. */
+    /** After they and their totals, and the days and totals that end with them, are stored. */
     async closed(epoch: number, through: number): Promise<void> {
-      await write({ epoch, closed_through: through })
+      await write({ epoch, closed_through: through, slot_totals_through: through })
+    },
+
+    /** After totals of slots up to this one are stored that were closed without. */
+    async filledSlotTotals(epoch: number, through: number): Promise<void> {
+      await write({ epoch, slot_totals_through: through })
     },
 
     /** From now on readers use it. */
     async use(epoch: number, closedThrough: number, now: number): Promise<void> {
-      await write({ epoch, closed_through: closedThrough, state: STATES.indexOf('in use'), changed_at: now })
+      await write({
+        epoch,
+        closed_through: closedThrough,
+        slot_totals_through: closedThrough,
+        state: STATES.indexOf('in use'),
+        changed_at: now,
+      })
     },
 
     /** From now on nobody computes anything for it any more. */

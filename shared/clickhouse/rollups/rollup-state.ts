@@ -1,5 +1,5 @@
 import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
-import { dayOf, type RollupState } from '../../domain/usage-cover.ts'
+import { dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /** More dirty slots than this are read as whole days. */
@@ -17,7 +17,7 @@ export const REPLACED_FOR_S = 60
 /** The epoch that readers go by: one row, or none. */
 export const EPOCH_IN_USE = `
   SELECT epoch, toUnixTimestamp(max(closed_through)) AS closed_through, toUInt32(max(slot_s)) AS slot_s,
-    toUnixTimestamp(now()) AS now
+    toUnixTimestamp(max(slot_totals_through)) AS slot_totals_through, toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = 1 ORDER BY epoch DESC LIMIT 1`
 
 // Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. Marks
@@ -36,12 +36,16 @@ const DIRTY_DAYS = (ofAccounts: string) => `
 interface EpochRow {
   epoch: number
   closed_through: number
+  slot_totals_through: number
   slot_s: number
   now: number
 }
 
 /** The epoch a process goes by. */
-export type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
+export interface KnownEpoch extends Omit<RollupState, 'dirtySlots' | 'dirtyDays'> {
+  /** Closed slots of days from this one on have totals of all accounts; Infinity while none have. Unix seconds. */
+  slotTotalsFrom: number
+}
 
 interface MarkRow {
   account_id: string
@@ -50,7 +54,7 @@ interface MarkRow {
 }
 
 /** … and the marks that stand. */
-interface MarkedState extends RollupState {
+interface MarkedState extends RollupState, KnownEpoch {
   /** Whether a mark stands that tells of this account, which was asked about. */
   isMarked: (accountId: string) => boolean
 }
@@ -83,6 +87,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       now: row.now,
       slotS: row.slot_s,
       closedThrough: row.closed_through,
+      slotTotalsFrom: row.slot_totals_through < row.closed_through ? Infinity : oldestSlotTotalsDay(row.now),
     }
     known = { epoch, readAt }
     return epoch

@@ -49,10 +49,7 @@ const intoDaysFromSlots = (where: string) => `
   INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(slot) AS day, ${OF_ROLLUPS}
-    FROM usage_by_slot AS r FINAL
-    WHERE r.epoch = {epoch:UInt32} AND r.slot >= toDateTime({from:UInt32}, 'UTC') AND r.slot < toDateTime({to:UInt32}, 'UTC')
-      AND ${where}
-    GROUP BY namespace_id, account_id, source, day)`
+    FROM usage_by_slot AS r FINAL WHERE ${IN_SLOTS} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
 const intoDaysFromEvents = (where: string) => `
   INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
@@ -68,6 +65,19 @@ const intoTotals = (where: string) => `
     WHERE r.epoch = {epoch:UInt32} AND r.day >= toDate(toDateTime({from:UInt32}, 'UTC'))
       AND r.day < toDate(toDateTime({to:UInt32}, 'UTC')) AND ${where}
     GROUP BY namespace_id, source, day)`
+
+const IN_SLOTS = `
+  r.epoch = {epoch:UInt32} AND r.slot >= toDateTime({from:UInt32}, 'UTC') AND r.slot < toDateTime({to:UInt32}, 'UTC')`
+
+const intoSlotTotals = (where: string) => `
+  INSERT INTO usage_by_slot_total (epoch, namespace_id, source, slot, ${COLUMNS})
+  SELECT * ${SPREAD} FROM (
+    SELECT {epoch:UInt32}, namespace_id, source, slot, ${OF_ROLLUPS}
+    FROM usage_by_slot_by_time AS r FINAL WHERE ${IN_SLOTS} AND ${where} GROUP BY namespace_id, source, slot)`
+
+const COPY_SLOTS = `
+  INSERT INTO usage_by_slot_by_time (epoch, namespace_id, account_id, source, slot, ${COLUMNS})
+  SELECT epoch, namespace_id, account_id, source, slot, ${COLUMNS} FROM usage_by_slot AS r FINAL WHERE ${IN_SLOTS}`
 
 // Which slots, days and accounts marks tell of. A mark of a whole day stands for all of its slots.
 const MARKED_IN_RANGE = `${MARKED}
@@ -105,6 +115,10 @@ const DAYS_OF_ALL = {
     SELECT namespace_id, day + within
     FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day FROM ${MARKED_IN_RANGE} AND account_id = '') ${FIVES_OF_DAY})`,
 }
+const SLOT_TOTALS_OF_SLOTS = `
+  (namespace_id, slot) IN (SELECT DISTINCT namespace_id, slot FROM ${MARKED_IN_RANGE} AND whole_day = 0)`
+const SLOT_TOTALS_OF_DAYS = `
+  (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND whole_day = 1)`
 const TOTALS_OF_MARKS = `
   (namespace_id, day) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE})`
 
@@ -116,7 +130,8 @@ const MARKED_DAYS = `
 // The value of a partition begins with its epoch: (1,202611).
 const PARTITIONS_OF = `
   SELECT table, partition_id AS id, toUInt32(count()) AS parts FROM system.parts
-  WHERE database = currentDatabase() AND active AND table IN ('usage_by_slot', 'usage_by_day', 'usage_by_day_total')
+  WHERE database = currentDatabase() AND active
+    AND table IN ('usage_by_slot', 'usage_by_slot_by_time', 'usage_by_slot_total', 'usage_by_day', 'usage_by_day_total')
     AND toUInt32OrZero(extract(partition, '^\\((\\d+),')) IN {epochs:Array(UInt32)}
   GROUP BY table, id ORDER BY table, id`
 
@@ -179,6 +194,14 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     /** Every slot of a range, which begins and ends with one. */
     computeSlots: ({ epoch, slotS }: RollupTarget, range: TimeRange) =>
       run(intoSlots(slotS, IN_RANGE), { epoch, ...rangeParams(range) }),
+
+    /** Totals of all accounts of every slot of a range, which lies in the last days: once the slots are computed. */
+    computeSlotTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
+      run(intoSlotTotals('1'), { epoch, ...rangeParams(range) }),
+
+    /** Puts slots of a range in order of time that were computed before that was done as they were stored. */
+    copySlots: ({ epoch }: RollupTarget, range: TimeRange) =>
+      run(COPY_SLOTS, { epoch, ...rangeParams(range) }),
 
     /** Every day of a range of whole days, merged from its slots. */
     computeDaysFromSlots: ({ epoch }: RollupTarget, range: TimeRange) =>
@@ -243,6 +266,20 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
         rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ACCOUNTS(slotS)}`), params)
       if (ofSlots) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ALL(slotS)}`), params)
       if (ofDays) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_DAYS}`), params)
+      return rows
+    },
+
+    /** Totals of the slots of a range that marks tell of, which begins with a day and lies in the last days. */
+    async computeMarkedSlotTotals(
+      { epoch }: RollupTarget,
+      range: TimeRange,
+      marks: readonly ReadMark[],
+      { ofAccounts, ofSlots, ofDays }: MarkKinds,
+    ): Promise<RowsRead> {
+      const params = { epoch, ...rangeParams(range), ...markParams(marks) }
+      let rows = 0
+      if (ofAccounts || ofSlots) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_SLOTS), params)
+      if (ofDays) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_DAYS), params)
       return rows
     },
 

@@ -2,7 +2,7 @@ import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/
 import type { Period } from '../../domain/period.ts'
 import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
-import { coverUsage, hullOf, type RollupState, type UsageCover } from '../../domain/usage-cover.ts'
+import { coverUsage, hullOf, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
@@ -313,11 +313,11 @@ const paramsOf = ({ accountId, source }: UsageSelection): Record<string, unknown
 /**
  * A SELECT for each place that a cover reads.
  *
- * @param totals whether days come from the totals of the namespace
+ * @param totals whether days, and slots that have them, come from the totals of the namespace
  */
 function partsOf(
   { days, slots, raw }: UsageCover,
-  { slotS }: RollupState,
+  { slotS, slotTotalsFrom }: KnownEpoch,
   { fromDays, fromSlots, fromEvents, filters }: Wanted,
   totals: boolean,
 ): { parts: string[]; params: Record<string, unknown> } {
@@ -338,19 +338,29 @@ function partsOf(
     add(fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
   }
   if (slots !== undefined) {
-    Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt, slotDays: slots.days.map(isoDay) })
+    Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt })
     const conditions = [
       ...rolled,
       "slot >= toDateTime({slotFrom:UInt32}, 'UTC')",
       "slot < toDateTime({slotTo:UInt32}, 'UTC')",
-      'toDate(slot) IN {slotDays:Array(Date)}',
       'count > 0',
     ]
     if (slots.except.length > 0) {
       params['slotsExcept'] = slots.except
       conditions.push('toUnixTimestamp(slot) NOT IN {slotsExcept:Array(UInt32)}')
     }
-    add(fromSlots, 'usage_by_slot', conditions)
+    const hasTotals = (day: number) => totals && day >= slotTotalsFrom
+    const addDays = (name: string, table: string, wanted: readonly number[]) => {
+      if (wanted.length === 0) return
+      params[name] = wanted.map(isoDay)
+      add(fromSlots, table, [...conditions, `toDate(slot) IN {${name}:Array(Date)}`])
+    }
+    addDays(
+      'slotDays',
+      'usage_by_slot',
+      slots.days.filter((day) => !hasTotals(day)),
+    )
+    addDays('slotTotalDays', 'usage_by_slot_total', slots.days.filter(hasTotals))
   }
   const events = eventsOf(raw, slotS)
   if (events !== undefined) {

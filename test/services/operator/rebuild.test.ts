@@ -24,7 +24,13 @@ import { makeWorld } from '../../support/usage-world.ts'
 const DAY_S = 86_400
 /** Each is computed by itself when the next one is empty: a rebuild takes a while. */
 const DAYS = 160
-const TABLES = ['usage_by_slot', 'usage_by_day', 'usage_by_day_total']
+const TABLES = [
+  'usage_by_slot',
+  'usage_by_slot_by_time',
+  'usage_by_slot_total',
+  'usage_by_day',
+  'usage_by_day_total',
+]
 
 describe('npm run rebuild', function () {
   this.timeout(120_000)

@@ -116,6 +116,8 @@ type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 const TABLES = [
   'usage_events',
   'usage_by_slot',
+  'usage_by_slot_by_time',
+  'usage_by_slot_total',
   'usage_by_day',
   'usage_by_day_total',
   'usage_dirty_slots',

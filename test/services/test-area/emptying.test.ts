@@ -106,6 +106,7 @@ describe('emptying what was reset', function () {
         query_params: { namespaceId },
       })
     await rows('usage_by_slot', 'account_id, slot', "'a', toStartOfDay(now()) + arrayJoin([0, 300])")
+    await rows('usage_by_slot_total', 'slot', 'toStartOfDay(now()) + arrayJoin([0, 300])')
     await rows('usage_by_day', 'account_id, day', "'a', arrayJoin([today() - 40, today()])")
     await rows('usage_by_day_total', 'day', 'arrayJoin([today() - 40, today()])')
     const dirty = dirtySlotRepository(clickhouse.client)
@@ -188,6 +189,8 @@ describe('emptying what was reset', function () {
       'usage_events_by_acceptance',
       'reported_currencies',
       'usage_by_slot',
+      'usage_by_slot_by_time',
+      'usage_by_slot_total',
       'usage_by_day',
       'usage_by_day_total',
       'usage_dirty_slots',

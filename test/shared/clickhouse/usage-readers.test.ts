@@ -28,7 +28,14 @@ describe('the readers of usage', function () {
   before(async () => {
     stage = await startRollupStage('usage_readers', 300)
     // Merges would make one row of what is stored several times.
-    for (const table of ['usage_events', 'usage_by_slot', 'usage_by_day', 'usage_by_day_total'])
+    for (const table of [
+      'usage_events',
+      'usage_by_slot',
+      'usage_by_slot_by_time',
+      'usage_by_slot_total',
+      'usage_by_day',
+      'usage_by_day_total',
+    ])
       await stage.client.command({ query: `SYSTEM STOP MERGES ${table}` })
   })
   after(() => stage.close())

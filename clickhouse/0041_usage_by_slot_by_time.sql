@@ -1,0 +1,23 @@
+-- The slots of the last days in order of time: a total of all accounts reads the rows of its slot alone. Later than that days
+-- are whole, and their totals say the same.
+CREATE TABLE IF NOT EXISTS usage_by_slot_by_time
+(
+    epoch UInt32,
+    slot DateTime('UTC') CODEC(Delta, ZSTD(1)),
+    namespace_id LowCardinality(String),
+    account_id String CODEC(ZSTD(1)),
+    source LowCardinality(String),
+    count UInt64 CODEC(T64, ZSTD(1)),
+    sum Decimal(76, 18) CODEC(ZSTD(1)),
+    min Decimal(38, 18) CODEC(ZSTD(1)),
+    max Decimal(38, 18) CODEC(ZSTD(1)),
+    latest Decimal(38, 18) CODEC(ZSTD(1)),
+    latest_accepted_at DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
+    latest_id FixedString(16) CODEC(ZSTD(1)),
+    version UInt128 CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(version)
+PARTITION BY (epoch, toYYYYMMDD(slot))
+ORDER BY (epoch, slot, namespace_id, account_id, source)
+TTL slot + INTERVAL 5 DAY
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0

@@ -1,0 +1,112 @@
+import { expect } from 'chai'
+import { markLate } from '../../../services/loader/mark-late.ts'
+import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
+import { expectRollupsExact, setSlotLength, startRollupStage } from '../../support/rollup-stage.ts'
+import { takeRollupStep } from '../../support/rollup-steps.ts'
+import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
+
+const HOUR_S = 3_600
+const MARGIN_S = 15
+const SLOT_S = 300
+const OTHER = `account_${'b'.repeat(32)}`
+
+describe('totals of slots', function () {
+  this.timeout(120_000)
+  let stage: Awaited<ReturnType<typeof startRollupStage>>
+  let now: number
+  let sent = 0
+
+  before(async () => {
+    stage = await startRollupStage('slot_totals', SLOT_S)
+    now = await stage.epochs.now()
+  })
+  after(() => stage.close())
+
+  /** An event of an account, as the loader stores it. */
+  async function store(accountId: string, occurredAt: number): Promise<void> {
+    const event = makeReport({ accountId, occurredAt })
+    const insertLines = markLate(
+      {
+        clock: stage.epochs,
+        dirty: dirtySlotRepository(stage.writing),
+        insertLines: (lines) => usageEventRepository(stage.writing).insertLines(lines),
+        reached: () => undefined,
+      },
+      MARGIN_S,
+    )
+    await insertLines(Buffer.from(usageEventToLine(event)), [event])
+    sent++
+  }
+
+  /** How many events a range has of everybody, or of one account, and which tables of slots were asked. */
+  async function count(accountId?: string): Promise<{ events: number; tables: string[] }> {
+    const counts = new QueryCounts()
+    const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
+    // It begins within a day, so that slots are read at midnight too.
+    const range = { startAt: now - 3 * HOUR_S + 7, endAt: now + HOUR_S }
+    const usage = await reader.aggregate(NAMESPACE, {
+      range,
+      ...(accountId === undefined ? {} : { accountId }),
+    })
+    const asked = counts.clickhouse.flatMap(({ query }) => query.match(/(?<=FROM )usage_by_slot\w*/g) ?? [])
+    return { events: Number(usage.get('usd')?.count ?? 0n), tables: [...new Set(asked)] }
+  }
+
+  const ofAll = (events: number) => ({ events, tables: ['usage_by_slot_total'] })
+  const step = (kind: 'close' | 'rebuild', upTo: number) => takeRollupStep(stage.computing, { kind, upTo })
+
+  /** As rollup services left it before there were totals. */
+  async function forgetTotals(): Promise<void> {
+    const known = await stage.epochs.list()
+    await setSlotLength(stage.client, SLOT_S)
+    for (const { epoch, slotS, closedThrough, closingThrough, changedAt } of known.slice(1))
+      await stage.client.command({
+        query: `INSERT INTO rollup_epochs (epoch, slot_s, closing_through, closed_through, state, changed_at)
+          VALUES ({epoch:UInt32}, {slotS:UInt32}, {closingThrough:UInt32}, {closedThrough:UInt32}, 1, {changedAt:UInt32})`,
+        query_params: { epoch, slotS, closedThrough, closingThrough, changedAt },
+      })
+    for (const table of ['usage_by_slot_by_time', 'usage_by_slot_total'])
+      await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
+  }
+
+  it('are read for all accounts together, and slots for one', async () => {
+    for (const [accountId, agoS] of [
+      [ACCOUNT, 9_000],
+      [OTHER, 9_000],
+      [ACCOUNT, 3_700],
+    ] as const)
+      await store(accountId, now - agoS)
+    await step('rebuild', 2 * HOUR_S)
+    expect(await count(), 'built').to.deep.equal(ofAll(3))
+    await step('close', HOUR_S)
+    expect(await count(), 'closed').to.deep.equal(ofAll(3))
+    expect(await count(ACCOUNT)).to.deep.equal({ events: 2, tables: ['usage_by_slot'] })
+  })
+
+  it('have what came late of one of the accounts', async () => {
+    await store(OTHER, now - 9_000)
+    expect((await count()).events, 'marked').to.equal(sent)
+    await takeRollupStep(stage.computing, { kind: 'late' })
+    expect(await count(), 'recomputed').to.deep.equal(ofAll(sent))
+    await expectRollupsExact(stage.client, NAMESPACE)
+  })
+
+  it('are not read before they are there, and then have what came late meanwhile', async () => {
+    await forgetTotals()
+    const without = { events: sent, tables: ['usage_by_slot'] }
+    expect(await count(), 'none yet').to.deep.equal(without)
+    await store(ACCOUNT, now - 9_000)
+    await takeRollupStep(stage.computing, { kind: 'late' })
+    expect(await count(), 'of one slot, and not of all it had').to.deep.equal({ ...without, events: sent })
+    await step('close', HOUR_S)
+    expect(await count(), 'filled').to.deep.equal(ofAll(sent))
+    await store(OTHER, now - 9_000)
+    await takeRollupStep(stage.computing, { kind: 'late' })
+    expect(await count(), 'recomputed').to.deep.equal(ofAll(sent))
+    await expectRollupsExact(stage.client, NAMESPACE)
+  })
+})
