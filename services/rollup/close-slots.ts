@@ -9,6 +9,8 @@ import type { RollupDeps } from './rollup-deps.ts'
 export interface Closed {
   slots: number
   rowsRead: number
+  /** … for totals that slots were closed without. */
+  rowsFilled: number
   /** Unix seconds: slots before this are in the rollups. */
   through: number
   now: number
@@ -33,9 +35,9 @@ export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Clos
   if (current === undefined) return undefined
   const { slotS } = current
   const end = now - graceS - ((now - graceS) % slotS)
-  const closed: Closed = { slots: 0, rowsRead: 0, through: current.closedThrough, now }
+  const closed: Closed = { slots: 0, rowsRead: 0, rowsFilled: 0, through: current.closedThrough, now }
   if (current.slotTotalsThrough < current.closedThrough)
-    closed.rowsRead += await fillSlotTotals(deps, current, now)
+    closed.rowsFilled = await fillSlotTotals(deps, current, now)
   if (closed.through < end) await passOverMarks(deps, current.closedThrough)
   while (closed.through < end && !signal.aborted) {
     const from = closed.through

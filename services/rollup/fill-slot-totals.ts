@@ -1,9 +1,7 @@
 import { slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import type { RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { DAY_S } from '../../shared/domain/usage-cover.ts'
 import type { RollupDeps } from './rollup-deps.ts'
-
-/** Slots that are read in one go. */
-const SLOTS_AT_ONCE_S = 3_600
 
 /**
  * Computes the totals of slots anew after some were closed without: by a rollup service from before there were totals, which may
@@ -18,9 +16,10 @@ export async function fillSlotTotals(
 ): Promise<number> {
   const { epoch, closedThrough } = target
   let rowsRead = 0
-  for (let from = slotTotalsKeptFrom(now); from < closedThrough; from += SLOTS_AT_ONCE_S) {
+  // A day in one go: slots are in order of accounts, and any stretch of them reads the whole day.
+  for (let from = slotTotalsKeptFrom(now); from < closedThrough; from += DAY_S) {
     signal.throwIfAborted()
-    const range = { startAt: from, endAt: Math.min(from + SLOTS_AT_ONCE_S, closedThrough) }
+    const range = { startAt: from, endAt: Math.min(from + DAY_S, closedThrough) }
     rowsRead += await tables.copySlots(target, range)
     rowsRead += await tables.computeSlotTotals(target, range)
   }

@@ -16,7 +16,7 @@ export interface Recomputed {
 const MARKS_AT_ONCE = 500
 
 /**
- * Works off marks of late usage: recomputes the slots they tell of, then the days, then the totals, in the epoch in use and in
+ * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days, then theirs, in the epoch in use and in
  * one that is being built; and only then cancels exactly the marks it had read. Repeating any of it changes nothing.
  *
  * Slots that nobody has begun to close are passed over: whoever closes them reads the events later than this.
@@ -32,10 +32,14 @@ export async function recomputeLate(deps: RollupDeps, orphanS: number): Promise<
   const live = liveOf(await epochs.list(), now)
   let rowsRead = 0
   const kept = days.filter(({ day }) => ageOf(day, today) <= SLOTS_KEPT_FOR_DAYS)
-  for (const epoch of live) rowsRead += await recomputeSlots(deps, epoch, kept, marks)
+  rowsRead += await computeInEach(live, kept, (epoch, range, kinds) =>
+    tables.computeMarkedSlots(epoch, range, marks, kinds),
+  )
   reached('rollup-late-slots')
   const lately = kept.filter(({ day }) => day >= slotTotalsKeptFrom(now))
-  for (const epoch of live) rowsRead += await recomputeSlotTotals(deps, epoch, lately, marks)
+  rowsRead += await computeInEach(live, lately, (epoch, range, kinds) =>
+    tables.computeMarkedSlotTotals(epoch, range, marks, kinds),
+  )
   reached('rollup-late-slot-totals')
   // Again: a day that somebody has begun to close may have been merged before these slots were stored.
   for (const epoch of liveOf(await epochs.list(), now))
@@ -82,32 +86,23 @@ const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
   ofDays: days.some(({ ofDays }) => ofDays),
 })
 
-/** From the first of these days to the last, as far as somebody has begun to close their slots; undefined for none. */
-function closingOf(days: readonly MarkedDay[], { closingThrough }: RollupEpoch): TimeRange | undefined {
+/**
+ * Computes something of slots in each of these epochs: from the first of these days to the last, as far as somebody has begun to
+ * close their slots.
+ */
+async function computeInEach(
+  live: readonly RollupEpoch[],
+  days: readonly MarkedDay[],
+  compute: (epoch: RollupEpoch, range: TimeRange, kinds: MarkKinds) => Promise<number>,
+): Promise<number> {
   const [first, last] = [days[0], days.at(-1)]
-  if (first === undefined || last === undefined) return undefined
-  const range = { startAt: first.day, endAt: Math.min(last.day + DAY_S, closingThrough) }
-  return range.startAt < range.endAt ? range : undefined
-}
-
-async function recomputeSlots(
-  { tables }: RollupDeps,
-  epoch: RollupEpoch,
-  days: readonly MarkedDay[],
-  marks: readonly ReadMark[],
-): Promise<number> {
-  const range = closingOf(days, epoch)
-  return range === undefined ? 0 : tables.computeMarkedSlots(epoch, range, marks, kindsOf(days))
-}
-
-async function recomputeSlotTotals(
-  { tables }: RollupDeps,
-  epoch: RollupEpoch,
-  days: readonly MarkedDay[],
-  marks: readonly ReadMark[],
-): Promise<number> {
-  const range = closingOf(days, epoch)
-  return range === undefined ? 0 : tables.computeMarkedSlotTotals(epoch, range, marks, kindsOf(days))
+  if (first === undefined || last === undefined) return 0
+  let rowsRead = 0
+  for (const epoch of live) {
+    const range = { startAt: first.day, endAt: Math.min(last.day + DAY_S, epoch.closingThrough) }
+    if (range.startAt < range.endAt) rowsRead += await compute(epoch, range, kindsOf(days))
+  }
+  return rowsRead
 }
 
 async function recomputeDays(

@@ -47,7 +47,7 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   return {
     closed(closed, seconds) {
       behind.set([], Math.max(0, closed.now - closed.through))
-      rowsClosing(closed.rowsRead)
+      rowsClosing(closed.rowsRead + closed.rowsFilled)
       if (closed.slots === 0) return
       slots(closed.slots)
       tookClosing(seconds)

@@ -47,12 +47,13 @@ export const FINAL_SETTINGS: ClickHouseSettings = { optimize_move_to_prewhere_if
 
 /**
  * Settings that are written out on every query, because their defaults differ between versions and engines: inserts are
- * acknowledged once they are stored, no block is taken for a copy of an earlier one, and a batch may span any number of
- * months.
+ * acknowledged once they are stored and views have copied them, no block is taken for a copy of an earlier one, and a batch may
+ * span any number of months.
  */
 const SETTINGS: ClickHouseSettings = {
   async_insert: 0,
   insert_deduplicate: 0,
+  materialized_views_ignore_errors: 0,
   max_partitions_per_insert_block: '0',
   // Values are text on the wire: a bare JSON number would be read as a double.
   output_format_json_quote_64bit_integers: 1,

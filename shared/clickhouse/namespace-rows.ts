@@ -26,8 +26,9 @@ const POLL_MS = 20
 export const namespaceRowRepository = (client: ClickHouse) => ({
   /**
    * Deletes all rows of these namespaces, in every table that has a namespace_id. Where there are none nothing is done:
-   * the sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little. One partition after the other: each deletion
-   * writes a mask beside the parts of its partition, and waits for the one before.
+   * the sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little; where slots
+   * come before it, a column of the last days is read. One partition after the other: each deletion writes a mask beside the
+   * parts of its partition, and waits for the one before.
    *
    * @param signal ends it early, between two steps
    */

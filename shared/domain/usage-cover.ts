@@ -5,7 +5,10 @@ export const DAY_S = 86_400
 /** Slots of days younger than this are read and kept as slots; they stay for 40 days, which leaves a wide margin. */
 export const SLOTS_READ_FOR_DAYS = 33
 
-/** Totals of all accounts by slot are read for so many days, today included: a day that has ended has a total of its own. */
+/**
+ * Totals of all accounts by slot are read for so many days, today included: a day that has ended has a total of its own. Services
+ * keep those of one day more, from rows that the view in clickhouse/0042 copies for yet a day more; 0041 and 0043 keep them longer.
+ */
 const SLOT_TOTALS_READ_FOR_DAYS = 2
 
 /** Which rollups can be relied upon, as of one moment. */

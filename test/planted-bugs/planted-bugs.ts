@@ -477,10 +477,23 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'totals of slots are not computed again when one of their accounts is late',
     file: 'services/rollup/recompute-late.ts',
-    right: '  for (const epoch of live) rowsRead += await recomputeSlotTotals(deps, epoch, lately, marks)\n',
-    wrong:
-      '  for (const epoch of live) if (lately.length < 0) rowsRead += await recomputeSlotTotals(deps, epoch, lately, marks)\n',
+    right: 'await computeInEach(live, lately, (epoch',
+    wrong: 'await computeInEach(live, lately.slice(0, 0), (epoch',
     suites: ['services/rollup/slot-totals', 'services/rollup/monotone'],
+  },
+  {
+    name: 'totals of slots are not computed again when a whole day of all accounts is late',
+    file: 'shared/clickhouse/rollups/rollup-tables.ts',
+    right: 'if (ofDays) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_DAYS), params)',
+    wrong: 'if (ofDays) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_SLOTS), params)',
+    suites: ['services/rollup/slot-totals'],
+  },
+  {
+    name: 'totals of slots are filled from what is in order of time, which lacks what was stored before there was such an order',
+    file: 'services/rollup/fill-slot-totals.ts',
+    right: '    rowsRead += await tables.copySlots(target, range)\n',
+    wrong: '',
+    suites: ['services/rollup/slot-totals'],
   },
   {
     name: 'totals of slots are read of an epoch that had none from the start',

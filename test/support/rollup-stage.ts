@@ -85,7 +85,7 @@ interface Rolled {
 export async function expectRollupsExact(
   client: ClickHouse,
   namespaceId: string,
-): Promise<{ slots: number; slotTotals: number; days: number; totals: number }> {
+): Promise<{ slots: number; byTime: number; slotTotals: number; days: number; totals: number }> {
   const epochs = rollupEpochRepository(client)
   const current = (await epochs.list()).findLast(({ state }) => state === 'in use')
   if (current === undefined) throw new Error('there are no rollups')
@@ -123,6 +123,7 @@ export async function expectRollupsExact(
   const endDay = dayOf(closedThrough)
   return {
     slots: await compare('usage_by_slot', 'slot', slotS, slotsFrom, closedThrough),
+    byTime: await compare('usage_by_slot_by_time', 'slot', slotS, totalsFrom, closedThrough),
     slotTotals: await compare('usage_by_slot_total', 'slot', slotS, totalsFrom, closedThrough),
     days: await compare('usage_by_day', 'day', DAY_S, 0, endDay),
     totals: await compare('usage_by_day_total', 'day', DAY_S, 0, endDay),

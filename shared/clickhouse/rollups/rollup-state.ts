@@ -43,7 +43,7 @@ interface EpochRow {
 
 /** The epoch a process goes by. */
 export interface KnownEpoch extends Omit<RollupState, 'dirtySlots' | 'dirtyDays'> {
-  /** Closed slots of days from this one on have totals of all accounts; Infinity while none have. Unix seconds. */
+  /** Closed slots of days from this one on have totals of all accounts; Infinity while some lack them. Unix seconds. */
   slotTotalsFrom: number
 }
 

@@ -37,6 +37,9 @@ const IN_RANGE = `
   toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({firstSlot:UInt32}, 'UTC') AND toDateTime({lastSlot:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({from:UInt32}, 'UTC') AND occurred_at < toDateTime({to:UInt32}, 'UTC')`
 
+const IN_SLOTS = `
+  r.epoch = {epoch:UInt32} AND r.slot >= toDateTime({from:UInt32}, 'UTC') AND r.slot < toDateTime({to:UInt32}, 'UTC')`
+
 // Why PREWHERE, which FINAL does not get by itself: what events are chosen by is in their sorting key, so all rows of an event pass
 // or none does, and the rest is read and merged of those alone.
 const intoSlots = (slotS: number, where: string) => `
@@ -65,9 +68,6 @@ const intoTotals = (where: string) => `
     WHERE r.epoch = {epoch:UInt32} AND r.day >= toDate(toDateTime({from:UInt32}, 'UTC'))
       AND r.day < toDate(toDateTime({to:UInt32}, 'UTC')) AND ${where}
     GROUP BY namespace_id, source, day)`
-
-const IN_SLOTS = `
-  r.epoch = {epoch:UInt32} AND r.slot >= toDateTime({from:UInt32}, 'UTC') AND r.slot < toDateTime({to:UInt32}, 'UTC')`
 
 const intoSlotTotals = (where: string) => `
   INSERT INTO usage_by_slot_total (epoch, namespace_id, source, slot, ${COLUMNS})

@@ -107,7 +107,8 @@ describe('npm run doctor', function () {
     it('rollups that fell behind, late usage that waits, and a rebuild that was cut short', async () => {
       const epoch = (number: number, state: number, agoS: number) =>
         stage.change(
-          `INSERT INTO rollup_epochs SELECT ${number}, 300, now() - ${agoS}, now() - ${agoS}, ${state}, now() - ${agoS}`,
+          `INSERT INTO rollup_epochs (epoch, slot_s, closing_through, closed_through, state, changed_at)
+            SELECT ${number}, 300, now() - ${agoS}, now() - ${agoS}, ${state}, now() - ${agoS}`,
         )
       const mark = (agoS: number) =>
         stage.change(

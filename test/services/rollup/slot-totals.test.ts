@@ -3,6 +3,7 @@ import { markLate } from '../../../services/loader/mark-late.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { expectRollupsExact, setSlotLength, startRollupStage } from '../../support/rollup-stage.ts'
@@ -92,6 +93,19 @@ describe('totals of slots', function () {
     expect((await count()).events, 'marked').to.equal(sent)
     await takeRollupStep(stage.computing, { kind: 'late' })
     expect(await count(), 'recomputed').to.deep.equal(ofAll(sent))
+    await expectRollupsExact(stage.client, NAMESPACE)
+  })
+
+  it('have what came late of whole days, of any account', async () => {
+    const at = now - 9_000
+    await usageEventRepository(stage.writing).insertLines(
+      Buffer.from(usageEventToLine(makeReport({ accountId: OTHER, occurredAt: at }))),
+    )
+    sent++
+    const day = { namespaceId: NAMESPACE, accountId: '', slot: dayOf(at), wholeDay: true }
+    await dirtySlotRepository(stage.writing).placeReady([day], '7', now)
+    await takeRollupStep(stage.computing, { kind: 'late' })
+    expect((await count()).events).to.equal(sent)
     await expectRollupsExact(stage.client, NAMESPACE)
   })
 
