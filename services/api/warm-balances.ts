@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import type { LatelyUsed } from '../../shared/clickhouse/rollups/lately-used.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
+import type { RememberingReader } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../shared/lifecycle/repeat.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -10,7 +10,7 @@ import type { Metrics } from '../../shared/metrics/metrics.ts'
 
 export interface WarmingDeps {
   /** The reader that balances come from; it remembers what it has read. */
-  usage: Pick<UsageReader, 'sumByAccount'>
+  usage: Pick<RememberingReader, 'readAhead'>
   listLatelyUsed: (limit: number) => Promise<LatelyUsed[]>
 }
 
@@ -52,7 +52,7 @@ export async function warmBalances(
         const page = accountIds.slice(first, first + AT_ONCE)
         const startedAt = performance.now()
         try {
-          await Promise.race([usage.sumByAccount(namespaceId, page), stopped])
+          await Promise.race([usage.readAhead(namespaceId, page), stopped])
           warmed += page.length
         } catch (err) {
           signal.throwIfAborted()

@@ -443,6 +443,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/rollup/races', 'services/rollup/monotone'],
   },
   {
+    name: 'events that are found by their ids count as any of their rows has them',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'argMax((quantity, voided), version) AS newest',
+    wrong: 'any((quantity, voided)) AS newest',
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'who has more events than are found by their ids is refused',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'if (!(err instanceof ClickHouseError) || err.code !== TOO_MANY_ROWS) throw err',
+    wrong: 'throw err',
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
     name: 'of rollups of one slot that counts which was stored last, by the clock',
     file: 'clickhouse/0023_usage_by_slot.sql',
     right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',

@@ -1,11 +1,13 @@
+import { ClickHouseError } from '@clickhouse/client'
+import { LRUCache } from 'lru-cache'
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
 import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
-import { coverUsage, hullOf, type UsageCover } from '../../domain/usage-cover.ts'
+import { coverUsage, DAY_S, hullOf, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
+import { closedSums, REMEMBERED_MAX, type LateCounts, type Sums } from './closed-sums.ts'
 import { rollupStateReader, type KnownEpoch } from './rollup-state.ts'
 import {
   aggregateFromRow,
@@ -33,6 +35,26 @@ interface Wanted {
   /** Of whom; fixed texts with parameters. */
   filters: readonly string[]
 }
+
+/** What to read from so that each event counts once, as it counts now. @param ofKey conditions on the columns of the sorting key */
+type Counting = (ofKey: string) => string
+
+// Why PREWHERE: see usage-aggregates.
+const COUNTING_OF_MANY: Counting = (ofKey) => `usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`
+
+/**
+ * By their ids, in half of the CPU where events lie in some hundred parts, as while history is imported: FINAL goes through all
+ * of these side by side. But each event takes memory, so ClickHouse refuses more than so many.
+ */
+const COUNTING_OF_FEW: Counting = (ofKey) => `(
+  SELECT account_id, source, tupleElement(newest, 1) AS quantity FROM (
+    SELECT account_id, source, argMax((quantity, voided), version) AS newest FROM usage_events PREWHERE ${ofKey}
+    GROUP BY account_id, source, id SETTINGS max_rows_to_group_by = ${FEW_EVENTS}, group_by_overflow_mode = 'throw')
+  WHERE tupleElement(newest, 2) = 0)`
+const FEW_EVENTS = 200_000
+const TOO_MANY_ROWS = '158'
+/** For so long it is known that an account, or one of those asked for with it, has many. */
+const MANY_FOR_MS = 600_000
 
 const OF_ACCOUNT = 'account_id = {accountId:String}'
 const OF_ACCOUNTS = 'account_id IN {accountIds:Array(String)}'
@@ -73,11 +95,18 @@ const PERIOD_START: Record<Period, (time: string) => string> = {
   month: (time) => `toUnixTimestamp(toDateTime(toStartOfMonth(${time}), 'UTC')) AS period_start`,
 }
 
+/** Remembers what is closed of accounts (decision 14). */
+export interface RememberingReader extends UsageReader {
+  /** Reads what is closed of accounts and is not remembered, so that their next sum is quick. Open slots are left: each sum reads them. */
+  readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
+}
+
 /** Usage as the raw events have it, read through rollups wherever they are complete. */
-export function usageThroughRollups(client: ClickHouse): UsageReader {
+export function usageThroughRollups(client: ClickHouse): RememberingReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
   const closed = closedSums(client)
+  const withMany = new LRUCache<string, true>({ max: REMEMBERED_MAX, ttl: MANY_FOR_MS })
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = async <Row>(
@@ -144,6 +173,23 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     }
   }
 
+  /** Asks in the way of few events, and in that of many where they turn out to be many, or did so lately. */
+  const askFewOrMany = async <T>(
+    ask: (counting: Counting) => Promise<T>,
+    namespaceId: string,
+    accountIds: readonly string[],
+  ): Promise<T> => {
+    const names = accountIds.map((accountId) => `${namespaceId} ${accountId}`)
+    if (names.some((name) => withMany.has(name))) return ask(COUNTING_OF_MANY)
+    try {
+      return await ask(COUNTING_OF_FEW)
+    } catch (err) {
+      if (!(err instanceof ClickHouseError) || err.code !== TOO_MANY_ROWS) throw err
+      for (const name of names) withMany.set(name, true)
+      return ask(COUNTING_OF_MANY)
+    }
+  }
+
   /** Sums of everything that is closed, for whom nothing is remembered; undefined when there are no rollups any more. */
   const sumClosed = async (
     epoch: KnownEpoch,
@@ -155,12 +201,31 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
     // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
     const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
-    const parts = partsOf(coverUsage(range, state), state, OF_SUMS, false)
-    const sums = sumsOf(await askSums(parts, state, namespaceId, accountIds))
+    const cover = coverUsage(range, state)
+    const ask = (counting: Counting) =>
+      askSums(partsOf(cover, state, OF_SUMS, false, counting), state, namespaceId, accountIds)
+    const sums = sumsOf(await askFewOrMany(ask, namespaceId, accountIds))
     if (state.epoch === epoch.epoch)
       for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
         closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
     return sums
+  }
+
+  /** Sums of everything that is closed: those that are remembered and still hold, and of the other accounts as they are read. */
+  const readClosed = async (
+    epoch: KnownEpoch,
+    namespaceId: string,
+    accountIds: readonly string[],
+    recalled: ReturnType<typeof closed.recall>,
+  ): Promise<{ late: LateCounts; held: Map<string, Sums>; sums: SumsByAccount | undefined }> => {
+    // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
+    const late = await closed.readLateCounts(namespaceId, accountIds)
+    const held = new Map<string, Sums>()
+    for (const [accountId, found] of recalled)
+      if (closed.holds(found, accountId, late)) held.set(accountId, found.sums)
+    const others = accountIds.filter((accountId) => !held.has(accountId))
+    const sums = others.length === 0 ? new Map() : await sumClosed(epoch, namespaceId, others, late)
+    return { late, held, sums }
   }
 
   return steadily({
@@ -214,25 +279,21 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
       const epoch = await states.epoch()
       if (epoch === undefined) return events.sumByAccount(namespaceId, accountIds)
       const recalled = closed.recall(namespaceId, accountIds, epoch)
-      const readClosed = async () => {
-        // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
-        const late = await closed.readLateCounts(namespaceId, accountIds)
-        const held = new Map<string, Sums>()
-        for (const [accountId, found] of recalled)
-          if (closed.holds(found, accountId, late)) held.set(accountId, found.sums)
-        const others = accountIds.filter((accountId) => !held.has(accountId))
-        const sums = others.length === 0 ? new Map() : await sumClosed(epoch, namespaceId, others, late)
-        return { late, held, sums }
-      }
       const [{ since, open }, { late, held, sums }] = await Promise.all([
         sumNewest(epoch, namespaceId, accountIds, recalled),
-        readClosed(),
+        readClosed(epoch, namespaceId, accountIds, recalled),
       ])
       if (sums === undefined) return events.sumByAccount(namespaceId, accountIds)
       const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])
       for (const accountId of held.keys())
         closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
       return addUp([sums, upToNow, open])
+    },
+
+    async readAhead(namespaceId, accountIds) {
+      const epoch = await states.epoch()
+      if (epoch === undefined) return
+      await readClosed(epoch, namespaceId, accountIds, closed.recall(namespaceId, accountIds, epoch))
     },
   })
 }
@@ -241,7 +302,7 @@ export function usageThroughRollups(client: ClickHouse): UsageReader {
 const STOOD_STILL_MS = 120_000
 
 /** The same reader, which reads again when its process has stood still meanwhile: what it went by may be gone. */
-function steadily(reader: UsageReader): UsageReader {
+function steadily(reader: RememberingReader): RememberingReader {
   const read = async <T>(work: () => Promise<T>): Promise<T> => {
     for (;;) {
       const startedAt = performance.now()
@@ -253,6 +314,7 @@ function steadily(reader: UsageReader): UsageReader {
     aggregate: (...asked) => read(() => reader.aggregate(...asked)),
     aggregateByPeriod: (...asked) => read(() => reader.aggregateByPeriod(...asked)),
     sumByAccount: (...asked) => read(() => reader.sumByAccount(...asked)),
+    readAhead: (...asked) => read(() => reader.readAhead(...asked)),
   }
 }
 
@@ -314,12 +376,14 @@ const paramsOf = ({ accountId, source }: UsageSelection): Record<string, unknown
  * A SELECT for each place that a cover reads.
  *
  * @param totals whether days, and slots that have them, come from the totals of the namespace
+ * @param counting how the events that count are found
  */
 function partsOf(
   { days, slots, raw }: UsageCover,
   { slotS, slotTotalsFrom }: KnownEpoch,
   { fromDays, fromSlots, fromEvents, filters }: Wanted,
   totals: boolean,
+  counting: Counting = COUNTING_OF_MANY,
 ): { parts: string[]; params: Record<string, unknown> } {
   const parts: string[] = []
   const params: Record<string, unknown> = {}
@@ -365,26 +429,31 @@ function partsOf(
   const events = eventsOf(raw, slotS)
   if (events !== undefined) {
     Object.assign(params, events.params)
-    // Why PREWHERE: see usage-aggregates.
-    const ofKey = [ofNamespace, ...events.conditions, ...filters].join(' AND ')
-    parts.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
+    const ofKey = [ofNamespace, ...filters, ...events.conditions].join(' AND ')
+    parts.push(`SELECT ${fromEvents} FROM ${counting(ofKey)}`)
   }
   return { parts, params }
 }
 
-/** The conditions of what is read raw: first for the sorting key, which may let others through, then exactly. */
+/** The conditions of what is read raw: first for the sorting key; where that lets others through, then exactly. */
 function eventsOf(
   raw: UsageCover['raw'],
   slotS: number,
 ): { conditions: string[]; params: Record<string, unknown> } | undefined {
   const { ranges, slots, days } = raw
   const params: Record<string, unknown> = {}
-  const nearly = hullOf(raw, slotS, STRETCHES_MAX).map(({ startAt, endAt }, index) => {
+  const hull = hullOf(raw, slotS, STRETCHES_MAX)
+  const nearly = hull.map(({ startAt, endAt }, index) => {
     params[`nearFrom${index}`] = slotOf(startAt)
     params[`nearTo${index}`] = slotOf(endAt - 1)
     return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({nearFrom${index}:UInt32}, 'UTC') AND toDateTime({nearTo${index}:UInt32}, 'UTC')`
   })
   if (nearly.length === 0) return undefined
+  const inKey = `(${nearly.join(' OR ')})`
+  const wholeS = secondsOf(ranges) + slots.length * slotS + days.length * DAY_S
+  const isExact =
+    secondsOf(hull) === wholeS && hull.every(({ startAt, endAt }) => isSlot(startAt) && isSlot(endAt))
+  if (isExact) return { conditions: [inKey], params }
   const exactly = ranges.map(({ startAt, endAt }, index) => {
     params[`from${index}`] = startAt
     params[`to${index}`] = endAt
@@ -399,7 +468,13 @@ function eventsOf(
     params['days'] = days
     exactly.push(`${second} - ${second} % 86400 IN {days:Array(UInt32)}`)
   }
-  return { conditions: [`(${nearly.join(' OR ')})`, `(${exactly.join(' OR ')})`], params }
+  return { conditions: [inKey, `(${exactly.join(' OR ')})`], params }
 }
+
+const secondsOf = (ranges: readonly TimeRange[]): number =>
+  ranges.reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
+
+/** Whether the sorting key has a slot that begins at a second. */
+const isSlot = (second: number): boolean => slotOf(second) === second
 
 const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)
