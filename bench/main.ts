@@ -6,6 +6,7 @@ import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 import { isUsageError, UsageError } from '../shared/errors/usage-error.ts'
 import { exitWith } from '../shared/lifecycle/exit-with.ts'
 import { makeTempFolder } from '../test/support/temp-folder.ts'
+import { benchAll } from './all.ts'
 import { dataSetFolder } from './data-set/data-set.ts'
 import { formatEvents, parseEvents } from './event-number.ts'
 import { benchFreshness } from './freshness.ts'
@@ -39,6 +40,8 @@ const USAGE = `usage: npm run bench -- NAME [options]
              the same for 1M, 10M and 100M events, as far as --up-to (10M unless given), and a drawing
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
+  all        [--events N] [--data FOLDER]
+             all of these but history, with up to --events (1M unless given), and every figure in one table
 
   --data keeps the made-up events below FOLDER and takes them from there the next time: 100M of them take some 12 GB, and
   an hour to make. --save FILE writes the results as JSON there instead of below bench/results`
@@ -137,6 +140,14 @@ const BENCHES: Record<string, Bench> = {
       await withData(values, (data) =>
         benchStorage({ events, folder: dataSetFolder(data, events), save, print }),
       )
+    },
+  },
+  all: {
+    options: ['events', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const save = await saveIn(values, 'all')
+      await withData(values, (data) => benchAll({ events, data, save, print }))
     },
   },
 }

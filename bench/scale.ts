@@ -1,11 +1,9 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
-import path from 'node:path'
+import { writeFile } from 'node:fs/promises'
 import { describeMachine, saveResult } from './machine.ts'
 import { plotLines } from './plot-lines.ts'
 import { BALANCE, type QueryResult } from './query.ts'
-import { compare, formatCompared } from './targets.ts'
+import { fileBeside, runApart } from './run-apart.ts'
+import { compare, formatCompared, type Compared } from './targets.ts'
 
 export interface BenchScaleOptions {
   /** Sizes of data sets, rising. */
@@ -24,8 +22,12 @@ export interface BenchScaleOptions {
 export async function benchScale({ sizes, data, requests, save, print }: BenchScaleOptions): Promise<void> {
   print(describeMachine())
   const points: { events: number; p50Ms: number; p99Ms: number }[] = []
+  let ofLargest: Compared[] = []
   for (const events of sizes) {
-    const { rows } = await queryApart(events, data, requests, fileBeside(save, `-query-${events}.json`))
+    const words = ['query', '--events', String(events), '--data', data, '--requests', String(requests)]
+    const result = await runApart(words, fileBeside(save, `-query-${events}.json`))
+    const { rows, compared } = result as QueryResult
+    ofLargest = compared
     const row = rows.find(({ name }) => name === BALANCE)
     if (row === undefined) throw new Error('no balance was asked for')
     points.push({ events, p50Ms: row.p50Ms, p99Ms: row.p99Ms })
@@ -33,7 +35,7 @@ export async function benchScale({ sizes, data, requests, save, print }: BenchSc
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined) throw new Error('there is no data set to measure')
   const on = `${first.events.toLocaleString('en-US')} to ${last.events.toLocaleString('en-US')}`
-  const compared = [compare({ measure: 'growth', value: last.p50Ms / first.p50Ms, on })]
+  const compared = [...ofLargest, compare({ measure: 'growth', value: last.p50Ms / first.p50Ms, on })]
   for (const { events, p50Ms, p99Ms } of points)
     print(
       `${events.toLocaleString('en-US').padStart(11)} events: balance p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`,
@@ -51,29 +53,4 @@ export async function benchScale({ sizes, data, requests, save, print }: BenchSc
   })
   await writeFile(fileBeside(save, '.svg'), svg)
   print(`drawn in ${fileBeside(save, '.svg')}`)
-}
-
-const fileBeside = (save: string, ending: string): string => save.replace(/(\.json)?$/, ending)
-
-async function queryApart(
-  events: number,
-  data: string,
-  requests: number,
-  file: string,
-): Promise<QueryResult> {
-  const words = [
-    'query',
-    '--events',
-    String(events),
-    '--data',
-    data,
-    '--requests',
-    String(requests),
-    '--save',
-    file,
-  ]
-  const child = fork(path.join(import.meta.dirname, 'main.js'), words)
-  const [code] = (await once(child, 'exit')) as [number | null]
-  if (code !== 0) throw new Error(`npm run bench -- ${words.join(' ')} failed`)
-  return JSON.parse(await readFile(file, 'utf8')) as QueryResult
 }

@@ -103,13 +103,23 @@ async function makeDatabaseWith(client: ClickHouse, database: string): Promise<v
   }
 }
 
-/** Runs a query and gives its rows; values come as text, but for numbers of up to 32 bits. */
+/**
+ * Runs a query and gives its rows; values come as text, but for numbers of up to 32 bits.
+ *
+ * @param settings besides those of the client
+ */
 export async function queryRows<Row>(
   client: ClickHouse,
   query: string,
   params: Record<string, unknown>,
+  settings: ClickHouseSettings = {},
 ): Promise<Row[]> {
-  const result = await client.query({ query, query_params: params, format: 'JSONEachRow' })
+  const result = await client.query({
+    query,
+    query_params: params,
+    format: 'JSONEachRow',
+    clickhouse_settings: settings,
+  })
   return result.json<Row>()
 }
 

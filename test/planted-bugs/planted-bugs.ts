@@ -452,8 +452,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'who has more events than are found by their ids is refused',
     file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
-    right: 'if (!(err instanceof ClickHouseError) || err.code !== TOO_MANY_ROWS) throw err',
+    right: 'if (!(err instanceof ClickHouseError) || !REFUSED.has(err.code)) throw err',
     wrong: 'throw err',
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'slots between late ones that are read with them count twice',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'secondsOf(hull) === wholeS &&',
+    wrong: 'secondsOf(hull) >= wholeS &&',
     suites: ['shared/clickhouse/usage-readers'],
   },
   {

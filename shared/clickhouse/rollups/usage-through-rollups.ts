@@ -1,4 +1,4 @@
-import { ClickHouseError } from '@clickhouse/client'
+import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client'
 import { LRUCache } from 'lru-cache'
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
@@ -7,7 +7,7 @@ import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
 import { coverUsage, DAY_S, hullOf, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSums, REMEMBERED_MAX, type LateCounts, type Sums } from './closed-sums.ts'
+import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
 import { rollupStateReader, type KnownEpoch } from './rollup-state.ts'
 import {
   aggregateFromRow,
@@ -36,25 +36,47 @@ interface Wanted {
   filters: readonly string[]
 }
 
-/** What to read from so that each event counts once, as it counts now. @param ofKey conditions on the columns of the sorting key */
-type Counting = (ofKey: string) => string
+/** How events are read so that each counts once, as it counts now. */
+interface Counting {
+  /** What to read from. @param ofKey conditions on the columns of the sorting key */
+  from: (ofKey: string) => string
+  settings: ClickHouseSettings
+}
 
-// Why PREWHERE: see usage-aggregates.
-const COUNTING_OF_MANY: Counting = (ofKey) => `usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`
+const COUNTING_OF_MANY: Counting = {
+  // Why PREWHERE: see usage-aggregates.
+  from: (ofKey) => `usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`,
+  settings: {},
+}
 
 /**
- * By their ids, in half of the CPU where events lie in some hundred parts, as while history is imported: FINAL goes through all
- * of these side by side. But each event takes memory, so ClickHouse refuses more than so many.
+ * By their ids, in 0.6 of the CPU where events lie in some hundred parts, as while history is imported: FINAL goes through all of
+ * these side by side. But each event takes memory, so ClickHouse is told to refuse many: each thread has a limit of its own.
+ *
+ * Why settings of the whole query: in a subquery a server may leave out those that a profile holds, and would not say so.
  */
-const COUNTING_OF_FEW: Counting = (ofKey) => `(
-  SELECT account_id, source, tupleElement(newest, 1) AS quantity FROM (
-    SELECT account_id, source, argMax((quantity, voided), version) AS newest FROM usage_events PREWHERE ${ofKey}
-    GROUP BY account_id, source, id SETTINGS max_rows_to_group_by = ${FEW_EVENTS}, group_by_overflow_mode = 'throw')
-  WHERE tupleElement(newest, 2) = 0)`
-const FEW_EVENTS = 200_000
-const TOO_MANY_ROWS = '158'
-/** For so long it is known that an account, or one of those asked for with it, has many. */
+const COUNTING_OF_FEW: Counting = {
+  from: (ofKey) => `(
+    SELECT account_id, source, tupleElement(newest, 1) AS quantity FROM (
+      SELECT account_id, source, argMax((quantity, voided), version) AS newest FROM usage_events PREWHERE ${ofKey}
+      GROUP BY account_id, source, id)
+    WHERE tupleElement(newest, 2) = 0)`,
+  settings: {
+    max_threads: 2,
+    max_rows_to_group_by: '100000',
+    group_by_overflow_mode: 'throw',
+    wait_end_of_query: 1,
+  },
+}
+const REFUSED = new Set([
+  '158', // TOO_MANY_ROWS
+  '164', // READONLY: these settings are not ours to choose
+  '241', // MEMORY_LIMIT_EXCEEDED
+  '452', // SETTING_CONSTRAINT_VIOLATION
+])
+/** For so long it is known that there were many. */
 const MANY_FOR_MS = 600_000
+const MANY_MAX = 50_000
 
 const OF_ACCOUNT = 'account_id = {accountId:String}'
 const OF_ACCOUNTS = 'account_id IN {accountIds:Array(String)}'
@@ -97,7 +119,7 @@ const PERIOD_START: Record<Period, (time: string) => string> = {
 
 /** Remembers what is closed of accounts (decision 14). */
 export interface RememberingReader extends UsageReader {
-  /** Reads what is closed of accounts and is not remembered, so that their next sum is quick. Open slots are left: each sum reads them. */
+  /** Reads what is closed of accounts beyond what is remembered, so that their next sum is quick. Open slots are left: each sum reads them. */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 }
 
@@ -106,7 +128,8 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
   const closed = closedSums(client)
-  const withMany = new LRUCache<string, true>({ max: REMEMBERED_MAX, ttl: MANY_FOR_MS })
+  /** Accounts that were asked for where there were many; and together with how few others at least. */
+  const askedWithMany = new LRUCache<string, number>({ max: MANY_MAX, ttl: MANY_FOR_MS })
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = async <Row>(
@@ -136,18 +159,25 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     epoch: KnownEpoch,
     namespaceId: string,
     accountIds: readonly string[],
+    settings: ClickHouseSettings = {},
   ): Promise<SumRow[]> => {
     if (parts.length === 0) return []
     const query = parts.map((part) => `${part} GROUP BY account_id, source, is_open`).join('\nUNION ALL\n')
-    return queryRows<SumRow>(client, query, { ...params, namespaceId, accountIds, epoch: epoch.epoch })
+    const all = { ...params, namespaceId, accountIds, epoch: epoch.epoch }
+    return queryRows<SumRow>(client, query, all, settings)
   }
 
-  /** Sums of what is not closed; and for accounts of whom something is remembered, of what was closed since. */
+  /**
+   * Sums of what is not closed; and for accounts of whom something is remembered, of what was closed since.
+   *
+   * @param isOpenWanted whether what is not closed is wanted too
+   */
   const sumNewest = async (
     epoch: KnownEpoch,
     namespaceId: string,
     accountIds: readonly string[],
     recalled: ReadonlyMap<string, { closedThrough: number }>,
+    isOpenWanted: boolean,
   ): Promise<{ since: SumsByAccount; open: SumsByAccount }> => {
     // Events need no marks, and whether slots are as they were is told by the count of late ones.
     const unmarked = { ...epoch, dirtySlots: [], dirtyDays: [] }
@@ -161,7 +191,9 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
       false,
     )
     const open = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-    const ofEvents = partsOf(coverUsage(open, unmarked), unmarked, OF_SUMS, false)
+    const ofEvents = isOpenWanted
+      ? partsOf(coverUsage(open, unmarked), unmarked, OF_SUMS, false)
+      : { parts: [], params: {} }
     const both = {
       parts: [...ofSlots.parts, ...ofEvents.parts],
       params: { ...ofSlots.params, ...ofEvents.params, since },
@@ -174,18 +206,19 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
   }
 
   /** Asks in the way of few events, and in that of many where they turn out to be many, or did so lately. */
-  const askFewOrMany = async <T>(
-    ask: (counting: Counting) => Promise<T>,
+  const askFewOrMany = async (
+    ask: (counting: Counting) => Promise<SumRow[]>,
     namespaceId: string,
     accountIds: readonly string[],
-  ): Promise<T> => {
+  ): Promise<SumRow[]> => {
     const names = accountIds.map((accountId) => `${namespaceId} ${accountId}`)
-    if (names.some((name) => withMany.has(name))) return ask(COUNTING_OF_MANY)
+    const leastWithMany = (name: string) => askedWithMany.get(name) ?? Infinity
+    if (names.some((name) => names.length >= leastWithMany(name))) return ask(COUNTING_OF_MANY)
     try {
       return await ask(COUNTING_OF_FEW)
     } catch (err) {
-      if (!(err instanceof ClickHouseError) || err.code !== TOO_MANY_ROWS) throw err
-      for (const name of names) withMany.set(name, true)
+      if (!(err instanceof ClickHouseError) || !REFUSED.has(err.code)) throw err
+      for (const name of names) askedWithMany.set(name, Math.min(names.length, leastWithMany(name)))
       return ask(COUNTING_OF_MANY)
     }
   }
@@ -203,7 +236,13 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     if (state === undefined) return undefined
     const cover = coverUsage(range, state)
     const ask = (counting: Counting) =>
-      askSums(partsOf(cover, state, OF_SUMS, false, counting), state, namespaceId, accountIds)
+      askSums(
+        partsOf(cover, state, OF_SUMS, false, counting),
+        state,
+        namespaceId,
+        accountIds,
+        counting.settings,
+      )
     const sums = sumsOf(await askFewOrMany(ask, namespaceId, accountIds))
     if (state.epoch === epoch.epoch)
       for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
@@ -226,6 +265,29 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     const others = accountIds.filter((accountId) => !held.has(accountId))
     const sums = others.length === 0 ? new Map() : await sumClosed(epoch, namespaceId, others, late)
     return { late, held, sums }
+  }
+
+  /**
+   * Sums of everything, or of what is closed; what is closed is remembered. Undefined when there are no rollups any more.
+   *
+   * @param isOpenWanted whether what is not closed is wanted too
+   */
+  const sumUpToNow = async (
+    epoch: KnownEpoch,
+    namespaceId: string,
+    accountIds: readonly string[],
+    isOpenWanted: boolean,
+  ): Promise<Map<string, Map<UsageSource, Amount>> | undefined> => {
+    const recalled = closed.recall(namespaceId, accountIds, epoch)
+    const [{ since, open }, { late, held, sums }] = await Promise.all([
+      sumNewest(epoch, namespaceId, accountIds, recalled, isOpenWanted),
+      readClosed(epoch, namespaceId, accountIds, recalled),
+    ])
+    if (sums === undefined) return undefined
+    const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])
+    for (const accountId of held.keys())
+      closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
+    return addUp([sums, upToNow, open])
   }
 
   return steadily({
@@ -278,22 +340,13 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     async sumByAccount(namespaceId, accountIds) {
       const epoch = await states.epoch()
       if (epoch === undefined) return events.sumByAccount(namespaceId, accountIds)
-      const recalled = closed.recall(namespaceId, accountIds, epoch)
-      const [{ since, open }, { late, held, sums }] = await Promise.all([
-        sumNewest(epoch, namespaceId, accountIds, recalled),
-        readClosed(epoch, namespaceId, accountIds, recalled),
-      ])
-      if (sums === undefined) return events.sumByAccount(namespaceId, accountIds)
-      const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])
-      for (const accountId of held.keys())
-        closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
-      return addUp([sums, upToNow, open])
+      const sums = await sumUpToNow(epoch, namespaceId, accountIds, true)
+      return sums ?? events.sumByAccount(namespaceId, accountIds)
     },
 
     async readAhead(namespaceId, accountIds) {
       const epoch = await states.epoch()
-      if (epoch === undefined) return
-      await readClosed(epoch, namespaceId, accountIds, closed.recall(namespaceId, accountIds, epoch))
+      if (epoch !== undefined) await sumUpToNow(epoch, namespaceId, accountIds, false)
     },
   })
 }
@@ -430,7 +483,7 @@ function partsOf(
   if (events !== undefined) {
     Object.assign(params, events.params)
     const ofKey = [ofNamespace, ...filters, ...events.conditions].join(' AND ')
-    parts.push(`SELECT ${fromEvents} FROM ${counting(ofKey)}`)
+    parts.push(`SELECT ${fromEvents} FROM ${counting.from(ofKey)}`)
   }
   return { parts, params }
 }
@@ -450,9 +503,10 @@ function eventsOf(
   })
   if (nearly.length === 0) return undefined
   const inKey = `(${nearly.join(' OR ')})`
+  // No two pieces of it meet, so with as many seconds the hull has nothing beside them.
   const wholeS = secondsOf(ranges) + slots.length * slotS + days.length * DAY_S
   const isExact =
-    secondsOf(hull) === wholeS && hull.every(({ startAt, endAt }) => isSlot(startAt) && isSlot(endAt))
+    secondsOf(hull) === wholeS && hull.every(({ startAt, endAt }) => beginsSlot(startAt) && beginsSlot(endAt))
   if (isExact) return { conditions: [inKey], params }
   const exactly = ranges.map(({ startAt, endAt }, index) => {
     params[`from${index}`] = startAt
@@ -474,7 +528,7 @@ function eventsOf(
 const secondsOf = (ranges: readonly TimeRange[]): number =>
   ranges.reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
 
-/** Whether the sorting key has a slot that begins at a second. */
-const isSlot = (second: number): boolean => slotOf(second) === second
+/** Whether a slot of the sorting key begins at a second. */
+const beginsSlot = (second: number): boolean => slotOf(second) === second
 
 const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

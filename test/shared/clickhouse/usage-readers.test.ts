@@ -5,7 +5,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-th
 import type { UsageReader } from '../../../shared/clickhouse/usage-reader.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
-import { DAY_S } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
@@ -107,7 +107,7 @@ describe('the readers of usage', function () {
   it('sum late events of an account alike, few or very many', async () => {
     const namespaceId = '018cc251-f400-7000-8000-000000000003'
     const now = await stage.epochs.now()
-    const day = now - DAY_S - ((now - DAY_S) % DAY_S)
+    const day = dayOf(now - DAY_S)
     const [few, many] = ['c', 'd'].map((digit) => `account_${digit.repeat(32)}`) as [string, string]
     const tooMany = 200_001
     /** Each event is stored twice; and the first hundred as what took them out. */
@@ -139,18 +139,42 @@ describe('the readers of usage', function () {
     )
     const counts = new QueryCounts()
     const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
-    const read = async (accountId: string) => {
+    const read = async (...accountIds: string[]) => {
       counts.clear()
-      const sum = (await reader.sumByAccount(namespaceId, [accountId])).get(accountId)?.get('usd')
+      const sums = await reader.sumByAccount(namespaceId, accountIds)
+      const sum = sums.get(accountIds[0] ?? '')?.get('usd')
       const ways = counts.clickhouse
         .filter(({ query }) => query.includes('FROM usage_by_day '))
         .map(({ query }) => (query.includes('argMax') ? 'few' : 'many'))
       return { sum: sum && formatAmount(sum), ways }
     }
-    for (const ways of [['few'], ['few']])
-      expect(await read(few)).to.deep.equal({ sum: '0.0000000000000009', ways })
+    const ofFew = '0.0000000000000009'
+    expect(await read(few)).to.deep.equal({ sum: ofFew, ways: ['few'] })
+    for (const ways of [['few', 'many'], ['many']])
+      expect(await read(few, many), 'together').to.deep.equal({ sum: ofFew, ways })
+    expect(await read(few), 'by itself').to.deep.equal({ sum: ofFew, ways: ['few'] })
     for (const ways of [['few', 'many'], ['many']])
       expect(await read(many)).to.deep.equal({ sum: '0.000000000000199901', ways })
+  })
+
+  it('read clean slots once that lie between more late ones than they ask the sorting key for', async () => {
+    const namespaceId = '018cc251-f400-7000-8000-000000000004'
+    const now = await stage.epochs.now()
+    const day = dayOf(now - DAY_S)
+    const slots = Array.from({ length: 100 }, (_, n) => day + 300 * n)
+    for (const occurredAt of slots) await store(makeReport({ namespaceId, occurredAt }))
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    const late = slots.filter((_, n) => n % 2 === 1)
+    await dirtySlotRepository(stage.writing).placeReady(
+      late.map((slot) => ({ namespaceId, accountId: ACCOUNT, slot, wholeDay: false })),
+      '11',
+      now,
+    )
+    const reader = usageThroughRollups(stage.client)
+    const sum = (await reader.sumByAccount(namespaceId, [ACCOUNT])).get(ACCOUNT)?.get('usd')
+    expect(sum && formatAmount(sum)).to.equal('100')
+    const usage = (await reader.aggregate(namespaceId, { range: ALL_TIME })).get('usd')
+    expect(usage && shown(usage)).to.deep.equal([100, '100', '1', '1'])
   })
 
   it('know the latest event of several accounts by its second, then by acceptance, then by its id', async () => {

@@ -1,0 +1,33 @@
+import { describeMachine, saveResult } from './machine.ts'
+import { fileBeside, runApart } from './run-apart.ts'
+import { formatCompared, type Compared } from './targets.ts'
+
+export interface BenchAllOptions {
+  /** The largest data set. */
+  events: number
+  /** Below which the data sets are, or are to be. */
+  data: string
+  save: string
+  print: (line: string) => void
+}
+
+/** Every bench but the import of history, one after the other; in the end each figure beside its floor and target. */
+export async function benchAll({ events, data, save, print }: BenchAllOptions): Promise<void> {
+  const startedAt = performance.now()
+  print(describeMachine())
+  const compared: Compared[] = []
+  const measure = async (name: string, ...options: string[]) => {
+    print(`npm run bench -- ${[name, ...options].join(' ')}`)
+    const result = await runApart([name, ...options], fileBeside(save, `-${name}.json`))
+    compared.push(...(result as { compared: Compared[] }).compared)
+  }
+  await measure('ingest')
+  await measure('load', '--late', '2', '--duplicates', '5')
+  await measure('freshness')
+  await measure('scale', '--up-to', String(events), '--data', data)
+  await measure('storage', '--events', String(events), '--data', data)
+  for (const line of formatCompared(compared)) print(line)
+  const tookS = Math.round((performance.now() - startedAt) / 1_000)
+  print(`all of it took ${tookS} s`)
+  await saveResult(save, { bench: 'all', events, tookS, compared })
+}
