@@ -1,3 +1,4 @@
+import { formatEvents } from './event-number.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { fileBeside, runApart } from './run-apart.ts'
 import { formatCompared, type Compared } from './targets.ts'
@@ -24,10 +25,10 @@ export async function benchAll({ events, data, save, print }: BenchAllOptions): 
   await measure('ingest')
   await measure('load', '--late', '2', '--duplicates', '5')
   await measure('freshness')
-  await measure('scale', '--up-to', String(events), '--data', data)
-  await measure('storage', '--events', String(events), '--data', data)
-  for (const line of formatCompared(compared)) print(line)
+  await measure('scale', '--up-to', formatEvents(events), '--data', data)
+  await measure('storage', '--events', formatEvents(events), '--data', data)
   const tookS = Math.round((performance.now() - startedAt) / 1_000)
-  print(`all of it took ${tookS} s`)
   await saveResult(save, { bench: 'all', events, tookS, compared })
+  for (const line of formatCompared(compared)) print(line)
+  print(`all of it took ${tookS} s`)
 }

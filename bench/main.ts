@@ -41,7 +41,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but history, with up to --events (1M unless given), and every figure in one table
+             all of these but history, with 10M events, or up to --events 100M, and every figure in one table
 
   --data keeps the made-up events below FOLDER and takes them from there the next time: 100M of them take some 12 GB, and
   an hour to make. --save FILE writes the results as JSON there instead of below bench/results`
@@ -145,7 +145,8 @@ const BENCHES: Record<string, Bench> = {
   all: {
     options: ['events', 'data'],
     run: async (values, print) => {
-      const events = eventsOf(values, '1M')
+      const events = eventsOf(values, '10M')
+      if (!SIZES.slice(1).includes(events)) throw new UsageError('--events must be 10M or 100M')
       const save = await saveIn(values, 'all')
       await withData(values, (data) => benchAll({ events, data, save, print }))
     },

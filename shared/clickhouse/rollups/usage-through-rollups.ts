@@ -68,8 +68,9 @@ const COUNTING_OF_FEW: Counting = {
     wait_end_of_query: 1,
   },
 }
+const TOO_MANY_ROWS = '158'
 const REFUSED = new Set([
-  '158', // TOO_MANY_ROWS
+  TOO_MANY_ROWS,
   '164', // READONLY: these settings are not ours to choose
   '241', // MEMORY_LIMIT_EXCEEDED
   '452', // SETTING_CONSTRAINT_VIOLATION
@@ -218,7 +219,8 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
       return await ask(COUNTING_OF_FEW)
     } catch (err) {
       if (!(err instanceof ClickHouseError) || !REFUSED.has(err.code)) throw err
-      for (const name of names) askedWithMany.set(name, Math.min(names.length, leastWithMany(name)))
+      if (err.code === TOO_MANY_ROWS)
+        for (const name of names) askedWithMany.set(name, Math.min(names.length, leastWithMany(name)))
       return ask(COUNTING_OF_MANY)
     }
   }
@@ -243,7 +245,8 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
         accountIds,
         counting.settings,
       )
-    const sums = sumsOf(await askFewOrMany(ask, namespaceId, accountIds))
+    const isRolled = hullOf(cover.raw, state.slotS, 1).length === 0
+    const sums = sumsOf(await (isRolled ? ask(COUNTING_OF_MANY) : askFewOrMany(ask, namespaceId, accountIds)))
     if (state.epoch === epoch.epoch)
       for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
         closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
