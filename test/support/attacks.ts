@@ -1,3 +1,5 @@
+import { ROLLUP_TABLES } from './rollup-tables.ts'
+
 /** What the attacks below are after. */
 export interface Targets {
   /** A file that only this machine's user may read, and that holds the canary. */
@@ -132,15 +134,9 @@ export function attacks({ file, written, database, analytics }: Targets): Record
       `SELECT * FROM \`${database}\`.\`usage_events\``,
       `SELECT * FROM "${database}"."usage_events"`,
       `SELECT * FROM \`${table}\``,
-      ...[
-        'usage_by_slot',
-        'usage_by_slot_by_time',
-        'usage_by_slot_total',
-        'usage_by_day',
-        'usage_by_day_total',
-        'usage_dirty_slots',
-        'rollup_epochs',
-      ].map((rollups) => `SELECT * FROM ${database}.${rollups}`),
+      ...[...ROLLUP_TABLES, 'usage_dirty_slots', 'rollup_epochs'].map(
+        (rollups) => `SELECT * FROM ${database}.${rollups}`,
+      ),
       `SELECT * FROM ${table} FINAL`,
       `SELECT (SELECT any(properties) FROM ${table})`,
       `SELECT 1 FROM events WHERE account_id IN ${table}`,

@@ -28,6 +28,9 @@ export const REMEMBERED_MAX = 50_000
 /** What was closed for as long since is read anew, and not slot by slot. */
 const REMEMBERED_FOR_S = DAY_S / 2
 
+/** What is remembered of an account is remembered under this. */
+export const nameOf = (namespaceId: string, accountId: string): string => `${namespaceId} ${accountId}`
+
 const LATE_COUNTS = `
   SELECT account_id, toString(sum(marks)) AS marks FROM late_usage_counts
   WHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)}
@@ -40,7 +43,6 @@ const LATE_COUNTS = `
  */
 export function closedSums(client: ClickHouse) {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
-  const nameOf = (namespaceId: string, accountId: string) => `${namespaceId} ${accountId}`
   const lateOf = (counts: LateCounts, accountId: string) =>
     `${counts.get('') ?? '0'} ${counts.get(accountId) ?? '0'}`
   return {

@@ -7,7 +7,7 @@ import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
 import { coverUsage, DAY_S, hullOf, type UsageCover } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
+import { closedSums, nameOf, type LateCounts, type Sums } from './closed-sums.ts'
 import { rollupStateReader, type KnownEpoch } from './rollup-state.ts'
 import {
   aggregateFromRow,
@@ -212,7 +212,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     namespaceId: string,
     accountIds: readonly string[],
   ): Promise<SumRow[]> => {
-    const names = accountIds.map((accountId) => `${namespaceId} ${accountId}`)
+    const names = accountIds.map((accountId) => nameOf(namespaceId, accountId))
     const leastWithMany = (name: string) => askedWithMany.get(name) ?? Infinity
     if (names.some((name) => names.length >= leastWithMany(name))) return ask(COUNTING_OF_MANY)
     try {
@@ -245,7 +245,8 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
         accountIds,
         counting.settings,
       )
-    const isRolled = hullOf(cover.raw, state.slotS, 1).length === 0
+    const { ranges, slots, days } = cover.raw
+    const isRolled = ranges.length + slots.length + days.length === 0
     const sums = sumsOf(await (isRolled ? ask(COUNTING_OF_MANY) : askFewOrMany(ask, namespaceId, accountIds)))
     if (state.epoch === epoch.epoch)
       for (const accountId of accountIds.filter((id) => !state.isMarked(id)))

@@ -14,6 +14,7 @@ import { ApiClient } from '../../support/api-client.ts'
 import { runProgram } from '../../support/by-hand.ts'
 import { endWithUs } from '../../support/end-with-us.ts'
 import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { startServices, startSharedEngines } from '../../support/start-services.ts'
 import type { RunningServices, SharedEngines } from '../../support/start-services.ts'
 import { startTally } from '../../support/start-tally.ts'
@@ -24,13 +25,6 @@ import { makeWorld } from '../../support/usage-world.ts'
 const DAY_S = 86_400
 /** Each is computed by itself when the next one is empty: a rebuild takes a while. */
 const DAYS = 160
-const TABLES = [
-  'usage_by_slot',
-  'usage_by_slot_by_time',
-  'usage_by_slot_total',
-  'usage_by_day',
-  'usage_by_day_total',
-]
 
 describe('npm run rebuild', function () {
   this.timeout(120_000)
@@ -82,7 +76,7 @@ describe('npm run rebuild', function () {
   const marks = () =>
     count('(SELECT mark FROM usage_dirty_slots GROUP BY mark, stage, slot, account_id HAVING sum(sign) > 0)')
   const rowsOf = async (epoch: number): Promise<number> => {
-    const counts = await Promise.all(TABLES.map((table) => count(`${table} WHERE epoch = ${epoch}`)))
+    const counts = await Promise.all(ROLLUP_TABLES.map((table) => count(`${table} WHERE epoch = ${epoch}`)))
     return counts.reduce((sum, n) => sum + n, 0)
   }
 
@@ -195,7 +189,7 @@ describe('npm run rebuild', function () {
 
   describe('without rollups', () => {
     const forget = async () => {
-      for (const table of [...TABLES, 'rollup_epochs'])
+      for (const table of [...ROLLUP_TABLES, 'rollup_epochs'])
         await clickhouse.client.command({ query: `TRUNCATE TABLE ${table}` })
       await clickhouse.client.command({
         query: 'INSERT INTO rollup_epochs (epoch, slot_s, state) VALUES (0, 300, 2)',

@@ -20,6 +20,7 @@ import {
   startRollupStage,
   type RollupStage,
 } from '../../support/rollup-stage.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { crashingAt, ORPHAN_S, takeRollupStep, untilCrash } from '../../support/rollup-steps.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
@@ -113,16 +114,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-const TABLES = [
-  'usage_events',
-  'usage_by_slot',
-  'usage_by_slot_by_time',
-  'usage_by_slot_total',
-  'usage_by_day',
-  'usage_by_day_total',
-  'usage_dirty_slots',
-  'late_usage_counts',
-]
+const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts']
 
 describe('random histories, read through rollups', function () {
   this.timeout(HISTORIES === undefined ? 300_000 : 7_200_000)

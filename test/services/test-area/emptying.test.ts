@@ -20,6 +20,7 @@ import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 import { makeReport } from '../../support/usage-event.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 
 describe('emptying what was reset', function () {
   this.timeout(120_000)
@@ -188,11 +189,7 @@ describe('emptying what was reset', function () {
       'usage_events',
       'usage_events_by_acceptance',
       'reported_currencies',
-      'usage_by_slot',
-      'usage_by_slot_by_time',
-      'usage_by_slot_total',
-      'usage_by_day',
-      'usage_by_day_total',
+      ...ROLLUP_TABLES,
       'usage_dirty_slots',
     ])
       expect(before[table], table).to.be.above(0)

@@ -11,6 +11,7 @@ import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
@@ -30,14 +31,7 @@ describe('the readers of usage', function () {
   before(async () => {
     stage = await startRollupStage('usage_readers', 300)
     // Merges would make one row of what is stored several times.
-    for (const table of [
-      'usage_events',
-      'usage_by_slot',
-      'usage_by_slot_by_time',
-      'usage_by_slot_total',
-      'usage_by_day',
-      'usage_by_day_total',
-    ])
+    for (const table of ['usage_events', ...ROLLUP_TABLES])
       await stage.client.command({ query: `SYSTEM STOP MERGES ${table}` })
   })
   after(() => stage.close())

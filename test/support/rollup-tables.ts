@@ -1,0 +1,8 @@
+/** Every table that rollups are stored in, by epoch. */
+export const ROLLUP_TABLES = [
+  'usage_by_slot',
+  'usage_by_slot_by_time',
+  'usage_by_slot_total',
+  'usage_by_day',
+  'usage_by_day_total',
+] as const
