@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
+import { monthAfter, monthOf } from '../../shared/domain/month.ts'
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
+import { isHistory, isHistoryDay } from '../../shared/domain/usage-history.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { LoaderPoint } from './crash-points.ts'
+import { historyLines } from './history-lines.ts'
 import type { StoreBlocksDeps } from './store-blocks.ts'
 
 export interface MarkLateDeps {
@@ -12,11 +15,15 @@ export interface MarkLateDeps {
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
   /** Stores lines, all of them or none. */
   insertLines: (lines: Buffer) => Promise<void>
+  /** … those of history in order of accounts, each with its insert_mark. */
+  insertHistory: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
 }
 
-/** More marks than this are placed for slots of all accounts, and more than this of those for whole days. */
+/** More marks than this are placed for all accounts, and more than this of those, where they are of slots, for whole days. */
 const MARKS_MAX = 1_000
+/** More days of history than this are marked as months. */
+const DAYS_MAX = 200
 
 /**
  * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
@@ -25,10 +32,12 @@ const MARKS_MAX = 1_000
  * mark, or rollups that hold them. An insert that fails leaves its mark behind, which is worked off later and harms nothing:
  * the lines may have been stored all the same.
  *
+ * Lines of history are stored twice, in order of accounts first: what is there and no more pending is among the events, too.
+ *
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */
 export function markLate(
-  { clock, dirty, insertLines, reached }: MarkLateDeps,
+  { clock, dirty, insertLines, insertHistory, reached }: MarkLateDeps,
   marginS: number,
 ): StoreBlocksDeps['insertLines'] {
   return async (lines, touched) => {
@@ -38,40 +47,76 @@ export function markLate(
       return ({ occurredAt }: LineSubject) => occurredAt - (occurredAt % slotS) < end
     }
     const wasLate = isLateAt(now + marginS)
-    const late = marksOf(touched.filter(wasLate), slotS, now)
-    const mark = randomMark()
-    if (late.length > 0) {
-      await dirty.placePending(late, mark, now)
-      reached('loader-marked')
+    // Of a day that is not old by ClickHouse's clock it is marked as any other late usage is, and carries that mark.
+    const isOfHistory = (one: LineSubject) => isHistory(one) && isHistoryDay(dayOf(one.occurredAt), now)
+    const late = touched.filter(wasLate)
+    const ofHistory = { mark: randomMark(), slots: historyMarks(late.filter(isOfHistory), now) }
+    const ofSlots = {
+      mark: randomMark(),
+      slots: slotMarks(
+        late.filter((one) => !isOfHistory(one)),
+        slotS,
+        now,
+      ),
+    }
+    const placed = [ofSlots, ofHistory].filter(({ slots }) => slots.length > 0)
+    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)
+    if (placed.length > 0) reached('loader-marked')
+    const history = historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
+    if (history !== undefined) {
+      await insertHistory(history)
+      reached('loader-history')
     }
     await insertLines(lines)
     reached('loader-stored')
     const { now: then } = await clock.clock()
     const isLate = isLateAt(then)
-    const ended = marksOf(
+    const ended = slotMarks(
       touched.filter((one) => isLate(one) && !wasLate(one)),
       slotS,
       then,
     )
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
-    if (late.length > 0) await dirty.turnReady(late, mark, now)
+    for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
     reached('loader-readied')
   }
 }
 
-/** The marks of late usage: as fine as they can be without becoming too many. */
-function marksOf(late: readonly LineSubject[], slotS: number, now: number): DirtySlot[] {
+/** What is marked of history: days, or months of all accounts where it is spread wide. */
+function historyMarks(history: readonly LineSubject[], now: number): DirtySlot[] {
+  const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
+    namespaceId,
+    accountId,
+    slot: dayOf(occurredAt),
+    kind: 'dayOfHistory',
+  })
+  const ofAll = (one: LineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
+  const ofMonth = (one: LineSubject): DirtySlot => {
+    const month = monthOf(one.occurredAt)
+    const isWhole = isHistoryDay(monthAfter(month) - DAY_S, now)
+    return isWhole ? { ...ofAll(one), slot: month, kind: 'monthOfHistory' } : ofAll(one)
+  }
+  return (
+    distinctUpTo(MARKS_MAX, history, ofAccount) ??
+    distinctUpTo(DAYS_MAX, history, ofAll) ??
+    distinctUpTo(Infinity, history, ofMonth) ??
+    []
+  )
+}
+
+/** What is marked of other late usage: as fine as it can be without becoming too much. */
+function slotMarks(late: readonly LineSubject[], slotS: number, now: number): DirtySlot[] {
   const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
     namespaceId,
     accountId,
     slot: occurredAt - (occurredAt % slotS),
-    wholeDay: false,
+    kind: 'slot',
   })
   const ofAll = (one: LineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
   // A day that goes on is marked slot by slot: its rollup is yet to come.
   const ofDay = (one: LineSubject): DirtySlot => {
     const day = dayOf(one.occurredAt)
-    return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, wholeDay: true }
+    return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, kind: 'day' }
   }
   return (
     distinctUpTo(MARKS_MAX, late, ofAccount) ??
@@ -90,7 +135,7 @@ function distinctUpTo(
   const marks = new Map<string, DirtySlot>()
   for (const one of late) {
     const mark = markOf(one)
-    marks.set(`${mark.namespaceId} ${mark.accountId} ${mark.slot} ${mark.wholeDay}`, mark)
+    marks.set(`${mark.namespaceId} ${mark.accountId} ${mark.slot} ${mark.kind}`, mark)
     if (marks.size > most) return undefined
   }
   return [...marks.values()]

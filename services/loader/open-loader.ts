@@ -47,7 +47,8 @@ export async function openLoader(
         {
           clock: rollupEpochRepository(clickhouse),
           dirty: dirtySlotRepository(clickhouse),
-          insertLines: (lines) => usage.insertLines(lines),
+          insertLines: usage.insertLines,
+          insertHistory: usage.insertHistory,
           reached,
         },
         config.lateMarginS,

@@ -4,6 +4,7 @@ import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { Allowance } from './allowance.ts'
 import { closeSlots } from './close-slots.ts'
 import type { RollupConfig } from './config.ts'
 import { recomputeLate } from './recompute-late.ts'
@@ -46,10 +47,11 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
   const { signal } = stopping
   const working = new Activity('computing rollups')
   const parts = { ...deps, signal }
-  /** Or as many as were read for the slots that ended last. */
-  let savedMax = ROWS_SAVED_MAX
-  let rowsAllowed = ROWS_SAVED_MAX
-  let allowedAt = performance.now()
+  /** Each by itself: what years of history cost must not hold up what was late by minutes. */
+  const allowances = {
+    lately: new Allowance(config.rowsPerS, ROWS_SAVED_MAX),
+    history: new Allowance(config.rowsPerS, ROWS_SAVED_MAX),
+  }
   let droppedAt = -Infinity
   let isBuilt = true
 
@@ -59,25 +61,20 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     isBuilt = closed !== undefined
     if (closed === undefined) return
     metrics.closed(closed, secondsSince(startedAt))
-    allow(closed.rowsRead)
-  }
-  const allow = (rows: number): void => {
-    const now = performance.now()
-    if (rows > 0) savedMax = Math.max(ROWS_SAVED_MAX, rows)
-    rowsAllowed = Math.min(savedMax, rowsAllowed + rows + (config.rowsPerS * (now - allowedAt)) / 1_000)
-    allowedAt = now
+    allowances.lately.earn(closed.rowsRead)
   }
   const late = async () => {
-    const since = performance.now()
-    // Not for as long as there is some: where usage is always late, nothing would ever be closed.
-    while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
-      allow(0)
-      if (rowsAllowed <= 0) return
-      const startedAt = performance.now()
-      const recomputed = await recomputeLate(parts, config.orphanS)
-      metrics.recomputed(recomputed, secondsSince(startedAt))
-      rowsAllowed -= recomputed.rowsRead
-      if (recomputed.marks === 0) return
+    for (const kind of ['lately', 'history'] as const) {
+      const since = performance.now()
+      // Not for as long as there is some: where usage is always late, nothing would ever be closed.
+      while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
+        if (!allowances[kind].isLeft()) break
+        const startedAt = performance.now()
+        const recomputed = await recomputeLate(parts, kind, config)
+        metrics.recomputed(recomputed, secondsSince(startedAt))
+        allowances[kind].spend(recomputed.rowsRead)
+        if (recomputed.marks === 0) break
+      }
     }
   }
   const drop = async () => {

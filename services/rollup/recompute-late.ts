@@ -1,5 +1,5 @@
 import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
-import type { ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import type { MarkedUsage, MarksAfter, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
@@ -12,8 +12,12 @@ export interface Recomputed {
   rowsRead: number
 }
 
-/** Batches of late usage whose marks are worked off, or taken back, in one statement: a server takes 128 KiB a parameter. */
+/**
+ * Batches of late usage whose marks are worked off, or taken back, in one statement; a server takes 128 KiB a parameter. Those of history
+ * tell of the same days again and again.
+ */
 const MARKS_AT_ONCE = 500
+const HISTORY_MARKS_AT_ONCE = 3_000
 
 /**
  * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days, then theirs, in the epoch in use and in
@@ -21,9 +25,14 @@ const MARKS_AT_ONCE = 500
  *
  * Slots that nobody has begun to close are passed over: whoever closes them reads the events later than this.
  */
-export async function recomputeLate(deps: RollupDeps, orphanS: number): Promise<Recomputed> {
+export async function recomputeLate(
+  deps: RollupDeps,
+  kind: MarkedUsage,
+  after: MarksAfter,
+): Promise<Recomputed> {
   const { dirty, epochs, tables, reached } = deps
-  const marks = await dirty.listReady(orphanS, MARKS_AT_ONCE)
+  const atOnce = kind === 'history' ? HISTORY_MARKS_AT_ONCE : MARKS_AT_ONCE
+  const marks = await dirty.listReady(kind, after, atOnce)
   if (marks.length === 0) return { marks: 0, rowsRead: 0 }
   reached('rollup-marks')
   const days = await tables.listDays(marks)

@@ -28,6 +28,9 @@ export interface Engines {
   alone: boolean
 }
 
+/** One table may be filled from another. */
+const MIGRATION_TIMEOUT_S = 86_400
+
 /**
  * Opens the databases, embedded where no server is set, and migrates them. What is opened is added to `opened` at once, so
  * that it is closed when a later step fails.
@@ -52,7 +55,16 @@ export async function openEngines(
   const serviceRole = await reach(name('DATABASE_URL'), () => roleOf(urls.url))
   await reach(name('DATABASE_OWNER_URL'), () =>
     migratePostgres({ ownerUrl: urls.ownerUrl, serviceRole, log }, () =>
-      reach('ClickHouse (CLICKHOUSE_URL)', () => migrateClickHouse(clickhouse, log)),
+      reach('ClickHouse (CLICKHOUSE_URL)', async () => {
+        if (url === undefined) return migrateClickHouse(clickhouse, log)
+        const patient = await openClickHouse({
+          database,
+          queryTimeoutS: MIGRATION_TIMEOUT_S,
+          connections: 1,
+          url,
+        })
+        await migrateClickHouse(patient, log).finally(() => patient.close())
+      }),
     ),
   )
   await requireHarmlessRole(urls.url)

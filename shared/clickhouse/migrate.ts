@@ -30,7 +30,8 @@ export async function migrateClickHouse(
     const query = sql
       .replaceAll('{database}', database)
       .replaceAll('{analytics}', analyticsDatabase(database))
-    await client.command({ query })
+    // However long it takes: a table may be filled from another.
+    await client.command({ query, clickhouse_settings: { max_execution_time: 0 } })
     await client.insert({
       table: 'schema_migrations',
       values: [{ name, checksum }],

@@ -14,9 +14,13 @@ const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize
 /** A usage event as it counts now. */
 export type CurrentEvent = Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>
 
+const LINE = `namespace_id, account_id, source, occurred_at, event_id, quantity, properties,
+    property_pairs, accepted_at, corrected_at, voided, version`
 const INSERT = `
-  INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties,
-    property_pairs, accepted_at, corrected_at, voided, version)
+  INSERT INTO usage_events (${LINE})
+  FORMAT JSONEachRow`
+const INSERT_HISTORY = `
+  INSERT INTO usage_history (insert_mark, ${LINE})
   FORMAT JSONEachRow`
 
 // Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass or
@@ -63,15 +67,14 @@ export const usageEventRepository = (client: ClickHouse) => ({
    *
    * @param lines newline-delimited JSON, each line as usageEventToLine writes it
    */
-  async insertLines(lines: Buffer): Promise<void> {
-    // Why exec: insert() would have each line as an object, only to write it out again.
-    const { stream } = await client.exec({
-      query: INSERT,
-      clickhouse_settings: INSERT_SETTINGS,
-      values: Readable.from([lines], { objectMode: false }),
-    })
-    await stream.toArray() // to the end of the answer, which is empty
-  },
+  insertLines: (lines: Buffer): Promise<void> => insert(client, INSERT, lines),
+
+  /**
+   * Stores those of history in order of accounts, before they are stored among the events.
+   *
+   * @param lines as for insertLines, each with its insert_mark
+   */
+  insertHistory: (lines: Buffer): Promise<void> => insert(client, INSERT_HISTORY, lines),
 
   /**
    * The events of these ids as they count now; ids that are not stored are absent.
@@ -116,6 +119,16 @@ export const usageEventRepository = (client: ClickHouse) => ({
     return rows.map((row) => row.event_id)
   },
 })
+
+async function insert(client: ClickHouse, query: string, lines: Buffer): Promise<void> {
+  // Why exec: insert() would have each line as an object, only to write it out again.
+  const { stream } = await client.exec({
+    query,
+    clickhouse_settings: INSERT_SETTINGS,
+    values: Readable.from([lines], { objectMode: false }),
+  })
+  await stream.toArray() // to the end of the answer, which is empty
+}
 
 function eventFromRow(row: EventRow): CurrentEvent {
   return {

@@ -2,14 +2,15 @@ import { parseMicros } from '../time/micros-text.ts'
 import { ACCOUNT, NAMESPACE, parseUsageLine, SOURCE } from './usage-event-line.ts'
 import type { UsageEvent } from './usage-event.ts'
 
-/** Whose usage a line of the event log reports, and when it occurred, in Unix seconds. */
-export type LineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt'>
+/** Whose usage a line of the event log reports, when it occurred, in Unix seconds, and when it was accepted. */
+export type LineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'>
 
 /** What is left of an event when no more than its subject is kept. */
-export const subjectOf = ({ namespaceId, accountId, occurredAt }: LineSubject): LineSubject => ({
+export const subjectOf = ({ namespaceId, accountId, occurredAt, acceptedAt }: LineSubject): LineSubject => ({
   namespaceId,
   accountId,
   occurredAt,
+  acceptedAt,
 })
 
 /** What a pattern of a whole text asks, for use in a longer one. */
@@ -61,10 +62,11 @@ function readPlainLine(text: string, start: number): LineSubject | undefined {
   if (namespaceId === undefined || accountId === undefined || accepted === undefined) return undefined
   const occurredAt = Number(seconds)
   if (idSeconds === undefined || parseInt(idSeconds, 16) !== occurredAt) return undefined
-  if (parseMicros(accepted) === undefined) return undefined
+  const acceptedAt = parseMicros(accepted)
+  if (acceptedAt === undefined) return undefined
   if (corrected !== undefined && parseMicros(corrected) === undefined) return undefined
   if (namespaceId !== lastNamespaceId) lastNamespaceId = copyOf(namespaceId)
-  return { namespaceId: lastNamespaceId, accountId: copyOf(accountId), occurredAt }
+  return { namespaceId: lastNamespaceId, accountId: copyOf(accountId), occurredAt, acceptedAt }
 }
 
 /** Lines that follow each other are mostly of one company. */

@@ -1,3 +1,4 @@
+import { monthAfter, monthOf } from './month.ts'
 import type { TimeRange } from './time-slot.ts'
 
 /** A stretch of the UTC calendar that usage is put together by. */
@@ -28,16 +29,10 @@ export function yearsBefore(second: number, years: number): number {
 
 const START_OF: Record<Period, (second: number) => number> = {
   day: (second) => second - (second % DAY_S),
-  month: (second) => monthOf(second, 0),
+  month: monthOf,
 }
 
 const NEXT: Record<Period, (start: number) => number> = {
   day: (start) => start + DAY_S,
-  month: (start) => monthOf(start, 1),
-}
-
-/** The start of the month a second lies in, or of one after it. */
-function monthOf(second: number, later: number): number {
-  const at = new Date(second * 1_000)
-  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + later) / 1_000
+  month: monthAfter,
 }

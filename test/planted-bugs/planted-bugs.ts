@@ -404,36 +404,44 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'late usage is marked after its rows are stored only',
     file: 'services/loader/mark-late.ts',
-    right: '      await dirty.placePending(late, mark, now)\n',
+    right: '    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)\n',
     wrong: '',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
   },
   {
     name: 'late usage is marked before its rows are stored only, and worked off at once',
     file: 'services/loader/mark-late.ts',
-    right: `      await dirty.placePending(late, mark, now)
-      reached('loader-marked')
+    right: `    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)
+    if (placed.length > 0) reached('loader-marked')
+    const history = historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
+    if (history !== undefined) {
+      await insertHistory(history)
+      reached('loader-history')
     }
     await insertLines(lines)
     reached('loader-stored')
     const { now: then } = await clock.clock()
     const isLate = isLateAt(then)
-    const ended = marksOf(
+    const ended = slotMarks(
       touched.filter((one) => isLate(one) && !wasLate(one)),
       slotS,
       then,
     )
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
-    if (late.length > 0) await dirty.turnReady(late, mark, now)
+    for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
 `,
-    wrong: `      await dirty.placeReady(late, mark, now)
-      reached('loader-marked')
+    wrong: `    for (const { slots, mark } of placed) await dirty.placeReady(slots, mark, now)
+    if (placed.length > 0) reached('loader-marked')
+    const history = historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
+    if (history !== undefined) {
+      await insertHistory(history)
+      reached('loader-history')
     }
     await insertLines(lines)
     reached('loader-stored')
     const { now: then } = await clock.clock()
     const isLate = isLateAt(then)
-    const ended = marksOf(
+    const ended = slotMarks(
       touched.filter((one) => isLate(one) && !wasLate(one)),
       slotS,
       then,
@@ -462,6 +470,88 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'secondsOf(hull) === wholeS &&',
     wrong: 'secondsOf(hull) >= wholeS &&',
     suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'history is stored among the events first, and then in order of accounts',
+    file: 'services/loader/mark-late.ts',
+    right: `    const history = historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
+    if (history !== undefined) {
+      await insertHistory(history)
+      reached('loader-history')
+    }
+    await insertLines(lines)
+`,
+    wrong: `    await insertLines(lines)
+    const history = historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
+    if (history !== undefined) {
+      await insertHistory(history)
+      reached('loader-history')
+    }
+`,
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'history that is not among the events yet counts',
+    file: 'shared/clickhouse/rollups/usage-history.ts',
+    right: 'insert_mark IN {pending:Array(UInt64)} AS is_unsure',
+    wrong: 'insert_mark IN {pending:Array(UInt64)} AND 0 AS is_unsure',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'inserts of history that begin while it is read are not looked for',
+    file: 'shared/clickhouse/rollups/usage-history.ts',
+    right: 'pendingNow.every((mark) => pending.includes(mark))',
+    wrong: 'pendingNow.length >= 0',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'days that have other usage than history are read as if they had none',
+    file: 'shared/clickhouse/rollups/usage-history.ts',
+    right: '.filter((day) => asked.has(day))',
+    wrong: '.filter((day) => !asked.has(day))',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'days with marks of other usage than history are read as if they had none',
+    file: 'shared/clickhouse/rollups/rollup-state.ts',
+    right: 'historyDays.filter((day) => !ofSlots.has(day))',
+    wrong: 'historyDays.filter((day) => !ofSlots.has(-day))',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'history of a day that is not as old has a mark that is placed nowhere',
+    file: 'services/loader/mark-late.ts',
+    right: '(isOfHistory(one) ? ofHistory : ofSlots).mark)',
+    wrong: '(isOfHistory(one) ? ofHistory : ofHistory).mark)',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'of a month of history that is marked, readers take the first day to be',
+    file: 'shared/clickhouse/rollups/rollup-state.ts',
+    right: 'kind === MARK_KIND.monthOfHistory ? monthAfter(at)',
+    wrong: 'kind === MARK_KIND.slot ? monthAfter(at)',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'of a month of history that is marked, the first day is worked off',
+    file: 'shared/clickhouse/rollups/dirty-slots.ts',
+    right: "toUInt32(dateDiff('day', start, start + toIntervalMonth(1)))",
+    wrong: 'toUInt32(1)',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'a range that begins within a marked month of history is not seen to be marked',
+    file: 'shared/clickhouse/rollups/rollup-state.ts',
+    right: 'monthFrom: monthOf(startAt)',
+    wrong: 'monthFrom: dayOf(startAt)',
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'the mark of a loader that was killed is worked off before its history is among the events',
+    file: 'shared/clickhouse/rollups/dirty-slots.ts',
+    right: 'if (found.length === 0) return marks',
+    wrong: 'if (found.length >= 0) return marks',
+    suites: ['services/rollup/races'],
   },
   {
     name: 'of rollups of one slot that counts which was stored last, by the clock',

@@ -75,6 +75,8 @@ const RECENT_MAX = 400
 /** The most events of one request that corrects. */
 const CORRECTED_MAX = 5
 const SPAN_S = 30 * 86_400
+/** Some of it in two days of long ago, which is stored in another way, too. */
+const HISTORY = { share: 0.1, agoS: 45 * 86_400, spanS: 2 * 86_400 }
 
 /**
  * Reporters that keep books: several workers send events of random exact quantities, now and then once more, alone and in
@@ -230,6 +232,10 @@ export class Ledger {
     const source = pick(random, this.options.sources)
     const quantity = randomQuantity(random)
     const number = this.events.push({ account, source, quantity, outcome: 'unknown' }) - 1
+    const isOld = random() < HISTORY.share
+    const backS = isOld
+      ? HISTORY.agoS + randomInteger(random, HISTORY.spanS)
+      : randomInteger(random, this.options.spanS ?? SPAN_S)
     const body = {
       account_id: account,
       ...(source.startsWith('metric_') ? { metric_id: source } : { currency: source }),
@@ -238,7 +244,7 @@ export class Ledger {
       ...(hasKey
         ? {
             idempotency_key: `${this.run} ${number}`,
-            occurred_at: this.now - randomInteger(random, this.options.spanS ?? SPAN_S),
+            occurred_at: this.now - backS,
           }
         : {}),
     }

@@ -1,9 +1,10 @@
 import { closeSlots } from '../../services/rollup/close-slots.ts'
 import type { RollupPoint } from '../../services/rollup/crash-points.ts'
 import { recomputeLate } from '../../services/rollup/recompute-late.ts'
+import type { RollupDeps } from '../../services/rollup/rollup-deps.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
-import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import { dirtySlotRepository, type MarksAfter } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { pausing } from './pausing.ts'
@@ -14,6 +15,14 @@ export type RollupStep =
 
 /** Seconds after which a pending mark counts as ready: above what an insert may take. */
 export const ORPHAN_S = 600
+
+/** Marks of history are worked off as soon as they can be. */
+export const MARKS_AFTER = { orphanS: ORPHAN_S, historyAfterS: 0 }
+
+/** Works off what is marked, of either kind. */
+export async function workOffLate(deps: RollupDeps, after: MarksAfter = MARKS_AFTER): Promise<void> {
+  for (const kind of ['lately', 'history'] as const) await recomputeLate(deps, kind, after)
+}
 
 class Crash extends Error {}
 
@@ -56,7 +65,7 @@ export function takeRollupStep(
     case 'close':
       return untilCrash(() => closeSlots(parts, step.upTo))
     case 'late':
-      return untilCrash(() => recomputeLate(parts, ORPHAN_S))
+      return untilCrash(() => workOffLate(parts))
     case 'rebuild':
       return untilCrash(() => buildEpoch({ client, ...parts }, step.upTo))
   }

@@ -1,9 +1,13 @@
 import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
-import { dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
+import { monthAfter, monthOf } from '../../domain/month.ts'
+import { DAY_S, dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { MARK_KIND } from './dirty-slots.ts'
 
 /** More dirty slots than this are read as whole days. */
 const DIRTY_SLOTS_MAX = 1_000
+/** More slots and days than this are asked for as days. */
+const MARKED_MAX = 10_000
 
 /**
  * For so long a process goes by the epoch it knows. What is closed meanwhile it reads from the events, as before; and an epoch
@@ -21,17 +25,21 @@ export const EPOCH_IN_USE = `
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = 1 ORDER BY epoch DESC LIMIT 1`
 
 // Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. Marks
-// are wanted from the day that the range begins in: one of that whole day reaches into it.
+// are wanted from the day or month that the range begins in: one of that whole day or month reaches into it.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
   WHERE namespace_id = {namespaceId:String} ${ofAccounts}
-    AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC')
+    AND (slot >= toDateTime({markFrom:UInt32}, 'UTC')
+      OR (whole_day = ${MARK_KIND.monthOfHistory} AND slot >= toDateTime({monthFrom:UInt32}, 'UTC')))
+    AND slot < toDateTime({markTo:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
 const DIRTY = (ofAccounts: string) => `
-  SELECT account_id, whole_day, toUnixTimestamp(slot) AS at ${MARKS(ofAccounts)} LIMIT ${DIRTY_SLOTS_MAX + 1}`
+  SELECT DISTINCT account_id, whole_day AS kind, toUnixTimestamp(slot) AS at
+  FROM (SELECT account_id, whole_day, slot ${MARKS(ofAccounts)}) LIMIT ${MARKED_MAX + 1}`
 const DIRTY_DAYS = (ofAccounts: string) => `
-  SELECT DISTINCT toUnixTimestamp(toStartOfDay(slot)) AS at FROM (SELECT slot ${MARKS(ofAccounts)})`
+  SELECT DISTINCT toUnixTimestamp(toStartOfDay(slot)) AS at, whole_day AS kind
+  FROM (SELECT whole_day, slot ${MARKS(ofAccounts)})`
 
 interface EpochRow {
   epoch: number
@@ -47,9 +55,10 @@ export interface KnownEpoch extends Omit<RollupState, 'dirtySlots' | 'dirtyDays'
   slotTotalsFrom: number
 }
 
+/** @see MARK_KIND */
 interface MarkRow {
   account_id: string
-  whole_day: number
+  kind: number
   at: number
 }
 
@@ -57,6 +66,8 @@ interface MarkRow {
 interface MarkedState extends RollupState, KnownEpoch {
   /** Whether a mark stands that tells of this account, which was asked about. */
   isMarked: (accountId: string) => boolean
+  /** Those of the days that have marks of history alone. */
+  historyDays: readonly number[]
 }
 
 export interface RollupStateReader {
@@ -73,6 +84,23 @@ export interface RollupStateReader {
   ): Promise<MarkedState | undefined>
   /** The epoch in use and how far it reaches, as this process knows it. */
   epoch(): Promise<KnownEpoch | undefined>
+}
+
+/** The days of marks, those of slots too, and those that have marks of history alone. */
+function daysOf(
+  marks: readonly Pick<MarkRow, 'kind' | 'at'>[],
+): Pick<MarkedState, 'dirtyDays' | 'historyDays'> {
+  const leastKinds = new Map<number, number>()
+  for (const { kind, at } of marks) {
+    const end = kind === MARK_KIND.monthOfHistory ? monthAfter(at) : dayOf(at) + DAY_S
+    for (let day = dayOf(at); day < end; day += DAY_S)
+      leastKinds.set(day, Math.min(kind, leastKinds.get(day) ?? Infinity))
+  }
+  const dirtyDays = [...leastKinds.keys()]
+  return {
+    dirtyDays,
+    historyDays: dirtyDays.filter((day) => (leastKinds.get(day) ?? 0) >= MARK_KIND.dayOfHistory),
+  }
 }
 
 /** Reads it for one process, which remembers the epoch for a moment. */
@@ -100,6 +128,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     const params = {
       namespaceId,
       markFrom: dayOf(startAt),
+      monthFrom: monthOf(startAt),
       markTo: endAt,
       ...(accountIds === undefined ? {} : { accountIds: ['', ...accountIds] }),
     }
@@ -107,16 +136,25 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     // Asked again after the marks: this process may have stood still in between.
     const state = await epochNow()
     if (state === undefined) return undefined
-    if (marks.length > DIRTY_SLOTS_MAX) {
-      const days = await queryRows<{ at: number }>(client, DIRTY_DAYS(ofAccounts), params)
-      return { ...state, dirtySlots: [], dirtyDays: days.map(({ at }) => at), isMarked: () => true }
+    if (marks.length > MARKED_MAX) {
+      const days = await queryRows<Omit<MarkRow, 'account_id'>>(client, DIRTY_DAYS(ofAccounts), params)
+      const latest = await epochNow()
+      return latest && { ...latest, ...daysOf(days), dirtySlots: [], isMarked: () => true }
     }
-    const startsOf = (wholeDay: number) => [
-      ...new Set(marks.filter((mark) => mark.whole_day === wholeDay).map(({ at }) => at)),
-    ]
     const marked = new Set(marks.map((mark) => mark.account_id))
     const isMarked = (accountId: string) => marked.has('') || marked.has(accountId)
-    return { ...state, dirtySlots: startsOf(0), dirtyDays: startsOf(1), isMarked }
+    const slots = new Set(marks.filter(({ kind }) => kind === MARK_KIND.slot).map(({ at }) => at))
+    if (slots.size > DIRTY_SLOTS_MAX) return { ...state, ...daysOf(marks), dirtySlots: [], isMarked }
+    const days = marks.filter(({ kind }) => kind !== MARK_KIND.slot)
+    const ofSlots = new Set([...slots].map(dayOf))
+    const { dirtyDays, historyDays } = daysOf(days)
+    return {
+      ...state,
+      dirtySlots: [...slots],
+      dirtyDays,
+      historyDays: historyDays.filter((day) => !ofSlots.has(day)),
+      isMarked,
+    }
   }
   return { read, epoch: epochNow }
 }

@@ -1,6 +1,6 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client'
 import { LRUCache } from 'lru-cache'
-import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
+import { addAmounts, ZERO, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
 import { ALL_TIME, clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
@@ -9,6 +9,13 @@ import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSums, nameOf, type LateCounts, type Sums } from './closed-sums.ts'
 import { rollupStateReader, type KnownEpoch } from './rollup-state.ts'
+import {
+  isoDay,
+  sumsOf,
+  usageHistory,
+  type SumRow as SumOfPlace,
+  type SumsByAccount,
+} from './usage-history.ts'
 import {
   aggregateFromRow,
   groupRows,
@@ -129,6 +136,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
   const closed = closedSums(client)
+  const history = usageHistory(client)
   /** Accounts that were asked for where there were many; and together with how few others at least. */
   const askedWithMany = new LRUCache<string, number>({ max: MANY_MAX, ttl: MANY_FOR_MS })
 
@@ -225,29 +233,74 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     }
   }
 
-  /** Sums of everything that is closed, for whom nothing is remembered; undefined when there are no rollups any more. */
+  /** Sums of days of history as far as they are to be had where it is in order of accounts; and the days that are left. */
+  const readHistory = async (
+    { epoch }: KnownEpoch,
+    namespaceId: string,
+    accountIds: readonly string[],
+    days: readonly number[],
+    pending: readonly string[],
+  ): Promise<{ rows: SumOfPlace[]; left: readonly number[] }> => {
+    if (days.length === 0) return { rows: [], left: days }
+    const [others, rows] = await Promise.all([
+      history.listDaysWithOthers(epoch, namespaceId, accountIds, days),
+      history.sumDays(namespaceId, accountIds, days, pending),
+    ])
+    if (others.length === 0) return rows === undefined ? { rows: [], left: days } : { rows, left: [] }
+    const alone = without(days, others)
+    const again =
+      alone.length === 0 ? undefined : await history.sumDays(namespaceId, accountIds, alone, pending)
+    return again === undefined ? { rows: [], left: days } : { rows: again, left: others }
+  }
+
+  /**
+   * Sums of everything that is closed, for whom nothing is remembered; undefined when there are no rollups any more.
+   *
+   * @param isAhead whether all it is for is to remember them: accounts with marks, which could not be, are left out
+   */
   const sumClosed = async (
     epoch: KnownEpoch,
     namespaceId: string,
     accountIds: readonly string[],
     late: LateCounts,
+    isAhead: boolean,
   ): Promise<SumsByAccount | undefined> => {
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
     // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
-    const state = await states.read(namespaceId, ALL_TIME, accountIds)
+    const [state, pending] = await Promise.all([
+      states.read(namespaceId, ALL_TIME, accountIds),
+      history.listPending(namespaceId, accountIds),
+    ])
     if (state === undefined) return undefined
+    const unmarked = isAhead ? accountIds.filter((id) => !state.isMarked(id)) : accountIds
+    if (unmarked.length === 0) return new Map()
+    // Marks of the others would send these to the events, too.
+    if (unmarked.length < accountIds.length) return sumClosed(epoch, namespaceId, unmarked, late, isAhead)
     const cover = coverUsage(range, state)
-    const ask = (counting: Counting) =>
-      askSums(
-        partsOf(cover, state, OF_SUMS, false, counting),
-        state,
-        namespaceId,
-        accountIds,
-        counting.settings,
-      )
-    const { ranges, slots, days } = cover.raw
-    const isRolled = ranges.length + slots.length + days.length === 0
-    const sums = sumsOf(await (isRolled ? ask(COUNTING_OF_MANY) : askFewOrMany(ask, namespaceId, accountIds)))
+    const rowsOf = (one: UsageCover) => {
+      const ask = (counting: Counting) =>
+        askSums(
+          partsOf(one, state, OF_SUMS, false, counting),
+          state,
+          namespaceId,
+          accountIds,
+          counting.settings,
+        )
+      const { ranges, slots, days } = one.raw
+      const isRolled = ranges.length + slots.length + days.length === 0
+      return isRolled ? ask(COUNTING_OF_MANY) : askFewOrMany(ask, namespaceId, accountIds)
+    }
+    const historyDays = new Set(state.historyDays)
+    const ofHistory = cover.raw.days.filter((day) => historyDays.has(day))
+    const ofEvents = without(cover.raw.days, ofHistory)
+    const [rest, found] = await Promise.all([
+      rowsOf({ ...cover, raw: { ...cover.raw, days: ofEvents } }),
+      readHistory(state, namespaceId, accountIds, ofHistory, pending),
+    ])
+    const { left } = found
+    const missed =
+      left.length === 0 ? [] : await rowsOf({ ...NOTHING, raw: { ...NOTHING.raw, days: [...left] } })
+    const sums = sumsOf([...rest, ...found.rows, ...missed])
     if (state.epoch === epoch.epoch)
       for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
         closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
@@ -260,6 +313,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     namespaceId: string,
     accountIds: readonly string[],
     recalled: ReturnType<typeof closed.recall>,
+    isAhead: boolean,
   ): Promise<{ late: LateCounts; held: Map<string, Sums>; sums: SumsByAccount | undefined }> => {
     // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
     const late = await closed.readLateCounts(namespaceId, accountIds)
@@ -267,7 +321,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     for (const [accountId, found] of recalled)
       if (closed.holds(found, accountId, late)) held.set(accountId, found.sums)
     const others = accountIds.filter((accountId) => !held.has(accountId))
-    const sums = others.length === 0 ? new Map() : await sumClosed(epoch, namespaceId, others, late)
+    const sums = others.length === 0 ? new Map() : await sumClosed(epoch, namespaceId, others, late, isAhead)
     return { late, held, sums }
   }
 
@@ -285,7 +339,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     const recalled = closed.recall(namespaceId, accountIds, epoch)
     const [{ since, open }, { late, held, sums }] = await Promise.all([
       sumNewest(epoch, namespaceId, accountIds, recalled, isOpenWanted),
-      readClosed(epoch, namespaceId, accountIds, recalled),
+      readClosed(epoch, namespaceId, accountIds, recalled, !isOpenWanted),
     ])
     if (sums === undefined) return undefined
     const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])
@@ -375,14 +429,9 @@ function steadily(reader: RememberingReader): RememberingReader {
   }
 }
 
-interface SumRow {
-  account_id: string
-  source: string
+interface SumRow extends SumOfPlace {
   is_open: number
-  total: string
 }
-
-type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
 
 const OF_SUMS: Wanted = {
   fromDays: 'account_id, source, 0 AS is_open, toString(sum(sum)) AS total',
@@ -394,16 +443,6 @@ const OF_SUMS: Wanted = {
 /** Slots from when on is asked of each account by itself. */
 const SINCE = `toUnixTimestamp(slot) >= transform(account_id, {accountIds:Array(String)}, {since:Array(UInt32)}, toUInt32(0))`
 
-/** Adds up rows, of which an account and source may have several. */
-function sumsOf(rows: readonly SumRow[]): SumsByAccount {
-  const sums = new Map<string, Map<UsageSource, Amount>>()
-  for (const { account_id: accountId, source, total } of rows) {
-    const known = sums.get(accountId) ?? new Map<UsageSource, Amount>()
-    sums.set(accountId, known.set(source, addAmounts(known.get(source) ?? ZERO, amountFromDatabase(total))))
-  }
-  return sums
-}
-
 function addUp(parts: readonly SumsByAccount[]): Map<string, Map<UsageSource, Amount>> {
   const total = new Map<string, Map<UsageSource, Amount>>()
   for (const part of parts)
@@ -414,6 +453,13 @@ function addUp(parts: readonly SumsByAccount[]): Map<string, Map<UsageSource, Am
       for (const [source, sum] of sums) known.set(source, addAmounts(known.get(source) ?? ZERO, sum))
     }
   return total
+}
+
+const NOTHING: UsageCover = { days: undefined, slots: undefined, raw: { ranges: [], slots: [], days: [] } }
+
+function without(days: readonly number[], some: readonly number[]): number[] {
+  const left = new Set(some)
+  return days.filter((day) => !left.has(day))
 }
 
 const accountsOf = ({ accountId }: UsageSelection): string[] | undefined =>
@@ -534,5 +580,3 @@ const secondsOf = (ranges: readonly TimeRange[]): number =>
 
 /** Whether a slot of the sorting key begins at a second. */
 const beginsSlot = (second: number): boolean => slotOf(second) === second
-
-const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

@@ -50,7 +50,7 @@ describe('warming of balances', function () {
     await buildEpoch(parts, HOUR_S)
     const slot = now - 3 * HOUR_S
     await dirtySlotRepository(stage.writing).turnReady(
-      [{ namespaceId: NAMESPACE, accountId: marked, slot: slot - (slot % 300), wholeDay: false }],
+      [{ namespaceId: NAMESPACE, accountId: marked, slot: slot - (slot % 300), kind: 'slot' as const }],
       '1',
       now,
     )
@@ -90,11 +90,18 @@ describe('warming of balances', function () {
   it('remembers nobody while a mark of all accounts stands', async () => {
     const now = await stage.epochs.now()
     const slot = now - 4 * HOUR_S
-    const ofAll = [{ namespaceId: NAMESPACE, accountId: '', slot: slot - (slot % 300), wholeDay: false }]
+    const ofAll = [
+      { namespaceId: NAMESPACE, accountId: '', slot: slot - (slot % 300), kind: 'slot' as const },
+    ]
     await dirtySlotRepository(stage.writing).turnReady(ofAll, '2', now)
     const counts = new QueryCounts()
     const { usage, warmed } = warm(countingClickHouse(stage.client, counts), 10)
     await warmed
+    const read = counts.clickhouse.filter(
+      ({ query, params }) =>
+        params['namespaceId'] === NAMESPACE && /FROM usage_(?:by_day|events|history)\b/.test(query),
+    )
+    expect(read, 'for nothing').to.deep.equal([])
     counts.clear()
     const sum = (await usage.sumByAccount(NAMESPACE, [busy])).get(busy)?.get('usd')
     expect(sum && formatAmount(sum)).to.equal('12')

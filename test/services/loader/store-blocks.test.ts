@@ -16,7 +16,7 @@ function blocksOf(texts: readonly string[]): Block[] {
       offset: 0,
       line,
       bytes: Buffer.from(part.join('\n') + end),
-      touched: part.map(() => ({ namespaceId: '', accountId: '', occurredAt: 0 })),
+      touched: part.map(() => ({ namespaceId: '', accountId: '', occurredAt: 0, acceptedAt: 0 })),
     })
   }
   return blocks

@@ -8,7 +8,9 @@ import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts
 import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage-reader.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
+import { monthAfter, monthOf } from '../../../shared/domain/month.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
+import { isHistoryDay } from '../../../shared/domain/usage-history.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { compareReader, type ReaderAsk } from '../../support/compare-reader.ts'
@@ -57,6 +59,8 @@ const event = fc.record({
   source: fc.nat({ max: SOURCES.length - 1 }),
   quantity,
   at: time,
+  /** As it occurred; else when the history begins, as what is imported is. */
+  isAcceptedAtOnce: fc.boolean(),
   corrections: fc.array(fc.oneof(quantity, fc.constant('void')), { maxLength: 2 }),
 })
 /** Some rows, by their places. */
@@ -77,7 +81,7 @@ const meanwhile = fc.option(fc.record({ after: fc.integer({ min: 1, max: 12 }), 
 })
 const crash = (points: readonly string[]) => fc.option(fc.constantFrom(...points), { nil: undefined })
 const LOADER_CRASHES: readonly LoaderPoint[] = LOADER_POINTS.filter((point) =>
-  ['loader-marked', 'loader-stored', 'loader-readied'].includes(point),
+  ['loader-marked', 'loader-history', 'loader-stored', 'loader-readied'].includes(point),
 )
 const BUILD_CRASHES: readonly RollupPoint[] = ['rollup-building', 'rollup-built']
 const SERVICE_CRASHES = ROLLUP_POINTS.filter((point) => !BUILD_CRASHES.includes(point))
@@ -114,7 +118,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts']
+const TABLES = ['usage_events', 'usage_history', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts']
 
 describe('random histories, read through rollups', function () {
   this.timeout(HISTORIES === undefined ? 300_000 : 7_200_000)
@@ -231,6 +235,10 @@ describe('random histories, read through rollups', function () {
           stored.store(some)
           if (!crashes) await pause()
         },
+        async insertHistory(lines) {
+          await usageEventRepository(stage.writing).insertHistory(lines)
+          if (!crashes) await pause()
+        },
         reached,
       },
       MARGIN_S,
@@ -273,26 +281,40 @@ function timeOf({ from, shift }: Time, { slotS, isOld }: History, now: number): 
 
 /** Every row that is ever stored: reports, reports of the same again, and corrections. */
 function rowsOf(drawn: History, now: number): UsageEvent[] {
-  return drawn.events.flatMap(({ namespace, account, source, quantity: amount, at, corrections }, n) => {
-    const acceptedAt = (now - 1_000) * 1_000_000 + (n >> 1)
+  return drawn.events.flatMap(({ namespace, account, source, quantity: amount, at, ...more }, n) => {
+    const occurredAt = timeOf(at, drawn, now)
+    const lateAt = now - 1_000
+    const acceptedAt = (more.isAcceptedAtOnce ? Math.min(occurredAt, lateAt) : lateAt) * 1_000_000 + (n >> 1)
     const report = makeReport({
       namespaceId: NAMESPACES[namespace] ?? '',
       accountId: ACCOUNTS[account] ?? '',
       source: SOURCES[source] ?? '',
       quantity: amount,
-      occurredAt: timeOf(at, drawn, now),
+      occurredAt,
       acceptedAt,
     })
-    const again = { ...report, acceptedAt: acceptedAt + 100 + n }
+    const again = { ...report, acceptedAt: lateAt * 1_000_000 + 100 + n }
     const made = [report, { ...again, version: reportVersion(again.acceptedAt, contentOf(again)) }]
     let newest = report
-    for (const correction of corrections) {
+    for (const correction of more.corrections) {
       newest = makeCorrection(newest, correction === 'void' ? { voided: true } : { quantity: correction })
       made.push(newest)
       if (correction === 'void') break
     }
     return made
   })
+}
+
+function coarser(slot: DirtySlot, to: 'slots' | 'days', now: number): Pick<DirtySlot, 'slot' | 'kind'> {
+  if (
+    slot.kind === 'dayOfHistory' &&
+    to === 'days' &&
+    isHistoryDay(monthAfter(monthOf(slot.slot)) - DAY_S, now)
+  )
+    return { slot: monthOf(slot.slot), kind: 'monthOfHistory' }
+  if (slot.kind === 'slot' && to === 'days' && dayOf(slot.slot) + DAY_S <= now)
+    return { slot: dayOf(slot.slot), kind: 'day' }
+  return slot
 }
 
 /** Marks as they are where there are too many: of slots, and of days that have ended. */
@@ -304,9 +326,8 @@ function coarsened(
   if (kind === 'accounts') return [...slots]
   const made = new Map<string, DirtySlot>()
   for (const slot of slots) {
-    const isDay = kind === 'days' && dayOf(slot.slot) + DAY_S <= now
-    const mark = { ...slot, accountId: '', slot: isDay ? dayOf(slot.slot) : slot.slot, wholeDay: isDay }
-    made.set(`${mark.namespaceId} ${mark.slot} ${String(isDay)}`, mark)
+    const mark = { ...slot, ...coarser(slot, kind, now), accountId: '' }
+    made.set(`${mark.namespaceId} ${mark.slot} ${mark.kind}`, mark)
   }
   return [...made.values()]
 }

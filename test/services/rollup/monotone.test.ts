@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import { keepRollups, type RollupKeeper } from '../../../services/rollup/keep-rollups.ts'
-import { recomputeLate } from '../../../services/rollup/recompute-late.ts'
 import { rollupMetrics } from '../../../services/rollup/rollup-metrics.ts'
 import {
   randomInteger,
@@ -33,6 +32,7 @@ import {
   startRollupStage,
   type RollupStage,
 } from '../../support/rollup-stage.ts'
+import { workOffLate } from '../../support/rollup-steps.ts'
 import { until } from '../../support/until.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
 import { UsageWatch, type Watched } from '../../support/usage-watch.ts'
@@ -60,6 +60,8 @@ const WRITER_CRASHES = 0.002
 
 /** Usage is late for a while, then not: a slot with marks is read from the events, and only without them shows what it became. */
 const LATE_PHASE_MS = 1_500
+/** As old as what is stored in order of accounts, too; few days, so that others are at work on them. */
+const HISTORY_S = 42 * DAY_S
 const ALL_PHASES_MS = 4_500
 
 class Crash extends Error {}
@@ -142,6 +144,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
           longestInsertMs = Math.max(longestInsertMs, performance.now() - insertStartedAt)
           await longPause()
         },
+        async insertHistory(lines) {
+          await usage.insertHistory(lines)
+          await pause()
+        },
         reached: reachedBy(own, WRITER_CRASHES),
       },
       MARGIN_S,
@@ -179,24 +185,30 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   /** So much late usage that whole days are marked. */
-  const burst = (own: Random): UsageEvent[] =>
-    Array.from({ length: 1_500 }, () => made(own, DAY_S + randomInteger(own, 2 * DAY_S)))
+  function burst(own: Random): UsageEvent[] {
+    const ageS = own() < 0.5 ? DAY_S : HISTORY_S
+    return Array.from({ length: 1_500 }, () => made(own, ageS + randomInteger(own, 2 * DAY_S)))
+  }
 
   /** Seconds: most often a few slots, where others are at work. */
   function lateBy(own: Random): number {
     const choice = own()
-    if (choice < 0.7) return randomInteger(own, 4 * SLOT_S)
+    if (choice < 0.6) return randomInteger(own, 4 * SLOT_S)
+    if (choice < 0.75) return HISTORY_S + randomInteger(own, 2 * DAY_S)
     if (choice < 0.9) return randomInteger(own, 3 * DAY_S)
     return DAY_S + SLOT_S * randomInteger(own, 3)
   }
 
   function made(own: Random, ageS: number): UsageEvent {
-    const acceptedAt = clock()
+    const madeAt = clock()
+    // Some of what is very old was accepted in time, and is loaded only now.
+    const isInTime = ageS >= HISTORY_S && own() < 0.1
+    const acceptedAt = isInTime ? madeAt - ageS * 1_000_000 : madeAt
     return makeReport({
       accountId: ACCOUNTS[randomInteger(own, ACCOUNTS.length)] ?? '',
       source: SOURCES[randomInteger(own, SOURCES.length)] ?? '',
       quantity: `${1 + randomInteger(own, 1_000)}.${1 + randomInteger(own, 9)}`,
-      occurredAt: Math.floor(acceptedAt / 1_000_000) - ageS,
+      occurredAt: Math.floor(madeAt / 1_000_000) - ageS,
       acceptedAt,
     })
   }
@@ -236,6 +248,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     pauseMs: 60,
     graceS: GRACE_S,
     orphanS: ORPHAN_S,
+    historyAfterS: 0,
     rowsPerS: 100_000_000,
     queryTimeoutS: 30,
     dropAfterS: 86_400,
@@ -264,7 +277,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   function lateWorker(own: Random, share: number): () => Promise<void> {
     const parts = { ...partsOf(own, share), signal: new AbortController().signal }
     return async () => {
-      await recomputeLate(parts, ORPHAN_S).catch(ignoreCrash)
+      await workOffLate(parts, { orphanS: ORPHAN_S, historyAfterS: 0 }).catch(ignoreCrash)
       await sleep(randomInteger(own, 50))
     }
   }

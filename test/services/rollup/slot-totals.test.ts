@@ -34,7 +34,8 @@ describe('totals of slots', function () {
       {
         clock: stage.epochs,
         dirty: dirtySlotRepository(stage.writing),
-        insertLines: (lines) => usageEventRepository(stage.writing).insertLines(lines),
+        insertLines: usageEventRepository(stage.writing).insertLines,
+        insertHistory: usageEventRepository(stage.writing).insertHistory,
         reached: () => undefined,
       },
       MARGIN_S,
@@ -102,7 +103,7 @@ describe('totals of slots', function () {
       Buffer.from(usageEventToLine(makeReport({ accountId: OTHER, occurredAt: at }))),
     )
     sent++
-    const day = { namespaceId: NAMESPACE, accountId: '', slot: dayOf(at), wholeDay: true }
+    const day = { namespaceId: NAMESPACE, accountId: '', slot: dayOf(at), kind: 'day' as const }
     await dirtySlotRepository(stage.writing).placeReady([day], '7', now)
     await takeRollupStep(stage.computing, { kind: 'late' })
     expect((await count()).events).to.equal(sent)

@@ -111,7 +111,7 @@ describe('emptying what was reset', function () {
     await rows('usage_by_day', 'account_id, day', "'a', arrayJoin([today() - 40, today()])")
     await rows('usage_by_day_total', 'day', 'arrayJoin([today() - 40, today()])')
     const dirty = dirtySlotRepository(clickhouse.client)
-    const slots = [{ namespaceId, accountId: '', slot: 1_690_070_400, wholeDay: true }]
+    const slots = [{ namespaceId, accountId: '', slot: 1_690_070_400, kind: 'day' as const }]
     await dirty.placePending(slots, '1', 1_700_000_000)
     await dirty.placeReady(slots, '2', 1_700_000_000)
   }

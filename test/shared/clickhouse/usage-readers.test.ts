@@ -127,7 +127,7 @@ describe('the readers of usage', function () {
     ] as const)
       await storeEvents(accountId, count)
     await dirtySlotRepository(stage.writing).placeReady(
-      [{ namespaceId, accountId: '', slot: day, wholeDay: true }],
+      [{ namespaceId, accountId: '', slot: day, kind: 'day' as const }],
       '9',
       now,
     )
@@ -160,7 +160,7 @@ describe('the readers of usage', function () {
     await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
     const late = slots.filter((_, n) => n % 2 === 1)
     await dirtySlotRepository(stage.writing).placeReady(
-      late.map((slot) => ({ namespaceId, accountId: ACCOUNT, slot, wholeDay: false })),
+      late.map((slot) => ({ namespaceId, accountId: ACCOUNT, slot, kind: 'slot' as const })),
       '11',
       now,
     )
