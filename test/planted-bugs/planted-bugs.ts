@@ -642,13 +642,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is remembered of an account is told apart by what was late after its marks were read',
     file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
-    right: `    const state = await states.read(namespaceId, ALL_TIME, accountIds)
-    if (state === undefined) return undefined
-`,
-    wrong: `    const state = await states.read(namespaceId, ALL_TIME, accountIds)
-    if (state === undefined) return undefined
+    right: `    if (state === undefined) return undefined
+    const unmarked =`,
+    wrong: `    if (state === undefined) return undefined
     late = await closed.readLateCounts(namespaceId, accountIds)
-`,
+    const unmarked =`,
     suites: ['services/rollup/races'],
   },
   {
@@ -661,8 +659,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is closed of an account is remembered while usage of an open slot is marked as late',
     file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
-    right: 'const state = await states.read(namespaceId, ALL_TIME, accountIds)',
-    wrong: 'const state = await states.read(namespaceId, range, accountIds)',
+    right: 'states.read(namespaceId, ALL_TIME, accountIds)',
+    wrong: 'states.read(namespaceId, range, accountIds)',
     suites: ['services/rollup/races'],
   },
   {
