@@ -2,11 +2,11 @@ import { MICROS_PER_SECOND } from '../time/microsecond-clock.ts'
 import { DAY_S } from './usage-cover.ts'
 import type { UsageEvent } from './usage-event.ts'
 
-/** Longer than slots are kept: of days as old, rollups are computed from the events. */
-const HISTORY_AFTER_DAYS = 40
-
-/** What was accepted so many seconds after it occurred, or later, is history. Migrations have it as a number. */
-const HISTORY_AFTER_S = HISTORY_AFTER_DAYS * DAY_S
+/**
+ * What was accepted so many seconds after it occurred, or later, is history: longer than slots are kept, as of days as old rollups
+ * are computed from the events. Migrations have it as a number.
+ */
+const HISTORY_AFTER_S = 40 * DAY_S
 
 /** Whether usage was reported so late that it is stored in order of accounts, too (decision 17). An event stays what it is. */
 export const isHistory = ({

@@ -570,22 +570,31 @@ describe('what meets in the middle of something', function () {
 
 const nothing = () => Promise.resolve()
 
-/** A client with whose first answer to some query something happens before it is given. */
-function onceAfter(client: ClickHouse, isIt: RegExp, happens: () => Promise<void>): ClickHouse {
-  let hasHappened = false
-  return new Proxy(client, {
+type Ask = ClickHouse['query']
+
+/** A client whose queries are asked in another way. @param ask gets what was asked, and how it is asked else */
+const asking = (
+  client: ClickHouse,
+  ask: (given: Parameters<Ask>[0], query: Ask) => ReturnType<Ask>,
+): ClickHouse =>
+  new Proxy(client, {
     get(target, name, receiver) {
       const member: unknown = Reflect.get(target, name, receiver)
       if (typeof member !== 'function') return member
       if (name !== 'query') return member.bind(target) as unknown
-      return async (given: Parameters<ClickHouse['query']>[0]) => {
-        const answer = await target.query(given)
-        if (hasHappened || !isIt.test(given.query)) return answer
-        hasHappened = true
-        await happens()
-        return answer
-      }
+      return (given: Parameters<Ask>[0]) => ask(given, target.query.bind(target))
     },
+  })
+
+/** A client with whose first answer to some query something happens before it is given. */
+function onceAfter(client: ClickHouse, isIt: RegExp, happens: () => Promise<void>): ClickHouse {
+  let hasHappened = false
+  return asking(client, async (given, query) => {
+    const answer = await query(given)
+    if (hasHappened || !isIt.test(given.query)) return answer
+    hasHappened = true
+    await happens()
+    return answer
   })
 }
 
@@ -596,25 +605,18 @@ function beforeOthers(client: ClickHouse, isFirst: RegExp, happens: () => Promis
   const isAsked = new Promise<void>((resolve) => {
     tellFirst = resolve
   })
-  return new Proxy(client, {
-    get(target, name, receiver) {
-      const member: unknown = Reflect.get(target, name, receiver)
-      if (typeof member !== 'function') return member
-      if (name !== 'query') return member.bind(target) as unknown
-      return async (given: Parameters<ClickHouse['query']>[0]) => {
-        if (isFirst.test(given.query)) {
-          const answer = target.query(given)
-          first ??= answer.then(happens)
-          tellFirst()
-          return answer
-        }
-        if (/FROM usage_dirty_slots|FROM late_usage_counts/.test(given.query)) {
-          // A reader that asks for one after the other never begins with this one's turn.
-          await Promise.race([isAsked, new Promise((resolve) => setTimeout(resolve, 300))])
-          await first
-        }
-        return target.query(given)
-      }
-    },
+  return asking(client, async (given, query) => {
+    if (isFirst.test(given.query)) {
+      const answer = query(given)
+      first ??= answer.then(happens)
+      tellFirst()
+      return answer
+    }
+    if (/FROM usage_dirty_slots|FROM late_usage_counts/.test(given.query)) {
+      // A reader that asks for one after the other never begins with this one's turn.
+      await Promise.race([isAsked, new Promise((resolve) => setTimeout(resolve, 300))])
+      await first
+    }
+    return query(given)
   })
 }
