@@ -8,6 +8,8 @@ export const ROLLUPS = 'rollups'
 const LATE_S = 3_600
 const WHERE_TO_LOOK =
   'does npm run rollup run? Its log and tally_rollup_failures_total say why it does not get on'
+const UNFINISHED =
+  'loaders ended before they had stored it all; when npm run loader and npm run rollup run, it is stored again and these go'
 
 const OLD_USAGE = `
   SELECT 1 AS found FROM usage_events WHERE accepted_at < now() - toIntervalSecond({seconds:UInt32}) LIMIT 1`
@@ -45,15 +47,19 @@ export async function checkRollups(client: ClickHouse): Promise<Finding[]> {
 }
 
 async function checkMarks(client: ClickHouse, now: number): Promise<Finding[]> {
-  const found = await dirtySlotRepository(client).findOldest()
-  if (found === undefined) return []
-  const { marks, placedAt } = found
-  const oldestS = now - placedAt
-  if (oldestS <= LATE_S) return []
-  return [
-    warning(
-      ROLLUPS,
-      `${marks} marks of late usage wait, the oldest for ${oldestS} s, and their slots are read from the events: raise ROLLUP_ROWS_PER_S when the rollup service runs without failures`,
-    ),
-  ]
+  const { stored, pending } = await dirtySlotRepository(client).findOldest()
+  const findings: Finding[] = []
+  const waiting = ({ marks, placedAt }: { marks: number; placedAt: number }, whatToDo: string) => {
+    if (now - placedAt > LATE_S)
+      findings.push(
+        warning(
+          ROLLUPS,
+          `${marks} marks of late usage wait, the oldest for ${now - placedAt} s, and their slots are read from the events: ${whatToDo}`,
+        ),
+      )
+  }
+  if (stored !== undefined)
+    waiting(stored, 'raise ROLLUP_ROWS_PER_S when the rollup service runs without failures')
+  if (pending !== undefined) waiting(pending, UNFINISHED)
+  return findings
 }

@@ -26,6 +26,12 @@ export const PENDING = 0
 const READY = 1
 export type Stage = typeof PENDING | typeof READY
 
+interface OldestMark {
+  marks: number
+  /** Unix seconds. */
+  placedAt: number
+}
+
 /** What marks are about: of one insert those of history are marks of their own. */
 export type MarkedUsage = 'lately' | 'history'
 
@@ -73,7 +79,8 @@ const UNSTORED = `
   SETTINGS join_use_nulls = 0`
 
 const OLDEST = `
-  SELECT toString(uniqExact(mark)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})`
+  SELECT stage, toString(uniqExact(mark)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})
+  GROUP BY stage`
 
 const OF_MARKS = `((mark IN {readyMarks:Array(UInt64)} AND stage = ${READY}) OR (mark IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
@@ -213,12 +220,14 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     listReadyFrom: (slotFrom: number): Promise<ReadMark[]> =>
       queryRows<ReadMark>(client, LIST_READY_FROM, { slotFrom }),
 
-    /** How many stand, whatever their stage, and when the oldest was placed, in Unix seconds; undefined when none does. */
-    async findOldest(): Promise<{ marks: number; placedAt: number } | undefined> {
-      const [row] = await queryRows<{ marks: string; oldest: number }>(client, OLDEST, {})
-      return row === undefined || Number(row.marks) === 0
-        ? undefined
-        : { marks: Number(row.marks), placedAt: row.oldest }
+    /** How many stand, and when the oldest was placed, in Unix seconds: of inserts that are through, and of those that are not. */
+    async findOldest(): Promise<{ stored: OldestMark | undefined; pending: OldestMark | undefined }> {
+      const rows = await queryRows<{ stage: Stage; marks: string; oldest: number }>(client, OLDEST, {})
+      const of = (stage: Stage): OldestMark | undefined => {
+        const row = rows.find((one) => one.stage === stage)
+        return row && { marks: Number(row.marks), placedAt: row.oldest }
+      }
+      return { stored: of(READY), pending: of(PENDING) }
     },
 
     /**

@@ -239,9 +239,9 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     namespaceId: string,
     accountIds: readonly string[],
     days: readonly number[],
-    pending: readonly string[],
   ): Promise<{ rows: SumOfPlace[]; left: readonly number[] }> => {
     if (days.length === 0) return { rows: [], left: days }
+    const pending = await history.listPending(namespaceId, accountIds)
     const [others, rows] = await Promise.all([
       history.listDaysWithOthers(epoch, namespaceId, accountIds, days),
       history.sumDays(namespaceId, accountIds, days, pending),
@@ -267,10 +267,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
   ): Promise<SumsByAccount | undefined> => {
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
     // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
-    const [state, pending] = await Promise.all([
-      states.read(namespaceId, ALL_TIME, accountIds),
-      history.listPending(namespaceId, accountIds),
-    ])
+    const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
     const unmarked = isAhead ? accountIds.filter((id) => !state.isMarked(id)) : accountIds
     if (unmarked.length === 0) return new Map()
@@ -295,7 +292,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     const ofEvents = without(cover.raw.days, ofHistory)
     const [rest, found] = await Promise.all([
       rowsOf({ ...cover, raw: { ...cover.raw, days: ofEvents } }),
-      readHistory(state, namespaceId, accountIds, ofHistory, pending),
+      readHistory(state, namespaceId, accountIds, ofHistory),
     ])
     const { left } = found
     const missed =

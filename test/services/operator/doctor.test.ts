@@ -110,9 +110,9 @@ describe('npm run doctor', function () {
           `INSERT INTO rollup_epochs (epoch, slot_s, closing_through, closed_through, state, changed_at)
             SELECT ${number}, 300, now() - ${agoS}, now() - ${agoS}, ${state}, now() - ${agoS}`,
         )
-      const mark = (agoS: number) =>
+      const mark = (agoS: number, isStored = 1) =>
         stage.change(
-          `INSERT INTO usage_dirty_slots SELECT 'n', 'a', 0, toDateTime('2026-01-01 00:00:00', 'UTC'), 7, 1, now() - ${agoS}, 1`,
+          `INSERT INTO usage_dirty_slots SELECT 'n', 'a', 0, toDateTime('2026-01-01 00:00:00', 'UTC'), 7, ${isStored}, now() - ${agoS}, 1`,
         )
       const forget = async () => {
         await stage.change('TRUNCATE TABLE usage_dirty_slots')
@@ -138,6 +138,13 @@ describe('npm run doctor', function () {
       await mark(7_200)
       expect(saysOf((await look()).filter(({ part }) => part === 'rollups'))).to.match(
         /^1 marks of late usage wait, the oldest for 720\d s, .*raise ROLLUP_ROWS_PER_S/,
+      )
+      await forget()
+      await epoch(1, 1, 600)
+      await mark(7_200, 0)
+      await mark(600)
+      expect(saysOf((await look()).filter(({ part }) => part === 'rollups'))).to.match(
+        /^1 marks of late usage wait, the oldest for 720\d s, .*npm run loader/,
       )
       await forget()
       await epoch(1, 1, 600)
