@@ -1,7 +1,7 @@
 import { formatEvents } from './event-number.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { fileBeside, runApart } from './run-apart.ts'
-import { formatCompared, type Compared } from './targets.ts'
+import { failWhenMissed, formatCompared, type Compared } from './targets.ts'
 
 export interface BenchAllOptions {
   /** The largest data set. */
@@ -12,7 +12,10 @@ export interface BenchAllOptions {
   print: (line: string) => void
 }
 
-/** Every bench but the import of history, one after the other; in the end each figure beside its floor and target. */
+/**
+ * Every bench but those of rollups and of the import of history, one after the other; in the end each figure beside its floor and
+ * target. The process ends with 1 when a floor is missed.
+ */
 export async function benchAll({ events, data, save, print }: BenchAllOptions): Promise<void> {
   const startedAt = performance.now()
   print(describeMachine())
@@ -31,4 +34,5 @@ export async function benchAll({ events, data, save, print }: BenchAllOptions): 
   await saveResult(save, { bench: 'all', events, tookS, compared })
   for (const line of formatCompared(compared)) print(line)
   print(`all of it took ${tookS} s`)
+  failWhenMissed(compared)
 }

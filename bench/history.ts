@@ -4,7 +4,7 @@ import { formatTable } from '../shared/text/format-table.ts'
 import { summarise, type Latencies } from './latencies.ts'
 import { openLoadStage, type LoadRun, type LoadStage } from './load-stage.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { compare, formatCompared } from './targets.ts'
+import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchHistoryOptions {
   /** Half of them in order of time, then half in no order. */
@@ -56,6 +56,7 @@ export async function benchHistory({ events, save, print }: BenchHistoryOptions)
     for (const line of formatTable(headings, cells, 1)) print(line)
     for (const line of formatCompared(compared)) print(line)
     await saveResult(save, { bench: 'history', events, rows, compared })
+    failWhenMissed(compared)
   } finally {
     await stage.close()
   }

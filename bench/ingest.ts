@@ -55,6 +55,13 @@ interface Measured {
   acknowledged: number
 }
 
+/** All events of a subject, warm-ups included. */
+interface Counts {
+  server: string
+  acknowledged: number
+  counted: number
+}
+
 const SUBJECTS = { embedded: embeddedSubject, kafka: kafkaSubject }
 /** What can be measured. */
 export const LOGS = Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[]
@@ -77,20 +84,25 @@ const COUNT_WITHIN_MS = 120_000
 export async function benchIngest({ seconds, logs, save, print }: BenchIngestOptions): Promise<void> {
   print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)
   const rows: Row[] = []
-  for (const log of logs) rows.push(...(await benchSubject(SUBJECTS[log], seconds, print)))
+  const counts: Counts[] = []
+  for (const log of logs) {
+    const measured = await benchSubject(SUBJECTS[log], seconds, print)
+    rows.push(...measured.rows)
+    counts.push(measured.counts)
+  }
   const compared = compareRows(rows)
   for (const line of formatRows(rows)) print(line)
   for (const line of formatCompared(compared)) print(line)
   // Without how often each body was sent, which nobody reads.
   const kept = rows.map((row) => ({ ...row, ofBody: undefined }))
-  await saveResult(save, { bench: 'ingest', seconds, rows: kept, compared })
+  await saveResult(save, { bench: 'ingest', seconds, rows: kept, counts, compared })
 }
 
 async function benchSubject(
   start: () => Promise<Subject>,
   seconds: number,
   print: BenchIngestOptions['print'],
-): Promise<Row[]> {
+): Promise<{ rows: Row[]; counts: Counts }> {
   const subject = await start()
   const bare = await startBareExpress()
   const generator = startLoadGenerator()
@@ -121,7 +133,7 @@ async function benchSubject(
       timeoutMs: COUNT_WITHIN_MS,
     })
     print(`${subject.name}: acknowledged ${acknowledged} events, counted ${counted}`)
-    return rows
+    return { rows, counts: { server: subject.name, acknowledged, counted } }
   } finally {
     await generator.close()
     await bare.close()

@@ -12,17 +12,24 @@ export function describeMachine(): string {
   return `${os.availableParallelism()} cores, ${gib} GiB, Node ${process.version}`
 }
 
+async function commitNow(): Promise<string> {
+  const git = async (...words: string[]) => (await run('git', words, { cwd: PROJECT_ROOT })).stdout.trim()
+  try {
+    const changed = await git('status', '--porcelain', '--', '.', ':!bench/results')
+    return `${await git('rev-parse', 'HEAD')}${changed === '' ? '' : ', changed'}`
+  } catch {
+    return 'unknown'
+  }
+}
+
 /** Writes a result as JSON, with the machine's size, how busy it was, and the commit it was measured on. */
 export async function saveResult(file: string, result: object): Promise<void> {
-  const { stdout } = await run('git', ['rev-parse', 'HEAD'], { cwd: PROJECT_ROOT }).catch(() => ({
-    stdout: 'unknown',
-  }))
   const whole = {
     at: new Date().toISOString(),
     machine: describeMachine(),
     // Of the last minute, with what the bench itself kept busy: far above that something else ran beside it.
     loadAverage: os.loadavg()[0],
-    commit: stdout.trim(),
+    commit: await commitNow(),
     ...result,
   }
   await writeFile(file, `${JSON.stringify(whole, null, 2)}\n`)

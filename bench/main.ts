@@ -14,6 +14,7 @@ import { benchHistory } from './history.ts'
 import { benchIngest, LOGS } from './ingest.ts'
 import { benchLoad } from './load.ts'
 import { benchQuery } from './query.ts'
+import { benchRollups } from './rollups.ts'
 import { benchScale } from './scale.ts'
 import { benchStorage } from './storage.ts'
 
@@ -33,6 +34,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
   history    [--events N]
              imports --events (10M unless given) of five years, half in order of time and half in none, and watches a
              balance meanwhile
+  rollups    [--slots N] [--rate N] [--late PERCENT]
+             how many rows rollups read for each event at --rate (3,000 a second unless given), over --slots (3) time slots of
+             five minutes and one more; with 2 % late usage unless --late is given
   query      [--events N] [--requests N] [--data FOLDER]
              balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
              the other; rollups beside the raw events
@@ -41,7 +45,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but history, with 10M events, or up to --events 100M, and every figure in one table
+             all of these but history and rollups, with 10M events, or up to --events 100M, and every figure in one table
+
+  all, history and rollups end with 1 when a floor is missed.
 
   --data keeps the made-up events below FOLDER and takes them from there the next time: 100M of them take some 12 GB, and
   an hour to make. --save FILE writes the results as JSON there instead of below bench/results`
@@ -49,6 +55,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
 const OPTIONS = {
   seconds: { type: 'string' },
   rate: { type: 'string' },
+  slots: { type: 'string' },
   late: { type: 'string' },
   duplicates: { type: 'string' },
   log: { type: 'string' },
@@ -73,6 +80,8 @@ const SIZES = [1e6, 1e7, 1e8]
 const SECONDS = { default: 8, min: 1, max: 600 }
 const RUN_SECONDS = { ...SECONDS, default: 30 }
 const RATE = { default: 0, min: 0, max: 1_000_000 }
+const STEADY_RATE = { default: 3_000, min: 100, max: 100_000 }
+const SLOTS = { default: 3, min: 1, max: 100 }
 const PERCENT = { default: 0, min: 0, max: 50 }
 const REQUESTS = { default: 300, min: 10, max: 100_000 }
 
@@ -108,6 +117,15 @@ const BENCHES: Record<string, Bench> = {
     run: async (values, print) => {
       const events = eventsOf(values, '10M')
       await benchHistory({ events, save: await saveIn(values, `history-${formatEvents(events)}`), print })
+    },
+  },
+  rollups: {
+    options: ['slots', 'rate', 'late'],
+    run: async (values, print) => {
+      const slots = integerOption('slots', values.slots, SLOTS)
+      const rate = integerOption('rate', values.rate, STEADY_RATE)
+      const latePercent = numberOption('late', values.late, { ...PERCENT, default: 2 })
+      await benchRollups({ slots, rate, latePercent, save: await saveIn(values, 'rollups'), print })
     },
   },
   query: {

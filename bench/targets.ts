@@ -34,6 +34,7 @@ const TARGETS = {
   allBytes: less('stored bytes an event, all tables', 'B', 170, 120),
   memoryAtRest: less('all in one, resident memory at rest', 'GB', 1, 0.6),
   memoryLoaded: less('all in one, resident memory at 25,000 events/s', 'GB', 2, 1.2),
+  rollupRows: less('rows that rollups read, at a steady rate, for each event', 'rows', 3, 3),
   whileImporting: less('balance while five years are imported, slowest', 's', 1, 1),
 } satisfies Record<string, Target>
 
@@ -70,6 +71,11 @@ export function compare(measured: Measured): Compared {
   const reaches = (bound: number) => (better === 'more' ? measured.value >= bound : measured.value <= bound)
   const verdict = reaches(target) ? 'target met' : reaches(floor) ? 'floor met' : 'MISSED'
   return { ...measured, name, unit, floor, target, verdict }
+}
+
+/** Has this process end with the exit code 1 when a floor is missed. */
+export function failWhenMissed(rows: readonly Compared[]): void {
+  if (rows.some(({ verdict }) => verdict === 'MISSED')) process.exitCode = 1
 }
 
 /** A line for each measure, with floor and target beside it. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { compare, formatCompared } from '../../bench/targets.ts'
+import { compare, failWhenMissed, formatCompared } from '../../bench/targets.ts'
 
 describe('what the bench compares with floors and targets', () => {
   const verdictOf = (...measured: Parameters<typeof compare>) => compare(...measured).verdict
@@ -19,6 +19,20 @@ describe('what the bench compares with floors and targets', () => {
   it('is missed where nothing was measured', () => {
     expect(verdictOf({ measure: 'loader', value: NaN })).to.equal('MISSED')
     expect(verdictOf({ measure: 'growth', value: NaN })).to.equal('MISSED')
+  })
+
+  it('has the process end with 1 when a floor is missed, and only then', () => {
+    const before = process.exitCode
+    try {
+      process.exitCode = undefined
+      const good = [compare({ measure: 'loader', value: 80_000 }), compare({ measure: 'growth', value: 1 })]
+      failWhenMissed(good)
+      expect(process.exitCode).to.equal(undefined)
+      failWhenMissed([...good, compare({ measure: 'growth', value: 2.1 })])
+      expect(process.exitCode).to.equal(1)
+    } finally {
+      process.exitCode = before
+    }
   })
 
   it('is a line each, with floor and target beside the figure', () => {

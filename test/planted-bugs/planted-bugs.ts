@@ -10,6 +10,8 @@ export interface PlantedBug {
   wrong: string
   /** Test files, below test/ and without their ending. */
   suites: readonly string[]
+  /** Whether each of them must find it by itself. */
+  each?: true
 }
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
@@ -407,6 +409,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)\n',
     wrong: '',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
+    each: true,
   },
   {
     name: 'late usage is marked before its rows are stored only, and worked off at once',
@@ -449,6 +452,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
 `,
     suites: ['services/rollup/races', 'services/rollup/monotone'],
+    each: true,
   },
   {
     name: 'events that are found by their ids count as any of their rows has them',
@@ -560,6 +564,31 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong:
       "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
     suites: ['services/rollup/races', 'services/rollup/monotone'],
+    each: true,
+  },
+  {
+    name: 'of rollups of one day that counts which was stored last, by the clock',
+    file: 'clickhouse/0024_usage_by_day.sql',
+    right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
+    wrong:
+      "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'of rollups of the total of one day that counts which was stored last, by the clock',
+    file: 'clickhouse/0025_usage_by_day_total.sql',
+    right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
+    wrong:
+      "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
+    suites: ['services/rollup/races'],
+  },
+  {
+    name: 'of rollups of the total of one slot that counts which was stored last, by the clock',
+    file: 'clickhouse/0043_usage_by_slot_total.sql',
+    right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
+    wrong:
+      "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
+    suites: ['services/rollup/races'],
   },
   {
     name: 'that slots are closed is told when it is done, not before it begins',

@@ -64,7 +64,8 @@ async function requireGreen(suites: readonly string[], copy: string): Promise<vo
   process.stdout.write(`without a bug: ${outcome.missed}\n`)
 }
 
-async function tryOut({ file, right, wrong, suites }: PlantedBug, copy: string): Promise<Outcome> {
+async function tryOut(bug: PlantedBug, copy: string): Promise<Outcome> {
+  const { file, right, wrong, suites } = bug
   const isCode = file.endsWith('.ts')
   const built = isCode ? path.join(copy, 'dist', file.replace(/\.ts$/, '.js')) : path.join(copy, file)
   const before = await readFile(built)
@@ -72,7 +73,14 @@ async function tryOut({ file, right, wrong, suites }: PlantedBug, copy: string):
   const planted = source.replace(right, () => wrong)
   await writeFile(built, isCode ? await transpile(planted, copy) : planted)
   try {
-    return await runSuites(suites, copy)
+    if (bug.each === undefined) return await runSuites(suites, copy)
+    const found: string[] = []
+    for (const suite of suites) {
+      const outcome = await runSuites([suite], copy)
+      if ('missed' in outcome) return { missed: `by ${suite}: ${outcome.missed}` }
+      found.push(outcome.found)
+    }
+    return { found: found.join('» and «') }
   } finally {
     await writeFile(built, before)
   }

@@ -1,6 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { ROLLUP_POINTS } from '../../services/rollup/crash-points.ts'
 import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
 import { usageEventId } from '../../shared/domain/usage-event.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
@@ -9,8 +9,8 @@ import type { Answered, ApiClient } from '../support/api-client.ts'
 import { compareBalances, compareUsage } from '../support/compare-usage.ts'
 import { isEqual, possibleStates, type EventOperation, type EventState } from '../support/possible-events.ts'
 import { until } from '../support/until.ts'
-import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
-import { takeRollupStep } from '../support/rollup-steps.ts'
+import { countMarks, EPOCH_KNOWN_MS, expectRollupsExact } from '../support/rollup-stage.ts'
+import { POINTS_OF, takeRollupStep, type RollupStep } from '../support/rollup-steps.ts'
 import { UsageModel } from '../support/usage-model.ts'
 import type { EventBody } from '../support/usage-world.ts'
 import { startWholeStage, type WholeStage } from '../support/whole-stage.ts'
@@ -71,14 +71,28 @@ type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never
 
 /** What a rollup service does meanwhile, and where it crashes. */
 const upTo = fc.constantFrom(30 * 3_600, 25 * 3_600, 3 * 3_600, 900, 2 * SLOT_S)
-const rollupStep = fc.record({
-  step: fc.oneof(
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('close' as const), upTo }) },
-    { weight: 4, arbitrary: fc.record({ kind: fc.constant('late' as const) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('rebuild' as const), upTo }) },
-  ),
-  crash: fc.option(fc.constantFrom(...ROLLUP_POINTS), { nil: undefined }),
-})
+const crash = (kind: RollupStep['kind']) =>
+  fc.option(fc.constantFrom(...POINTS_OF[kind]), { freq: 2, nil: undefined })
+const rollupStep = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      step: fc.record({ kind: fc.constant('close' as const), upTo }),
+      crash: crash('close'),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ step: fc.record({ kind: fc.constant('late' as const) }), crash: crash('late') }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      step: fc.record({ kind: fc.constant('rebuild' as const), upTo }),
+      crash: crash('rebuild'),
+    }),
+  },
+)
 
 const history = fc.record({
   builtUpTo: upTo,
@@ -119,6 +133,8 @@ const history = fc.record({
   asks: fc.array(
     fc.record({
       reach: fc.constantFrom(1, 301, 86_401, 50 * 86_400, 500 * 86_400),
+      /** A range ends anywhere: after now, within a slot that goes on, at the edge of one that ended, in a day long ago. */
+      till: fc.constantFrom(300, 300, -1, -(now % 300), -(now % 300) - 599, -86_399, -40 * 86_400 + 1),
       currency: fc.option(fc.constantFrom('USD'), { nil: undefined }),
       account: fc.nat({ max: 1 }),
       property: fc.constantFrom('model', 'n'),
@@ -161,14 +177,15 @@ describe('histories of reports and corrections against a plain model, over HTTP'
             await compareUsage(asked, model, {
               ...ask,
               aggregation: AGGREGATIONS[(n + compared) % AGGREGATIONS.length] ?? 'sum',
-              from: now - ask.reach,
-              to: now + 300,
+              from: Math.min(now - ask.reach, now + ask.till - 1),
+              to: now + ask.till,
             })
           compared++
           await compareBalances(asked, model)
         }
         for (const api of [world.api, world.rawApi]) await compareAll(api)
         await workOff()
+        await sleep(EPOCH_KNOWN_MS)
         await expectRollupsExact(stage.clickhouse, world.namespaceId)
         await compareAll(world.api)
         await compareList(world, done)
@@ -223,11 +240,11 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     for (const [at, { held, operations, rollups }] of drawn.groups.entries()) {
       const note = (id: string, noted: EventOperation) => done.get(id)?.groups[at]?.push(noted)
       if (held) await stage.holdLoader()
-      const sending = operations.map((asked) => send(world, drawn, asked, named, note))
+      const sending: Promise<unknown>[] = operations.map((asked) => send(world, drawn, asked, named, note))
       sending.push(...rollups.map(({ step, crash }) => takeRollupStep(stage.computing, step, crash)))
       // What was reported in this group is corrected while it is not loaded.
       if (held) {
-        await new Promise((resolve) => setTimeout(resolve, HELD_MS))
+        await sleep(HELD_MS)
         await stage.letLoaderGoOn()
       }
       await Promise.all(sending)

@@ -34,6 +34,29 @@ export const pausing = <T extends object>(functions: T, pause: Pause): T =>
     },
   })
 
+type Ask = ClickHouse['query']
+
+/** A client whose queries are asked in another way. @param ask gets what was asked, and how it is asked else */
+export const asking = (
+  client: ClickHouse,
+  ask: (given: Parameters<Ask>[0], query: Ask) => ReturnType<Ask>,
+): ClickHouse =>
+  new Proxy(client, {
+    get(target, name, receiver) {
+      const member: unknown = Reflect.get(target, name, receiver)
+      if (typeof member !== 'function') return member
+      if (name !== 'query') return member.bind(target) as unknown
+      return (given: Parameters<Ask>[0]) => ask(given, target.query.bind(target))
+    },
+  })
+
+/** A client that waits before each query. */
+export const beforeQueries = (client: ClickHouse, pause: Pause): ClickHouse =>
+  asking(client, async (given, query) => {
+    await pause()
+    return query(given)
+  })
+
 let staged = 0
 
 /** A statement that computes rollups: the table, its columns, and the rest. */
@@ -43,9 +66,9 @@ const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
  * A client whose rollups are stored a while after the events were read for them, as by a statement over many rows on a busy
  * server: what it read may be old when it is stored.
  *
- * @param pauseOf what goes on in between; undefined: nothing, as always
+ * @param pauseOf what goes on in between, by the table it is about; undefined: nothing, as always
  */
-export const slowToStore = (client: ClickHouse, pauseOf: () => Pause | undefined): ClickHouse =>
+export const slowToStore = (client: ClickHouse, pauseOf: (table: string) => Pause | undefined): ClickHouse =>
   new Proxy(client, {
     get(target, name, receiver) {
       if (name !== 'command') {
@@ -54,7 +77,7 @@ export const slowToStore = (client: ClickHouse, pauseOf: () => Pause | undefined
       }
       return async (given: Parameters<ClickHouse['command']>[0]) => {
         const [, table = '', columns = '', select = ''] = INTO.exec(given.query) ?? []
-        const pause = table === '' ? undefined : pauseOf()
+        const pause = table === '' ? undefined : pauseOf(table)
         if (pause === undefined) return target.command(given)
         const aside = `aside_${++staged}`
         await target.command({

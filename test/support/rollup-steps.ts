@@ -13,6 +13,26 @@ import { pausing } from './pausing.ts'
 export type RollupStep =
   { kind: 'close'; upTo: number } | { kind: 'late' } | { kind: 'rebuild'; upTo: number }
 
+/** Where each of them can crash. */
+export const POINTS_OF: Record<RollupStep['kind'], readonly RollupPoint[]> = {
+  rebuild: ['rollup-building', 'rollup-built'],
+  close: [
+    'rollup-closing',
+    'rollup-slots',
+    'rollup-slot-totals',
+    'rollup-days',
+    'rollup-totals',
+    'rollup-closed',
+  ],
+  late: [
+    'rollup-marks',
+    'rollup-late-slots',
+    'rollup-late-slot-totals',
+    'rollup-late-days',
+    'rollup-cancelled',
+  ],
+}
+
 /** Seconds after which a pending mark counts as ready: above what an insert may take. */
 export const ORPHAN_S = 600
 
@@ -33,17 +53,19 @@ export const crashingAt =
     if (reached === point) throw new Crash(reached)
   }
 
-/** Does something up to where it crashes. */
-export async function untilCrash(work: () => Promise<unknown>): Promise<void> {
+/** Does something up to where it crashes. @returns whether it did */
+export async function untilCrash(work: () => Promise<unknown>): Promise<boolean> {
   try {
     await work()
+    return false
   } catch (err) {
     if (!(err instanceof Crash)) throw err
+    return true
   }
 }
 
 /**
- * Takes a step as a rollup service does.
+ * Takes a step as a rollup service does, and tells whether it crashed.
  *
  * @param crashAt the point at which it ends, as if the machine had lost power there
  * @param pause is awaited between any two statements
@@ -53,7 +75,7 @@ export function takeRollupStep(
   step: RollupStep,
   crashAt?: RollupPoint,
   pause: () => Promise<void> = () => Promise.resolve(),
-): Promise<void> {
+): Promise<boolean> {
   const parts = {
     epochs: pausing(rollupEpochRepository(client), pause),
     tables: pausing(rollupTables(client, 30), pause),

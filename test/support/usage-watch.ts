@@ -11,7 +11,14 @@ export interface Watched {
   /** How often it is asked for, beside others. */
   weight: number
   /** Each gives the sum as decimal text, and the count where it is told. */
-  asks: readonly (() => Promise<{ sum: string; count?: bigint }>)[]
+  asks: readonly (() => Promise<Answer>)[]
+}
+
+interface Answer {
+  sum: string
+  count?: bigint
+  /** Whether it was asked of the events themselves. */
+  isRaw?: boolean
 }
 
 interface Tally {
@@ -19,13 +26,21 @@ interface Tally {
   count: bigint
 }
 
+interface Watch {
+  of: Watched
+  sent: Tally
+  stored: Tally
+  seen: Tally
+}
+
 /**
  * Watches answers while usage comes in, all of it positive: none may ever fall, run ahead of what was sent, or lack what was
  * stored before it was asked for.
  */
 export class UsageWatch {
+  /** Through rollups. */
   reads = 0
-  private readonly watched: { of: Watched; sent: Tally; stored: Tally; seen: Tally }[]
+  private readonly watched: Watch[]
   private readonly sent = new Map<string, UsageEvent>()
   private readonly stored = new Set<string>()
 
@@ -61,22 +76,22 @@ export class UsageWatch {
 
   /** Asks for anything. @throws AssertionError when the answer cannot be */
   async read(random: Random): Promise<void> {
-    await this.ask(this.byWeight[randomInteger(random, this.byWeight.length)] ?? 0, random)
-  }
-
-  /** Asks for everything. */
-  async readAll(random: Random): Promise<void> {
-    for (const place of this.watched.keys()) await this.ask(place, random)
-  }
-
-  private async ask(place: number, random: Random): Promise<void> {
-    const watched = this.watched[place]
+    const watched = this.watched[this.byWeight[randomInteger(random, this.byWeight.length)] ?? 0]
     const ask = watched?.of.asks[randomInteger(random, watched.of.asks.length)]
-    if (watched === undefined || ask === undefined) return
+    if (watched === undefined || ask === undefined) throw new Error('there is nothing to ask for')
+    await this.ask(watched, ask)
+  }
+
+  /** Asks for everything, in every way. */
+  async readAll(): Promise<void> {
+    for (const watched of this.watched) for (const ask of watched.of.asks) await this.ask(watched, ask)
+  }
+
+  private async ask(watched: Watch, ask: Watched['asks'][number]): Promise<void> {
     const { of, sent, stored, seen } = watched
     const before = { stored: { ...stored }, seen: { ...seen } }
     const answer = await ask()
-    this.reads++
+    if (answer.isRaw !== true) this.reads++
     const [units, count] = [unitsOf(answer.sum), answer.count]
     const check = (what: string, holds: boolean, than: bigint) => {
       const shown = `${of.name} ${what}: ${units} units in ${String(count)} events, against ${than}, in read ${this.reads}`

@@ -24,6 +24,7 @@ import { insertKey } from './insert-key.ts'
 import { ApiClient } from './api-client.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 import { testLog } from './log.ts'
+import { asking } from './pausing.ts'
 import { createDatabase } from './postgres.ts'
 import { setSlotLength } from './rollup-stage.ts'
 import { until } from './until.ts'
@@ -199,15 +200,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
 
 /** A client to whom there are no rollups. */
 const withoutRollups = (client: ClickHouse): ClickHouse =>
-  new Proxy(client, {
-    get(target, name, receiver) {
-      const member: unknown = Reflect.get(target, name, receiver)
-      if (typeof member !== 'function') return member
-      if (name !== 'query') return member.bind(target) as unknown
-      return (given: Parameters<ClickHouse['query']>[0]) =>
-        target.query({
-          ...given,
-          query: given.query.replace('FROM rollup_epochs', 'FROM rollup_epochs WHERE 0'),
-        })
-    },
+  asking(client, (given, query) => {
+    if (/FROM usage_by_/.test(given.query)) throw new Error(`reads rollups: ${given.query}`)
+    return query({ ...given, query: given.query.replace('FROM rollup_epochs', 'FROM rollup_epochs WHERE 0') })
   })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
+import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
 import { keepRollups, type RollupKeeper } from '../../../services/rollup/keep-rollups.ts'
 import { rollupMetrics } from '../../../services/rollup/rollup-metrics.ts'
 import {
@@ -14,6 +15,10 @@ import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
+import {
+  usageThroughRollups,
+  type RememberingReader,
+} from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import type { Period } from '../../../shared/domain/period.ts'
 import type { UsageSelection } from '../../../shared/clickhouse/usage-aggregates.ts'
@@ -25,7 +30,7 @@ import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import { testLog } from '../../support/log.ts'
-import { pauseBy, pausing, slowToStore } from '../../support/pausing.ts'
+import { beforeQueries, pauseBy, pausing, slowToStore } from '../../support/pausing.ts'
 import {
   countMarks,
   expectRollupsExact,
@@ -64,6 +69,8 @@ const LATE_PHASE_MS = 1_500
 const HISTORY_S = 42 * DAY_S
 const ALL_PHASES_MS = 4_500
 
+const DAY_CLOSED: RollupPoint = 'rollup-totals'
+
 class Crash extends Error {}
 
 describe('totals beside writers and rollup services that pause and crash', function () {
@@ -81,7 +88,11 @@ describe('totals beside writers and rollup services that pause and crash', funct
   after(() => stage.close())
 
   it('never fall, never run ahead of what was sent, lack nothing that was stored, and end exact', async () => {
-    const watch = new UsageWatch(watchedOf(stage, await stage.epochs.now()))
+    const readers = Array.from({ length: READERS }, (_, n) => readerOf(random(`asking ${n}`)))
+    let asked = 0
+    // Any of them: what one has seen, no other may lack.
+    const reader = () => readers[asked++ % readers.length] ?? stage.rolled
+    const watch = new UsageWatch(watchedOf(stage, reader, await stage.epochs.now()))
     const startedAt = performance.now()
     await build(GRACE_S)
     let failure: Error | undefined
@@ -95,15 +106,17 @@ describe('totals beside writers and rollup services that pause and crash', funct
     }
     const loops = [
       ...Array.from({ length: WRITERS }, (_, n) => loop(writer(watch, random(`writer ${n}`)))),
-      ...Array.from({ length: READERS }, (_, n) => loop(reader(watch, random(`reader ${n}`)))),
+      ...Array.from({ length: READERS }, (_, n) => loop(asker(watch, random(`reader ${n}`)))),
+      ...readers.map((one, n) => loop(aheadReader(one, random(`ahead ${n}`)))),
       ...[0, 1].map((n) => loop(service(random(`service ${n}`)))),
       loop(lateWorker(random('late'), 0.01)),
       ...[0, 1, 2].map((n) => loop(lateWorker(random(`late and slow ${n}`), 0.5))),
       loop(rebuilder(random('rebuilds'))),
       loop(async () => {
         await sleep(50)
-        const isEnough = READS === undefined ? performance.now() - startedAt > SHORT_MS : watch.reads >= READS
-        if (isEnough) ended = true
+        const ms = performance.now() - startedAt
+        const isDayClosed = reachedPoints.has(DAY_CLOSED) || ms > 3 * SHORT_MS
+        if (READS === undefined ? ms > SHORT_MS && isDayClosed : watch.reads >= READS) ended = true
       }),
     ]
     await Promise.all(loops)
@@ -116,16 +129,32 @@ describe('totals beside writers and rollup services that pause and crash', funct
       throw failure
     }
     await settle()
-    await watch.readAll(random('at the end'))
+    await watch.readAll()
     const compared = await expectRollupsExact(stage.client, NAMESPACE)
     process.stdout.write(`    (${JSON.stringify(compared)} rows agree with the events)\n`)
+    expect(reachedPoints, 'a day that was closed meanwhile').to.include(DAY_CLOSED)
     expect(compared.slots).to.be.greaterThan(20)
+    expect(compared.byTime).to.be.greaterThan(20)
+    expect(compared.slotTotals).to.be.greaterThan(20)
     expect(compared.days).to.be.greaterThan(1)
     expect(compared.totals).to.be.greaterThan(1)
   })
 
-  const reachedBy = (own: Random, share: number) => () => {
+  const reachedPoints = new Set<string>()
+  const reachedBy = (own: Random, share: number) => (point: string) => {
+    if (!ended) reachedPoints.add(point)
     if (!ended && own() < share) throw new Crash('crashed')
+  }
+
+  /** As an API in a process of its own: with what it knows and remembers, and pauses before it asks. */
+  function readerOf(own: Random): RememberingReader {
+    const pause = pauseBy(own, 0.03, 500)
+    return usageThroughRollups(beforeQueries(stage.client, () => (ended ? Promise.resolve() : pause())))
+  }
+
+  const aheadReader = (reader: RememberingReader, own: Random) => async () => {
+    await sleep(500 + randomInteger(own, 3_000))
+    await reader.readAhead(NAMESPACE, ACCOUNTS)
   }
 
   /** Stores batches; what a crash leaves unsure is stored again. */
@@ -218,7 +247,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     return { ...event, acceptedAt, version: reportVersion(acceptedAt, contentOf(event)) }
   }
 
-  const reader =
+  const asker =
     (watch: UsageWatch, own: Random): (() => Promise<void>) =>
     () =>
       watch.read(own)
@@ -254,10 +283,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
     dropAfterS: 86_400,
   }
 
-  const openKeeper = (own: Random): RollupKeeper =>
+  const openKeeper = (own: Random, share?: number): RollupKeeper =>
     keepRollups(
       {
-        ...partsOf(own),
+        ...partsOf(own, share),
         build: () => Promise.resolve(),
         metrics: rollupMetrics(openMetrics()),
         log: testLog,
@@ -282,13 +311,30 @@ describe('totals beside writers and rollup services that pause and crash', funct
     }
   }
 
-  /** Now and then all rollups anew; when there is time up to two days ago only, so that days are closed again. */
+  /** Up to an hour before, so that a day is closed soon after. */
+  const toLastMidnight = async () => {
+    const now = await stage.epochs.now()
+    return now - dayOf(now) + 3_600
+  }
+
+  /**
+   * Now and then all rollups anew. The first and some of the others only up to the last midnight, or up to two days ago when there is
+   * time: then days are closed again.
+   */
   function rebuilder(own: Random): () => Promise<void> {
+    let isFirst = true
     return async () => {
-      for (let left = 100 + randomInteger(own, 160); left > 0 && !ended; left--) await sleep(50)
-      if (!ended)
-        await build(READS !== undefined && own() < 0.3 ? 2 * DAY_S : GRACE_S, own).catch(ignoreCrash)
+      for (let left = isFirst ? 60 : 100 + randomInteger(own, 160); left > 0 && !ended; left--)
+        await sleep(50)
+      const choice = isFirst ? 0 : own()
+      isFirst = false
+      if (!ended) await build(await upTo(choice), own).catch(ignoreCrash)
     }
+  }
+
+  const upTo = async (choice: number) => {
+    if (choice < 0.3) return toLastMidnight()
+    return READS !== undefined && choice < 0.5 ? 2 * DAY_S : GRACE_S
   }
 
   const build = (graceS: number, own: Random = () => 1) =>
@@ -297,7 +343,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   /** Until everything that was stored is in the rollups. */
   async function settle(): Promise<void> {
     const now = await stage.epochs.now()
-    const keepers = [0, 1].map((n) => openKeeper(random(`at the end ${n}`)))
+    const keepers = [0, 1].map((n) => openKeeper(random(`at the end ${n}`), 0))
     await until(async () => {
       const current = (await stage.epochs.list()).findLast(({ state }) => state === 'in use')
       return (current?.closedThrough ?? 0) > now + SLOT_S && (await countMarks(stage.client)) === 0
@@ -311,7 +357,7 @@ function ignoreCrash(err: unknown): void {
 }
 
 /** Every way to ask, of accounts and of all together, over all time and cut anywhere. */
-function watchedOf({ rolled, raw }: RollupStage, now: number): Watched[] {
+function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: number): Watched[] {
   const today = dayOf(now)
   const recent = { startAt: now - 8 * SLOT_S - 3, endAt: now + 3_600 }
   const cuts = [
@@ -321,7 +367,7 @@ function watchedOf({ rolled, raw }: RollupStage, now: number): Watched[] {
   const watch = (selection: UsageSelection, weight: number, ...more: Watched['asks']): Watched => {
     const { range, accountId, source } = selection
     const byPeriod = (period: Period) => async () => {
-      const periods = await rolled.aggregateByPeriod(NAMESPACE, period, selection)
+      const periods = await reader().aggregateByPeriod(NAMESPACE, period, selection)
       return totalOf([...periods.values()].flatMap((usage) => [...usage.values()]))
     }
     return {
@@ -333,17 +379,17 @@ function watchedOf({ rolled, raw }: RollupStage, now: number): Watched[] {
         (source === undefined || event.source === source),
       weight,
       asks: [
-        async () => totalOf([...(await rolled.aggregate(NAMESPACE, selection)).values()]),
+        async () => totalOf([...(await reader().aggregate(NAMESPACE, selection)).values()]),
         byPeriod('day'),
         byPeriod('month'),
         // Whoever saw the events themselves must find them here.
-        async () => totalOf([...(await raw.aggregate(NAMESPACE, selection)).values()]),
+        async () => ({ ...totalOf([...(await raw.aggregate(NAMESPACE, selection)).values()]), isRaw: true }),
         ...more,
       ],
     }
   }
   const sumOfAccounts = (accounts: readonly string[]) => async () => {
-    const sums = await rolled.sumByAccount(NAMESPACE, accounts)
+    const sums = await reader().sumByAccount(NAMESPACE, accounts)
     return { sum: formatAmount(sumOf([...sums.values()].flatMap((usage) => [...usage.values()]))) }
   }
   return [

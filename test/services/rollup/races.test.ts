@@ -16,7 +16,7 @@ import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
-import { slowToStore } from '../../support/pausing.ts'
+import { asking, slowToStore } from '../../support/pausing.ts'
 import {
   countMarks,
   EPOCH_KNOWN_MS,
@@ -53,12 +53,14 @@ describe('what meets in the middle of something', function () {
       await expectRollupsExact(stage.client, NAMESPACE)
     })
 
-  const partsOf = (client: ClickHouse, between?: () => Promise<void>) => {
+  /** @param table of which rollups are stored a while after the events were read; any */
+  const partsOf = (client: ClickHouse, between?: () => Promise<void>, table?: string) => {
     let pause = between
     return {
       epochs: rollupEpochRepository(client),
       tables: rollupTables(
-        slowToStore(client, () => {
+        slowToStore(client, (into) => {
+          if (table !== undefined && table !== into) return undefined
           const once = pause
           pause = undefined
           return once
@@ -71,15 +73,32 @@ describe('what meets in the middle of something', function () {
     }
   }
 
+  /** @param work is to be told what goes on in between, and must come to it */
+  const comesTo = async (
+    between: (() => Promise<void>) | undefined,
+    work: (between: (() => Promise<void>) | undefined) => Promise<unknown>,
+  ) => {
+    let isCome = between === undefined
+    await work(
+      between &&
+        (() => {
+          isCome = true
+          return between()
+        }),
+    )
+    expect(isCome, 'whether anything was computed').to.equal(true)
+  }
+
   /** @param between what goes on after the first statement has read the events, and before it stores what it made of them */
   const close = (graceS: number, between?: () => Promise<void>) =>
-    closeSlots(partsOf(stage.computing, between), graceS)
+    comesTo(between, (once) => closeSlots(partsOf(stage.computing, once), graceS))
   /** For who must not see the epochs of the plays before, which are kept up to date for a while and reach further. */
   const ofThisPlay = (parts: ReturnType<typeof partsOf>) => ({
     ...parts,
     epochs: { ...parts.epochs, list: async () => (await parts.epochs.list()).slice(-1) },
   })
-  const workOff = (between?: () => Promise<void>) => workOffLate(partsOf(stage.computing, between))
+  const workOff = (between?: () => Promise<void>, table?: string) =>
+    comesTo(between, (once) => workOffLate(partsOf(stage.computing, once, table)))
 
   const workOffAll = () =>
     until(async () => {
@@ -145,14 +164,91 @@ describe('what meets in the middle of something', function () {
   const everywhere = (count: number): number[] => [count, count, count]
   const ago = async (seconds: number) => (await stage.epochs.now()) - seconds
 
-  plays('a rollup that was computed from less does not replace one computed from more', async () => {
-    const at = await ago(6 * HOUR_S)
-    await store(at)
-    await workOff(async () => {
-      await store(at)
-      await workOff()
-      expect(await readCount()).to.deep.equal(everywhere(expected))
+  // First, as the epochs of plays before are kept up to date for a while, too: over years that takes long.
+  plays('history that is spread wide is marked by months', async () => {
+    const [first, count] = [dayOf(await stage.epochs.now()) - 41 * DAY_S, 1_200]
+    const reports = await Promise.all(Array.from({ length: count }, (_, n) => reportedNow(first - n * DAY_S)))
+    const insert = markedInsert(nothing, () => {
+      expected += count
+      return Promise.resolve()
     })
+    await insert(lineOf(reports), reports)
+    const kinds = await queryRows<{ kind: number; marks: number }>(
+      stage.client,
+      `SELECT whole_day AS kind, toUInt32(count()) AS marks FROM usage_dirty_slots FINAL
+        WHERE whole_day >= 2 GROUP BY kind ORDER BY kind`,
+      {},
+    )
+    expect(kinds.map(({ kind }) => kind).join(), 'days at one end at most').to.match(/^(?:2,)?3$/)
+    expect(kinds.at(-1)?.marks).to.be.within(38, 41)
+    expect(await readCount()).to.deep.equal(everywhere(expected))
+    // In the middle of a month that is marked.
+    const range = { startAt: first - 400 * DAY_S, endAt: first - 395 * DAY_S }
+    const part = await stage.rolled.aggregate(NAMESPACE, { range, accountId: ACCOUNT })
+    const meant = await stage.raw.aggregate(NAMESPACE, { range, accountId: ACCOUNT })
+    expect(part.get('usd')?.count).to.equal(meant.get('usd')?.count)
+  })
+
+  for (const [table, ageS] of [
+    ['usage_by_slot', 6 * HOUR_S],
+    ['usage_by_slot_total', 6 * HOUR_S],
+    ['usage_by_day', 2 * DAY_S],
+    ['usage_by_day_total', 2 * DAY_S],
+  ] as const)
+    plays(`in ${table} what was computed from less does not replace what was from more`, async () => {
+      const at = await ago(ageS)
+      await store(at)
+      await workOff(async () => {
+        await store(at)
+        await workOff()
+        expect(await readCount()).to.deep.equal(everywhere(expected))
+      }, table)
+    })
+
+  plays('days that ended while no service ran for five weeks are computed from the events', async () => {
+    await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 36 * DAY_S)
+    for (const days of [35.5, 34.5, 33.5, 32.5]) await store(await ago(days * DAY_S))
+    await close(32 * DAY_S)
+    await workOffAll()
+    await sleep(EPOCH_KNOWN_MS)
+    expect(await readCount()).to.deep.equal(everywhere(expected))
+    const { days } = await expectRollupsExact(stage.client, NAMESPACE)
+    expect(days).to.be.at.least(3)
+    await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 5 * HOUR_S)
+  })
+
+  plays('however many slots are marked, usage is read as it is', async () => {
+    // Of 1,200 slots of ten accounts: days of one account, and too many marks to be listed of all.
+    const mark = (sign: number) =>
+      stage.writing.command({
+        query: `INSERT INTO usage_dirty_slots
+          SELECT {namespaceId:String}, if(number % 10 = 0, {accountId:String}, concat('account_', toString(number % 10))), 0,
+            toStartOfFiveMinutes(now('UTC')) - toIntervalMinute(360 + 5 * intDiv(number, 10)), 7, 1, now(), ${sign}
+          FROM numbers(12000)`,
+        query_params: { namespaceId: NAMESPACE, accountId: ACCOUNT },
+      })
+    for (const days of [0.3, 1, 2, 3, 4, 6]) await store(await ago(days * DAY_S))
+    await workOffAll()
+    const counts = new QueryCounts()
+    const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
+    const areDaysAsked = () => counts.clickhouse.some(({ query }) => query.includes('toStartOfDay(slot)'))
+    await mark(1)
+    for (const days of [0.4, 2, 3]) await store(await ago(days * DAY_S))
+    expect(await readCount(reader)).to.deep.equal(everywhere(expected))
+    expect(areDaysAsked()).to.equal(true)
+    const now = await stage.epochs.now()
+    for (const accountId of [undefined, ACCOUNT])
+      for (const range of [ALL_TIME, { startAt: now - 3 * DAY_S, endAt: now - 7 * HOUR_S }]) {
+        const selection = { range, ...(accountId === undefined ? {} : { accountId }) }
+        expect(await reader.aggregate(NAMESPACE, selection)).to.deep.equal(
+          await stage.raw.aggregate(NAMESPACE, selection),
+        )
+        for (const period of ['day', 'month'] as const)
+          expect(await reader.aggregateByPeriod(NAMESPACE, period, selection)).to.deep.equal(
+            await stage.raw.aggregateByPeriod(NAMESPACE, period, selection),
+          )
+      }
+    await mark(-1)
   })
 
   plays('usage that becomes late while its slot is being closed is not forgotten', async () => {
@@ -468,32 +564,6 @@ describe('what meets in the middle of something', function () {
       await inserting
       expected++
     })
-
-    plays('that is spread wide is marked by months', async () => {
-      const [first, count] = [dayOf(await stage.epochs.now()) - 41 * DAY_S, 1_200]
-      const reports = await Promise.all(
-        Array.from({ length: count }, (_, n) => reportedNow(first - n * DAY_S)),
-      )
-      const insert = markedInsert(nothing, () => {
-        expected += count
-        return Promise.resolve()
-      })
-      await insert(lineOf(reports), reports)
-      const kinds = await queryRows<{ kind: number; marks: number }>(
-        stage.client,
-        `SELECT whole_day AS kind, toUInt32(count()) AS marks FROM usage_dirty_slots FINAL
-          WHERE whole_day >= 2 GROUP BY kind ORDER BY kind`,
-        {},
-      )
-      expect(kinds.map(({ kind }) => kind).join(), 'days at one end at most').to.match(/^(?:2,)?3$/)
-      expect(kinds.at(-1)?.marks).to.be.within(38, 41)
-      expect(await readCount()).to.deep.equal(everywhere(expected))
-      // In the middle of a month that is marked.
-      const range = { startAt: first - 400 * DAY_S, endAt: first - 395 * DAY_S }
-      const part = await stage.rolled.aggregate(NAMESPACE, { range, accountId: ACCOUNT })
-      const meant = await stage.raw.aggregate(NAMESPACE, { range, accountId: ACCOUNT })
-      expect(part.get('usd')?.count).to.equal(meant.get('usd')?.count)
-    })
   })
 
   plays('what is remembered of an account does not hide usage that others see', async () => {
@@ -569,22 +639,6 @@ describe('what meets in the middle of something', function () {
 })
 
 const nothing = () => Promise.resolve()
-
-type Ask = ClickHouse['query']
-
-/** A client whose queries are asked in another way. @param ask gets what was asked, and how it is asked else */
-const asking = (
-  client: ClickHouse,
-  ask: (given: Parameters<Ask>[0], query: Ask) => ReturnType<Ask>,
-): ClickHouse =>
-  new Proxy(client, {
-    get(target, name, receiver) {
-      const member: unknown = Reflect.get(target, name, receiver)
-      if (typeof member !== 'function') return member
-      if (name !== 'query') return member.bind(target) as unknown
-      return (given: Parameters<Ask>[0]) => ask(given, target.query.bind(target))
-    },
-  })
 
 /** A client with whose first answer to some query something happens before it is given. */
 function onceAfter(client: ClickHouse, isIt: RegExp, happens: () => Promise<void>): ClickHouse {

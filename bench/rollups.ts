@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatTable } from '../shared/text/format-table.ts'
+import { openLoadStage, type LoadStage } from './load-stage.ts'
+import { describeMachine, saveResult } from './machine.ts'
+import { compare, failWhenMissed, formatCompared } from './targets.ts'
+
+export interface BenchRollupsOptions {
+  /** Time slots that are looked at. */
+  slots: number
+  /** Events a second. */
+  rate: number
+  /** Events in a hundred that are minutes to hours late. */
+  latePercent: number
+  save: string
+  print: (line: string) => void
+}
+
+/** What the counters of rollups and loader show a while after a slot was closed. */
+interface Look {
+  slotsClosed: number
+  rowsRead: number
+  loaded: number
+  lateMarks: number
+}
+
+const SLOT_S = 300
+/** So long after a slot was closed its late usage is worked off, too. */
+const SETTLES_MS = 60_000
+const LOOK_EVERY_MS = 1_000
+
+/**
+ * Reports usage at a steady rate over the ends of several time slots. What rollups read is counted from a while after one of them
+ * to the same while after the last one, beside what was loaded in that time.
+ */
+export async function benchRollups(options: BenchRollupsOptions): Promise<void> {
+  const { slots, rate, latePercent, save, print } = options
+  print(describeMachine())
+  const stage = await openLoadStage()
+  try {
+    // The first slot that is closed is of no whole five minutes, and each of the others is reached when usage still comes in.
+    const seconds = (slots + 1) * SLOT_S + (2 * SETTLES_MS) / 1_000
+    print(`${rate.toLocaleString('en-US')} events a second for ${Math.round(seconds / 60)} minutes`)
+    const ended = new AbortController()
+    const looking = lookAfterSlots(stage, slots + 1, ended.signal)
+    const load = { seconds, rate, times: { kind: 'now', latePercent } } as const
+    const running = stage.run(load).finally(() => {
+      ended.abort()
+    })
+    const [run, looks] = await Promise.all([running, looking])
+    print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
+    const steps = looks.slice(1).map((look, index) => grownBy(looks[index], look))
+    const whole = grownBy(looks[0], looks.at(-1))
+    const on = `${Math.round(run.acceptedPerS).toLocaleString('en-US')} events/s, ${latePercent} % late`
+    const compared = [compare({ measure: 'rollupRows', value: whole.rowsRead / whole.loaded, on })]
+    const cells = steps.map(({ slotsClosed, rowsRead, loaded, lateMarks }) =>
+      [slotsClosed, loaded, rowsRead, lateMarks]
+        .map((value) => value.toLocaleString('en-US'))
+        .concat((rowsRead / loaded).toFixed(2)),
+    )
+    const headings = ['slots closed', 'events loaded', 'rows read', 'late marks', 'rows an event']
+    for (const line of formatTable(headings, cells, 0)) print(line)
+    for (const line of formatCompared(compared)) print(line)
+    await saveResult(save, { bench: 'rollups', rate, latePercent, run, steps, compared })
+    failWhenMissed(compared)
+  } finally {
+    await stage.close()
+  }
+}
+
+/** @returns what the counters showed a while after each of so many slots, or of as many as were closed before the signal */
+async function lookAfterSlots(stage: LoadStage, wanted: number, signal: AbortSignal): Promise<Look[]> {
+  const looks: Look[] = []
+  let { slotsClosed } = await lookNow(stage)
+  let lookAt = Infinity
+  while (looks.length < wanted && !signal.aborted) {
+    const look = await lookNow(stage)
+    if (look.slotsClosed > slotsClosed) {
+      slotsClosed = look.slotsClosed
+      lookAt = performance.now() + SETTLES_MS
+    }
+    if (performance.now() >= lookAt) {
+      looks.push(look)
+      lookAt = Infinity
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined)
+  }
+  if (looks.length < wanted) throw new Error(`${looks.length} of ${wanted} time slots were closed in time`)
+  return looks
+}
+
+async function lookNow(stage: LoadStage): Promise<Look> {
+  const scraped = await stage.scrape()
+  return {
+    slotsClosed: scraped.sum('tally_rollup_slots_total'),
+    rowsRead: scraped.sum('tally_rollup_rows_read_total'),
+    loaded: scraped.sum('tally_loader_rows_total'),
+    lateMarks: scraped.sum('tally_rollup_late_marks_total'),
+  }
+}
+
+function grownBy(before: Look | undefined, after: Look | undefined): Look {
+  const grown = (of: (look: Look) => number) =>
+    before === undefined || after === undefined ? NaN : of(after) - of(before)
+  return {
+    slotsClosed: grown((look) => look.slotsClosed),
+    rowsRead: grown((look) => look.rowsRead),
+    loaded: grown((look) => look.loaded),
+    lateMarks: grown((look) => look.lateMarks),
+  }
+}
