@@ -36,7 +36,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
              balance meanwhile
   rollups    [--slots N] [--rate N] [--late PERCENT]
              how many rows rollups read for each event at --rate (3,000 a second unless given), over --slots (3) time slots of
-             five minutes and one more; with 2 % late usage unless --late is given
+             five minutes and one more; --late has some usage late
   query      [--events N] [--requests N] [--data FOLDER]
              balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
              the other; rollups beside the raw events
@@ -124,7 +124,7 @@ const BENCHES: Record<string, Bench> = {
     run: async (values, print) => {
       const slots = integerOption('slots', values.slots, SLOTS)
       const rate = integerOption('rate', values.rate, STEADY_RATE)
-      const latePercent = numberOption('late', values.late, { ...PERCENT, default: 2 })
+      const latePercent = numberOption('late', values.late, PERCENT)
       await benchRollups({ slots, rate, latePercent, save: await saveIn(values, 'rollups'), print })
     },
   },
