@@ -265,12 +265,16 @@ describe('totals beside writers and rollup services that pause and crash', funct
    * @param share how often it pauses
    */
   const partsOf = (own: Random, share = 0.2) => {
-    const pause = pauseBy(own, share, 300)
+    const wait = pauseBy(own, share, 300)
+    // Once it is ended, what is under way is to end soon: several epochs are kept up to date, each in many statements.
+    const pause = () => (ended ? Promise.resolve() : wait())
     return {
       epochs: pausing(rollupEpochRepository(stage.computing), pause),
       tables: pausing(
         rollupTables(
-          slowToStore(stage.computing, () => (own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined)),
+          slowToStore(stage.computing, () =>
+            !ended && own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined,
+          ),
           30,
         ),
         pause,
