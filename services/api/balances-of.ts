@@ -15,7 +15,7 @@ type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
 
 /**
  * The balances of several accounts: for each account in the order given one for every active metric, in order of creation,
- * then one for every currency it was ever granted, by code. Two queries to PostgreSQL and one to ClickHouse, however many
+ * then one for every currency it was ever granted, by code. Two queries to PostgreSQL and a fixed number to ClickHouse, however many
  * accounts and metrics there are.
  *
  * @throws DomainError not_found when one of the accounts does not exist

@@ -72,7 +72,7 @@ export async function emptyRetiredNamespaces(
 export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
   const round = async (signal: AbortSignal) => {
     const emptied = await whileAlone(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
-    if (emptied > 0) log.info({ namespaces: emptied }, 'removed what was reset')
+    if (emptied > 0) log.debug({ namespaces: emptied }, 'removed what was reset')
   }
   return repeat(JOB, everyMs, round, (err, signal) => {
     const isElsewhere = err instanceof DomainError && err.code === 'conflict'

@@ -32,6 +32,9 @@ const DAYS_MAX = 200
  * mark, or rollups that hold them. An insert that fails leaves its mark behind, which is worked off later and harms nothing:
  * the lines may have been stored all the same.
  *
+ * Why looking after it is enough for slots that are closed meanwhile: who closes a slot says so before reading its events, so whoever
+ * says so after this look reads these lines.
+ *
  * Lines of history are stored twice, in order of accounts first: what is there and no more pending is among the events, too.
  *
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
@@ -41,12 +44,13 @@ export function markLate(
   marginS: number,
 ): StoreBlocksDeps['insertLines'] {
   return async (lines, touched) => {
-    const { now, slotS } = await clock.clock()
-    const isLateAt = (at: number) => {
-      const end = at - slotS + 1 // what occurred before this lies in a slot that has ended
+    const { now, slotS, closing } = await clock.clock()
+    // Beside what has ended by the clock, which somebody may set back, what somebody has begun to close.
+    const isLateAt = (at: number, begun: number) => {
+      const end = Math.max(at - slotS + 1, begun)
       return ({ occurredAt }: LineSubject) => occurredAt - (occurredAt % slotS) < end
     }
-    const wasLate = isLateAt(now + marginS)
+    const wasLate = isLateAt(now + marginS, closing)
     // Of a day that is not old by ClickHouse's clock it is marked as any other late usage is, and carries that mark.
     const isOfHistory = (one: LineSubject) => isHistory(one) && isHistoryDay(dayOf(one.occurredAt), now)
     const late = touched.filter(wasLate)
@@ -69,8 +73,8 @@ export function markLate(
     }
     await insertLines(lines)
     reached('loader-stored')
-    const { now: then } = await clock.clock()
-    const isLate = isLateAt(then)
+    const { now: then, closing: begun } = await clock.clock()
+    const isLate = isLateAt(then, begun)
     const ended = slotMarks(
       touched.filter((one) => isLate(one) && !wasLate(one)),
       slotS,

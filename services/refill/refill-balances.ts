@@ -66,7 +66,7 @@ const USAGE_MS = 5_000
  * made of is read only then, so every earlier refill is in it, and every grant, void and archiving whose time is before the
  * refill's. Usage may be stored after it was read; then less was granted, and the balance is looked at again.
  *
- * Why several at once: it takes one query to ClickHouse for all of them, and that is what takes long.
+ * Why several at once: it takes as many queries to ClickHouse for all of them as for one, and that is what takes long.
  *
  * @throws when a database is away: nothing was granted
  * @see docs/decisions/0009-refills-follow-stored-usage.md

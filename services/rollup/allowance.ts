@@ -1,3 +1,6 @@
+/** However far it is overdrawn, it is made good within so long: in one process rows of other queries are counted with those of a statement. */
+const MADE_GOOD_S = 900
+
 /**
  * How many rows may be read for something. It grows with time, up to a limit, and may be overdrawn by what is begun while some is
  * left: what a statement reads is known afterwards.
@@ -26,7 +29,7 @@ export class Allowance {
   }
 
   spend(rows: number): void {
-    this.rows -= rows
+    this.rows = Math.max(this.rows - rows, -MADE_GOOD_S * this.perS)
   }
 
   /** Adds to it; up to as many may be saved from then on. */

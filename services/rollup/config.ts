@@ -49,9 +49,10 @@ export function readRollupConfig(read: EnvReader) {
       max: 86_400,
     }),
     dropAfterS: read.integer('ROLLUP_DROP_AFTER_S', {
-      about: 'seconds after a rebuild at which the rollups before it are dropped; more than a query may take',
+      about:
+        'seconds after a rebuild at which the rollups before it are dropped; readers that began before it may read them for two minutes',
       default: 600,
-      min: 1,
+      min: 180,
       max: 86_400,
     }),
   }

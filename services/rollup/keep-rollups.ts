@@ -3,11 +3,12 @@ import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { MarkedUsage } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { Allowance } from './allowance.ts'
 import { closeSlots } from './close-slots.ts'
 import type { RollupConfig } from './config.ts'
-import { recomputeLate } from './recompute-late.ts'
+import { MARKS_AT_ONCE, recomputeLate } from './recompute-late.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 import type { RollupMetrics, RollupStep } from './rollup-metrics.ts'
 
@@ -52,6 +53,8 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     lately: new Allowance(config.rowsPerS, ROWS_SAVED_MAX),
     history: new Allowance(config.rowsPerS, ROWS_SAVED_MAX),
   }
+  /** How many marks are worked off in one go: half as many after each failure, until it succeeds. */
+  const atOnce = { ...MARKS_AT_ONCE }
   let droppedAt = -Infinity
   let isBuilt = true
 
@@ -63,18 +66,19 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     metrics.closed(closed, secondsSince(startedAt))
     allowances.lately.earn(closed.rowsRead)
   }
-  const late = async () => {
-    for (const kind of ['lately', 'history'] as const) {
-      const since = performance.now()
-      // Not for as long as there is some: where usage is always late, nothing would ever be closed.
-      while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
-        if (!allowances[kind].isLeft()) break
-        const startedAt = performance.now()
-        const recomputed = await recomputeLate(parts, kind, config)
-        metrics.recomputed(recomputed, secondsSince(startedAt))
-        allowances[kind].spend(recomputed.rowsRead)
-        if (recomputed.marks === 0) break
-      }
+  const late = async (kind: MarkedUsage) => {
+    const since = performance.now()
+    // Not for as long as there is some: where usage is always late, nothing would ever be closed.
+    while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
+      if (!allowances[kind].isLeft()) break
+      const startedAt = performance.now()
+      const tried = atOnce[kind]
+      atOnce[kind] = Math.ceil(tried / 2)
+      const recomputed = await recomputeLate(parts, kind, config, tried)
+      atOnce[kind] = Math.min(2 * tried, MARKS_AT_ONCE[kind])
+      metrics.recomputed(recomputed, secondsSince(startedAt))
+      allowances[kind].spend(recomputed.rowsRead)
+      if (recomputed.marks === 0) break
     }
   }
   const drop = async () => {
@@ -100,16 +104,24 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
       throw err
     }
   }
+  /** Each has its turn, whichever fails. @throws the first failure */
+  const round = async () => {
+    const failures: unknown[] = []
+    for (const [name, work] of [
+      ['close', close],
+      ['late', () => late('lately')],
+      ['late', () => late('history')],
+      ['drop', drop],
+    ] as const)
+      await step(name, work).catch((err: unknown) => failures.push(err))
+    if (failures.length > 0) throw failures[0]
+  }
   const isStopping = (): boolean => signal.aborted
   const run = async () => {
     let isFailing = false
     while (!isStopping()) {
       try {
-        await working.attempt(async () => {
-          await step('close', close)
-          await step('late', late)
-          await step('drop', drop)
-        })
+        await working.attempt(round)
         // By itself: over a long history it takes a while, and is not stuck.
         if (!isBuilt) await step('build', () => deps.build(signal))
         isFailing = false

@@ -52,7 +52,8 @@ export function openRollup(
         log.info({ epoch }, 'built the first rollups')
       })
     } catch (err) {
-      if (!(err instanceof DomainError)) throw err // another process builds them
+      const isElsewhere = err instanceof DomainError && err.code === 'conflict' // another process builds them
+      if (!isElsewhere) throw err
     }
   }
   return keepRollups({ epochs, tables, dirty, build, reached, metrics: rollupMetrics(metrics), log }, config)

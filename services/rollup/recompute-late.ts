@@ -16,22 +16,23 @@ export interface Recomputed {
  * Batches of late usage whose marks are worked off, or taken back, in one statement; a server takes 128 KiB a parameter. Those of history
  * tell of the same days again and again.
  */
-const MARKS_AT_ONCE = 500
-const HISTORY_MARKS_AT_ONCE = 3_000
+export const MARKS_AT_ONCE: Record<MarkedUsage, number> = { lately: 500, history: 3_000 }
 
 /**
  * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days, then theirs, in the epoch in use and in
  * one that is being built; and only then cancels exactly the marks it had read. Repeating any of it changes nothing.
  *
  * Slots that nobody has begun to close are passed over: whoever closes them reads the events later than this.
+ *
+ * @param atOnce how many marks at most, the oldest first
  */
 export async function recomputeLate(
   deps: RollupDeps,
   kind: MarkedUsage,
   after: MarksAfter,
+  atOnce = MARKS_AT_ONCE[kind],
 ): Promise<Recomputed> {
   const { dirty, epochs, tables, reached } = deps
-  const atOnce = kind === 'history' ? HISTORY_MARKS_AT_ONCE : MARKS_AT_ONCE
   const marks = await dirty.listReady(kind, after, atOnce)
   if (marks.length === 0) return { marks: 0, rowsRead: 0 }
   reached('rollup-marks')
@@ -74,8 +75,8 @@ export async function passOverMarks(
   if (marks.length === 0) return
   const live = liveOf(await epochs.list(), await epochs.now())
   const begun = Math.max(...live.map(({ closingThrough }) => closingThrough))
-  for (let start = 0; start < marks.length; start += MARKS_AT_ONCE)
-    await dirty.cancel(marks.slice(start, start + MARKS_AT_ONCE), begun)
+  for (let start = 0; start < marks.length; start += MARKS_AT_ONCE.lately)
+    await dirty.cancel(marks.slice(start, start + MARKS_AT_ONCE.lately), begun)
 }
 
 /** What late usage must reach: what readers use, what they will, and what some may still use. */
@@ -90,7 +91,7 @@ const liveOf = (known: readonly RollupEpoch[], now: number): RollupEpoch[] => {
 const ageOf = (day: number, today: number): number => (today - day) / DAY_S
 
 const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
-  ofAccounts: days.some(({ ofAccounts }) => ofAccounts),
+  accountDays: days.reduce((sum, { accounts }) => sum + accounts, 0),
   ofSlots: days.some(({ ofSlots }) => ofSlots),
   ofDays: days.some(({ ofDays }) => ofDays),
 })

@@ -35,6 +35,12 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
     'tally_rollup_behind_seconds',
     'How long ago the last closed time slot ended; readers read everything since then from the events.',
   )
+  let looked: { behindS: number; at: number } | undefined
+  metrics.beforeScrape(() => {
+    // It grows while no look succeeds.
+    if (looked !== undefined)
+      behind.set([], Math.max(0, looked.behindS + (performance.now() - looked.at) / 1_000))
+  })
   const failures = metrics.counter('tally_rollup_failures_total', 'Attempts that failed and are repeated.', [
     'step',
   ])
@@ -46,7 +52,7 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   }
   return {
     closed(closed, seconds) {
-      behind.set([], Math.max(0, closed.now - closed.through))
+      looked = { behindS: closed.now + seconds - closed.through, at: performance.now() }
       rowsClosing(closed.rowsRead + closed.rowsFilled)
       if (closed.slots === 0) return
       slots(closed.slots)

@@ -18,6 +18,8 @@ import { until } from '../support/until.ts'
 
 const CHANGES = IS_LONG ? 60 : 6
 const LOADERS_MAX = 3
+/** A handful of batches take a second or two. */
+const CRASH_WITHIN_MS = 60_000
 
 describe('loaders of one event log', function () {
   this.timeout(IS_LONG ? 900_000 : 120_000)
@@ -74,7 +76,12 @@ describe('loaders of one event log', function () {
       const crashed = once(loader.process, 'exit')
       const other = await stage.ledger.during(async () => {
         const joined = stage.addLoader()
-        await crashed
+        await Promise.race([
+          crashed,
+          sleep(CRASH_WITHIN_MS, undefined, { ref: false }).then(() => {
+            throw new Error(`it goes on: ${loader.output()}`)
+          }),
+        ])
         return joined
       })
       expect(loader.process.signalCode).to.equal('SIGKILL')

@@ -34,21 +34,31 @@ export const pausing = <T extends object>(functions: T, pause: Pause): T =>
     },
   })
 
-type Ask = ClickHouse['query']
+type Way<F extends (given: never) => unknown> = (given: Parameters<F>[0], usual: F) => ReturnType<F>
 
-/** A client whose queries are asked in another way. @param ask gets what was asked, and how it is asked else */
-export const asking = (
+/** A client of which one thing is done in another way. */
+function doing<N extends 'query' | 'command'>(
   client: ClickHouse,
-  ask: (given: Parameters<Ask>[0], query: Ask) => ReturnType<Ask>,
-): ClickHouse =>
-  new Proxy(client, {
+  what: N,
+  way: Way<ClickHouse[N]>,
+): ClickHouse {
+  return new Proxy(client, {
     get(target, name, receiver) {
       const member: unknown = Reflect.get(target, name, receiver)
       if (typeof member !== 'function') return member
-      if (name !== 'query') return member.bind(target) as unknown
-      return (given: Parameters<Ask>[0]) => ask(given, target.query.bind(target))
+      const usual = member.bind(target) as ClickHouse[N]
+      return name === what ? (given: Parameters<ClickHouse[N]>[0]) => way(given, usual) : usual
     },
   })
+}
+
+/** A client whose queries are asked in another way. @param ask gets what was asked, and how it is asked else */
+export const asking = (client: ClickHouse, ask: Way<ClickHouse['query']>): ClickHouse =>
+  doing(client, 'query', ask)
+
+/** … whose statements are carried out in another way. */
+export const commanding = (client: ClickHouse, command: Way<ClickHouse['command']>): ClickHouse =>
+  doing(client, 'command', command)
 
 /** A client that waits before each query. */
 export const beforeQueries = (client: ClickHouse, pause: Pause): ClickHouse =>
@@ -69,31 +79,23 @@ const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
  * @param pauseOf what goes on in between, by the table it is about; undefined: nothing, as always
  */
 export const slowToStore = (client: ClickHouse, pauseOf: (table: string) => Pause | undefined): ClickHouse =>
-  new Proxy(client, {
-    get(target, name, receiver) {
-      if (name !== 'command') {
-        const member: unknown = Reflect.get(target, name, receiver)
-        return typeof member === 'function' ? (member.bind(target) as unknown) : member
-      }
-      return async (given: Parameters<ClickHouse['command']>[0]) => {
-        const [, table = '', columns = '', select = ''] = INTO.exec(given.query) ?? []
-        const pause = table === '' ? undefined : pauseOf(table)
-        if (pause === undefined) return target.command(given)
-        const aside = `aside_${++staged}`
-        await target.command({
-          query: `CREATE TABLE ${aside} ENGINE = Memory AS SELECT ${columns} FROM ${table} WHERE 0`,
-        })
-        try {
-          const read = await target.command({
-            ...given,
-            query: `INSERT INTO ${aside} (${columns}) ${select}`,
-          })
-          await pause()
-          await target.command({ query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${aside}` })
-          return read
-        } finally {
-          await target.command({ query: `DROP TABLE ${aside}` })
-        }
-      }
-    },
+  commanding(client, async (given, command) => {
+    const [, table = '', columns = '', select = ''] = INTO.exec(given.query) ?? []
+    const pause = table === '' ? undefined : pauseOf(table)
+    if (pause === undefined) return command(given)
+    const aside = `aside_${++staged}`
+    await command({
+      query: `CREATE TABLE ${aside} ENGINE = Memory AS SELECT ${columns} FROM ${table} WHERE 0`,
+    })
+    try {
+      const read = await command({
+        ...given,
+        query: `INSERT INTO ${aside} (${columns}) ${select}`,
+      })
+      await pause()
+      await command({ query: `INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${aside}` })
+      return read
+    } finally {
+      await command({ query: `DROP TABLE ${aside}` })
+    }
   })

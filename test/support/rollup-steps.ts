@@ -1,3 +1,4 @@
+import { markLate } from '../../services/loader/mark-late.ts'
 import { closeSlots } from '../../services/rollup/close-slots.ts'
 import type { RollupPoint } from '../../services/rollup/crash-points.ts'
 import { recomputeLate } from '../../services/rollup/recompute-late.ts'
@@ -7,7 +8,11 @@ import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository, type MarksAfter } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
+import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
 import { pausing } from './pausing.ts'
+import type { RollupStage } from './rollup-stage.ts'
 
 /** Something that a rollup service does in one go. Closing and building reach up to so many seconds ago. */
 export type RollupStep =
@@ -36,12 +41,29 @@ export const POINTS_OF: Record<RollupStep['kind'], readonly RollupPoint[]> = {
 /** Seconds after which a pending mark counts as ready: above what an insert may take. */
 export const ORPHAN_S = 600
 
+/** Seconds before the end of its slot from which on usage is late. */
+const MARGIN_S = 15
+
 /** Marks of history are worked off as soon as they can be. */
 export const MARKS_AFTER = { orphanS: ORPHAN_S, historyAfterS: 0 }
 
 /** Works off what is marked, of either kind. */
 export async function workOffLate(deps: RollupDeps, after: MarksAfter = MARKS_AFTER): Promise<void> {
   for (const kind of ['lately', 'history'] as const) await recomputeLate(deps, kind, after)
+}
+
+/** Stores an event as the loader does. */
+export async function storeAsLoader(
+  { writing, epochs }: Pick<RollupStage, 'writing' | 'epochs'>,
+  event: UsageEvent,
+): Promise<void> {
+  const { insertLines, insertHistory } = usageEventRepository(writing)
+  const dirty = dirtySlotRepository(writing)
+  const store = markLate(
+    { clock: epochs, dirty, insertLines, insertHistory, reached: () => undefined },
+    MARGIN_S,
+  )
+  await store(Buffer.from(usageEventToLine(event)), [event])
 }
 
 class Crash extends Error {}

@@ -1,5 +1,5 @@
 import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { dirtySlotRepository, type OldestMark } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { ok, warning, type Finding } from './finding.ts'
 
@@ -28,6 +28,13 @@ export async function checkRollups(client: ClickHouse): Promise<Finding[]> {
     findings.push(
       warning(ROLLUPS, `they end ${now - current.closedThrough} s ago, answers get slower: ${WHERE_TO_LOOK}`),
     )
+  else if (current.closedThrough > now)
+    findings.push(
+      warning(
+        ROLLUPS,
+        `they end in ${current.closedThrough - now} s: the clock of ClickHouse was set back, and all usage counts as late until then`,
+      ),
+    )
   const cutShort = known.find(({ state, changedAt }) => state === 'being built' && now - changedAt > LATE_S)
   if (cutShort !== undefined && current !== undefined)
     findings.push(
@@ -38,18 +45,13 @@ export async function checkRollups(client: ClickHouse): Promise<Finding[]> {
     )
   findings.push(...(await checkMarks(client, now)))
   if (findings.length > 0) return findings
-  return [
-    ok(
-      ROLLUPS,
-      current === undefined ? 'none yet' : `up to ${Math.max(0, now - current.closedThrough)} s ago`,
-    ),
-  ]
+  return [ok(ROLLUPS, current === undefined ? 'none yet' : `up to ${now - current.closedThrough} s ago`)]
 }
 
 async function checkMarks(client: ClickHouse, now: number): Promise<Finding[]> {
   const { stored, pending } = await dirtySlotRepository(client).findOldest()
   const findings: Finding[] = []
-  const waiting = ({ marks, placedAt }: { marks: number; placedAt: number }, whatToDo: string) => {
+  const waiting = ({ marks, placedAt }: OldestMark, whatToDo: string) => {
     if (now - placedAt > LATE_S)
       findings.push(
         warning(

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { parseError, type ClickHouseClientConfigOptions, type ClickHouseSettings } from '@clickhouse/client'
 import { formatQueryParams } from '@clickhouse/client-common'
+import { DomainError } from '../../errors/domain-error.ts'
 import type { ChdbSession } from './chdb-session.ts'
 import { findInsertStatement } from './insert-statement.ts'
 import { SessionPool, type SessionPoolOptions } from './session-pool.ts'
@@ -114,7 +115,7 @@ export class ChdbPool implements Conn {
     try {
       return await this.sessions.use(work)
     } catch (err) {
-      throw clickHouseError(err)
+      throw err instanceof DomainError ? err : clickHouseError(err)
     }
   }
 }

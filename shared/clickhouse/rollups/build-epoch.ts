@@ -1,4 +1,5 @@
 import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from '../../domain/usage-cover.ts'
+import { DomainError } from '../../errors/domain-error.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import type { rollupEpochRepository } from './rollup-epochs.ts'
 import type { rollupTables } from './rollup-tables.ts'
@@ -22,7 +23,7 @@ export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
 /** Totals of slots of days from this one on are computed: a day more than readers ask for. @param now Unix seconds */
 export const slotTotalsKeptFrom = (now: number): number => oldestSlotTotalsDay(now) - DAY_S
 
-/** Events, and days, that are read in one statement; a day with more is read in stretches. */
+/** Events, and days, that are read in one statement; of days that have slots one with more is read in stretches. */
 const EVENTS_AT_ONCE = 5_000_000
 const DAYS_AT_ONCE = 7
 const SLOTS_AT_ONCE_S = 3_600
@@ -45,6 +46,7 @@ interface DayCount {
  *
  * @param graceS seconds after its end at which a slot is closed
  * @returns the epoch
+ * @throws DomainError conflict when somebody gave it up, for whom the lock was free: its connection was lost meanwhile
  */
 export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps
@@ -92,6 +94,12 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   }
   reached('rollup-built')
   await epochs.use(epoch, through, await epochs.now())
+  const state = (await epochs.list()).find((one) => one.epoch === epoch)?.state
+  if (state !== 'in use')
+    throw new DomainError(
+      'conflict',
+      'somebody gave up these rollups meanwhile: is another rebuild under way?',
+    )
   await tables.mergeDays(target, signal).catch(onUnmerged)
   return epoch
 }

@@ -37,7 +37,8 @@ const LATE_COUNTS = `
   GROUP BY account_id`
 
 /**
- * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored: sums that were
+ * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored (of slots that were closed
+ * while it was stored: before it can have been worked off): sums that were
  * read after a count, while no mark of the account or of all stood in any slot, open ones included, hold for as long as the count is the same; and
  * so do the slots that were closed since.
  */

@@ -26,7 +26,7 @@ export const PENDING = 0
 const READY = 1
 export type Stage = typeof PENDING | typeof READY
 
-interface OldestMark {
+export interface OldestMark {
   marks: number
   /** Unix seconds. */
   placedAt: number

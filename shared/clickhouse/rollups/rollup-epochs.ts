@@ -18,7 +18,19 @@ export interface RollupEpoch {
   changedAt: number
 }
 
+/** What the loader goes by to tell what is late. */
+export interface SlotClock {
+  /** Unix seconds, by the clock of ClickHouse. */
+  now: number
+  /** The length of a slot, in seconds. */
+  slotS: number
+  /** Slots before this somebody has begun to close, in any epoch: after now when the clock was set back since. Unix seconds. */
+  closing: number
+}
+
 const STATES: readonly EpochState[] = ['being built', 'in use', 'given up']
+/** What the column has of an epoch that readers may use. */
+export const IN_USE = STATES.indexOf('in use')
 
 const LIST = `
   SELECT epoch, toUInt32(max(slot_s)) AS slot_s, toUnixTimestamp(max(closing_through)) AS closing_through,
@@ -26,7 +38,9 @@ const LIST = `
     max(state) AS state, toUnixTimestamp(max(changed_at)) AS changed_at
   FROM rollup_epochs GROUP BY epoch ORDER BY epoch`
 
-const CLOCK = 'SELECT toUnixTimestamp(now()) AS now, toUInt32(max(slot_s)) AS slot_s FROM rollup_epochs'
+const CLOCK = `
+  SELECT toUnixTimestamp(now()) AS now, toUInt32(max(slot_s)) AS slot_s, toUnixTimestamp(max(closing_through)) AS closing
+  FROM rollup_epochs`
 
 interface EpochRow {
   epoch: number
@@ -103,7 +117,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
         epoch,
         closed_through: closedThrough,
         slot_totals_through: closedThrough,
-        state: STATES.indexOf('in use'),
+        state: IN_USE,
         changed_at: now,
       })
     },
@@ -119,11 +133,10 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       for (const { epoch, state } of known) if (state === 'being built') await this.giveUp(epoch, now)
     },
 
-    /** Unix seconds, and the length of a slot. */
-    async clock(): Promise<{ now: number; slotS: number }> {
-      const [row] = await queryRows<{ now: number; slot_s: number }>(client, CLOCK, {})
+    async clock(): Promise<SlotClock> {
+      const [row] = await queryRows<{ now: number; slot_s: number; closing: number }>(client, CLOCK, {})
       if (row === undefined || row.slot_s === 0) throw new Error('ClickHouse is not migrated: no time slots')
-      return { now: row.now, slotS: row.slot_s }
+      return { now: row.now, slotS: row.slot_s, closing: row.closing }
     },
 
     /** Unix seconds. */

@@ -1,8 +1,10 @@
 import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
 import { monthAfter, monthOf } from '../../domain/month.ts'
 import { DAY_S, dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
+import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { MARK_KIND } from './dirty-slots.ts'
+import { IN_USE } from './rollup-epochs.ts'
 
 /** More dirty slots than this are read as whole days. */
 const DIRTY_SLOTS_MAX = 1_000
@@ -22,7 +24,7 @@ export const REPLACED_FOR_S = 60
 export const EPOCH_IN_USE = `
   SELECT epoch, toUnixTimestamp(max(closed_through)) AS closed_through, toUInt32(max(slot_s)) AS slot_s,
     toUnixTimestamp(max(slot_totals_through)) AS slot_totals_through, toUnixTimestamp(now()) AS now
-  FROM rollup_epochs GROUP BY epoch HAVING max(state) = 1 ORDER BY epoch DESC LIMIT 1`
+  FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
 // Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. Marks
 // are wanted from the day or month that the range begins in: one of that whole day or month reaches into it.
@@ -105,10 +107,12 @@ function daysOf(
 
 /** Reads it for one process, which remembers the epoch for a moment. */
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
+  // It passes while the machine is suspended, too: what is in use may be another one afterwards.
+  const clockMs = steadyClock()
   /** That there is none is known for as long: everything is read from the events then. */
   let known: { epoch: KnownEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<KnownEpoch | undefined> => {
-    const readAt = performance.now()
+    const readAt = clockMs()
     const [row] = await queryRows<EpochRow>(client, EPOCH_IN_USE, {})
     const epoch = row && {
       epoch: row.epoch,
@@ -120,7 +124,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     known = { epoch, readAt }
     return epoch
   }
-  const isKnown = () => known !== undefined && performance.now() - known.readAt < EPOCH_KNOWN_MS
+  const isKnown = () => known !== undefined && clockMs() - known.readAt < EPOCH_KNOWN_MS
   const epochNow = () => (isKnown() ? Promise.resolve(known?.epoch) : readEpoch())
   const read: RollupStateReader['read'] = async (namespaceId, range, accountIds) => {
     const { startAt, endAt } = clampRange(range)

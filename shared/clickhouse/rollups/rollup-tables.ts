@@ -5,8 +5,18 @@ import { IS_HISTORY } from '../../domain/usage-history.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { MARKED, markParams, type ReadMark } from './dirty-slots.ts'
 
-/** Kinds of marks: of slots of accounts, of slots of all accounts, of whole days. */
-export type MarkKinds = Omit<MarkedDay, 'day'>
+/** What marks of several days are of. */
+export interface MarkKinds {
+  /** The days of accounts they tell of, a day of two accounts counted twice; 0 when they are of all accounts. */
+  accountDays: number
+  /** Whether some are of slots of all accounts. */
+  ofSlots: boolean
+  /** … of whole days. */
+  ofDays: boolean
+}
+
+/** More days of accounts than this are looked for among all events of their days: each is 288 places of the sorting key. */
+const ACCOUNT_DAYS_MAX = 1_000
 
 /** The epoch rollups are written for, and the length of its slots in seconds. */
 export interface RollupTarget {
@@ -104,10 +114,17 @@ const SLOTS_OF_DAYS = `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
     SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED_IN_RANGE} AND whole_day = 1)
     ${FIVES_OF_DAY})`
+/** Every place of the sorting key in the days that marks tell of. @param which of them */
+const IN_DAYS_OF = (which: string) => `
+  (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
+    SELECT namespace_id, day + within
+    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day FROM ${MARKED_IN_RANGE} AND ${which}) ${FIVES_OF_DAY})`
+const IS_DAY_OF_ACCOUNT = (time: string) => `
+  (namespace_id, account_id, toDate(${time})) IN (
+    SELECT DISTINCT namespace_id, account_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND account_id != '')`
 const DAYS_OF_ACCOUNTS = {
-  slots: `
-  (namespace_id, account_id, toDate(slot)) IN (
-    SELECT DISTINCT namespace_id, account_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND account_id != '')`,
+  slots: IS_DAY_OF_ACCOUNT('slot'),
+  manyOfEvents: `${IN_DAYS_OF("account_id != ''")} AND ${IS_DAY_OF_ACCOUNT('occurred_at')}`,
   events: `
   (namespace_id, toStartOfFiveMinutes(occurred_at), account_id) IN (
     SELECT namespace_id, day + within, account_id
@@ -117,10 +134,7 @@ const DAYS_OF_ACCOUNTS = {
 const DAYS_OF_ALL = {
   slots: `
   (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND account_id = '')`,
-  events: `
-  (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
-    SELECT namespace_id, day + within
-    FROM (SELECT DISTINCT namespace_id, toStartOfDay(slot) AS day FROM ${MARKED_IN_RANGE} AND account_id = '') ${FIVES_OF_DAY})`,
+  events: IN_DAYS_OF("account_id = ''"),
 }
 const SLOT_TOTALS_OF_SLOTS = `
   (namespace_id, slot) IN (SELECT DISTINCT namespace_id, slot FROM ${MARKED_IN_RANGE} AND whole_day = 0)`
@@ -130,7 +144,7 @@ const TOTALS_OF_MARKS = `
   (namespace_id, day) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE})`
 
 const MARKED_DAYS = `
-  SELECT toUnixTimestamp(toStartOfDay(slot)) AS day, max(account_id != '') AS of_accounts,
+  SELECT toUnixTimestamp(toStartOfDay(slot)) AS day, toUInt32(uniqExactIf((namespace_id, account_id), account_id != '')) AS accounts,
     max(account_id = '' AND whole_day = 0) AS of_slots, max(account_id = '' AND whole_day > 0) AS of_days
   FROM ${MARKED} GROUP BY day ORDER BY day`
 
@@ -152,7 +166,8 @@ interface PartitionRow {
 export interface MarkedDay {
   /** Unix seconds. */
   day: number
-  ofAccounts: boolean
+  /** How many accounts they name. */
+  accounts: number
   ofSlots: boolean
   ofDays: boolean
 }
@@ -250,14 +265,14 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     },
 
     async listDays(marks: readonly ReadMark[]): Promise<MarkedDay[]> {
-      const rows = await queryRows<{ day: number; of_accounts: number; of_slots: number; of_days: number }>(
+      const rows = await queryRows<{ day: number; accounts: number; of_slots: number; of_days: number }>(
         client,
         MARKED_DAYS,
         markParams(marks),
       )
       return rows.map((row) => ({
         day: row.day,
-        ofAccounts: row.of_accounts === 1,
+        accounts: row.accounts,
         ofSlots: row.of_slots === 1,
         ofDays: row.of_days === 1,
       }))
@@ -268,11 +283,11 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       { epoch, slotS }: RollupTarget,
       range: TimeRange,
       marks: readonly ReadMark[],
-      { ofAccounts, ofSlots, ofDays }: MarkKinds,
+      { accountDays, ofSlots, ofDays }: MarkKinds,
     ): Promise<RowsRead> {
       const params = { epoch, ...rangeParams(range), ...markParams(marks) }
       let rows = 0
-      if (ofAccounts)
+      if (accountDays > 0)
         rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ACCOUNTS(slotS)}`), params)
       if (ofSlots) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ALL(slotS)}`), params)
       if (ofDays) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_DAYS}`), params)
@@ -284,11 +299,11 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       { epoch }: RollupTarget,
       range: TimeRange,
       marks: readonly ReadMark[],
-      { ofAccounts, ofSlots, ofDays }: MarkKinds,
+      { accountDays, ofSlots, ofDays }: MarkKinds,
     ): Promise<RowsRead> {
       const params = { epoch, ...rangeParams(range), ...markParams(marks) }
       let rows = 0
-      if (ofAccounts || ofSlots) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_SLOTS), params)
+      if (accountDays > 0 || ofSlots) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_SLOTS), params)
       if (ofDays) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_DAYS), params)
       return rows
     },
@@ -298,13 +313,14 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       { epoch }: RollupTarget,
       range: TimeRange,
       marks: readonly ReadMark[],
-      { ofAccounts, ofSlots, ofDays }: MarkKinds,
+      { accountDays, ofSlots, ofDays }: MarkKinds,
       from: 'slots' | 'events',
     ): Promise<RowsRead> {
       const params = { epoch, ...rangeParams(range), ...markParams(marks) }
       const into = from === 'slots' ? intoDaysFromSlots : intoDaysFromEvents
       let rows = 0
-      if (ofAccounts) rows += await run(into(DAYS_OF_ACCOUNTS[from]), params)
+      const way = from === 'events' && accountDays > ACCOUNT_DAYS_MAX ? 'manyOfEvents' : from
+      if (accountDays > 0) rows += await run(into(DAYS_OF_ACCOUNTS[way]), params)
       if (ofSlots || ofDays) rows += await run(into(DAYS_OF_ALL[from]), params)
       return rows + (await run(intoTotals(TOTALS_OF_MARKS), params))
     },

@@ -1,6 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
+import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import type { QueryCounts, SentQuery } from '../../support/count-queries.ts'
 import type { BalanceBody } from '../../support/period-usage.ts'
+import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 
@@ -131,6 +136,36 @@ describe('balances of several accounts over HTTP', function () {
       expect(row.grant_total).to.equal('100')
       expect(row.usage_total).to.equal(`${i}.${j + 10}`.replace(/0$/, ''))
     }
+  })
+
+  it('ask ClickHouse as much through rollups for a hundred accounts as for one: less of whom it was asked before', async function () {
+    const { inside, clickhouse: client } = running
+    if (inside === undefined) return this.skip()
+    const world = await makeStoredWorld(running, 101, 2)
+    await world.store(
+      ...world.accounts.flatMap((accountId, i) =>
+        [0.2, 1, 20, 50].map((days) => ({
+          accountId,
+          source: world.metrics[i % 2] ?? '',
+          quantity: '1.5',
+          occurredAt: now - days * 86_400,
+        })),
+      ),
+    )
+    const epochs = rollupEpochRepository(client)
+    await buildEpoch({ client, epochs, tables: rollupTables(client, 30) }, 3_600)
+    await sleep(EPOCH_KNOWN_MS)
+    for (const accounts of [world.accounts.slice(0, 1), world.accounts.slice(1)])
+      for (const [when, questions] of [
+        ['for the first time', 4],
+        ['again', 2],
+      ] as const) {
+        inside.counts.clear()
+        const { body } = await ask(world, accounts)
+        expect(questionsOf(inside.counts), when).to.have.length(questions)
+        const used = body.data.map(({ usage_total: total }) => total).filter((total) => total !== '0')
+        expect(used, when).to.deep.equal(accounts.map(() => '6'))
+      }
   })
 })
 

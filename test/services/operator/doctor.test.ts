@@ -134,6 +134,11 @@ describe('npm run doctor', function () {
         /^they end 720\d s ago, .*npm run rollup run\?/,
       )
       await forget()
+      await epoch(1, 1, -7_200)
+      expect(saysOf((await look()).filter(({ part }) => part === 'rollups'))).to.match(
+        /^they end in 7[12]\d\d s: the clock of ClickHouse was set back/,
+      )
+      await forget()
       await epoch(1, 1, 600)
       await mark(7_200)
       expect(saysOf((await look()).filter(({ part }) => part === 'rollups'))).to.match(

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ADMIN_ADDRESS_FILE } from '../../../services/operator/ask-running.ts'
+import { readRollupConfig } from '../../../services/rollup/config.ts'
 import { openClickHouse, queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../../shared/clickhouse/config.ts'
 import { rollupEpochRepository, type RollupEpoch } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
@@ -13,6 +14,7 @@ import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { runProgram } from '../../support/by-hand.ts'
 import { endWithUs } from '../../support/end-with-us.ts'
+import { openKeeper } from '../../support/rollup-keeper.ts'
 import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { startServices, startSharedEngines } from '../../support/start-services.ts'
@@ -106,6 +108,12 @@ describe('npm run rebuild', function () {
     return texts.join('\n')
   }
 
+  /** A rollup service more, which drops sooner than one can be told to, until something holds. */
+  async function dropAfter(dropAfterS: number, holds: () => Promise<boolean>): Promise<void> {
+    const keeper = openKeeper(clickhouse.client, { ...readRollupConfig(new EnvReader({})), dropAfterS })
+    await until(holds).finally(() => keeper.close())
+  }
+
   const rebuild = () => runProgram('operator/main', engines.env, 'rebuild')
 
   /** One that a test ends before it is done. */
@@ -150,10 +158,8 @@ describe('npm run rebuild', function () {
     expect(stored).to.be.above(300)
     expect(await rowsOf(first)).to.be.above(300)
     expect(await count(splitMonths(first + 1)), 'months of days in more than one part').to.equal(0)
-    await services.rollup.stop()
     await sleep(2_100)
-    await services.rollup.restart({ ROLLUP_DROP_AFTER_S: '1' })
-    await until(async () => (await rowsOf(first)) === 0)
+    await dropAfter(1, async () => (await rowsOf(first)) === 0)
     expect(await rowsOf(first + 1)).to.be.at.least(stored)
     expect(await answers()).to.equal(expected)
   })

@@ -8,6 +8,7 @@ import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import { testLog } from '../../support/log.ts'
 import { makeRefillWorld, type RefillWorld } from '../../support/refill-world.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { seriesValue } from '../../support/series-value.ts'
 import { until } from '../../support/until.ts'
 
 /** No sweep but the one at the start, so that what is refilled later was found in another way. */
@@ -51,10 +52,8 @@ describe('the refill service', function () {
   }
   const sweeps = (metrics: Metrics, count: number) =>
     until(async () => (await read(metrics, 'tally_refill_sweep_duration_seconds_count')) >= count)
-  const read = async (metrics: Metrics, series: string): Promise<number> => {
-    const line = (await metrics.scrape()).text.split('\n').find((text) => text.startsWith(`${series} `))
-    return Number(line?.split(' ').at(-1))
-  }
+  const read = async (metrics: Metrics, series: string): Promise<number> =>
+    seriesValue((await metrics.scrape()).text, series)
   const refilled = (world: RefillWorld, times: number, withinMs = WITHIN_MS) =>
     until(async () => (await world.refills()).length === times, withinMs)
   const makeWorld = async () => {

@@ -12,6 +12,15 @@ describe('an allowance of rows', () => {
     expect(allowance.isLeft()).to.equal(true)
   })
 
+  it('is made good within a quarter of an hour, however far it was overdrawn', async () => {
+    const allowance = new Allowance(1_000_000, 1_000)
+    allowance.spend(1e15)
+    allowance.earn(899_999_000)
+    expect(allowance.isLeft()).to.equal(false)
+    await sleep(10)
+    expect(allowance.isLeft()).to.equal(true)
+  })
+
   it('saves up no more than its limit, or than was earned last', async () => {
     const allowance = new Allowance(10_000, 1_000)
     await sleep(20)

@@ -1,5 +1,4 @@
 import { expect } from 'chai'
-import { markLate } from '../../../services/loader/mark-late.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
@@ -7,11 +6,10 @@ import { dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { expectRollupsExact, setSlotLength, startRollupStage } from '../../support/rollup-stage.ts'
-import { takeRollupStep } from '../../support/rollup-steps.ts'
+import { storeAsLoader, takeRollupStep } from '../../support/rollup-steps.ts'
 import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const HOUR_S = 3_600
-const MARGIN_S = 15
 const SLOT_S = 300
 const OTHER = `account_${'b'.repeat(32)}`
 
@@ -30,17 +28,7 @@ describe('totals of slots', function () {
   /** An event of an account, as the loader stores it. */
   async function store(accountId: string, occurredAt: number): Promise<void> {
     const event = makeReport({ accountId, occurredAt })
-    const insertLines = markLate(
-      {
-        clock: stage.epochs,
-        dirty: dirtySlotRepository(stage.writing),
-        insertLines: usageEventRepository(stage.writing).insertLines,
-        insertHistory: usageEventRepository(stage.writing).insertHistory,
-        reached: () => undefined,
-      },
-      MARGIN_S,
-    )
-    await insertLines(Buffer.from(usageEventToLine(event)), [event])
+    await storeAsLoader(stage, event)
     sent++
   }
 

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { queryRows, type OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../../shared/clickhouse/usage-events.ts'
 import { usageEventToLine } from '../../../../shared/domain/usage-event-line.ts'
+import { DomainError } from '../../../../shared/errors/domain-error.ts'
 import { createClickHouse } from '../../../support/clickhouse.ts'
 import { makeReport } from '../../../support/usage-event.ts'
 
@@ -161,6 +162,15 @@ describe('the pool of connections to the embedded ClickHouse', () => {
       failureOf(opened.client.insert({ table, values, format: 'JSONEachRow' }))
     expect(await insert('nowhere', [{ a: 1 }])).to.include({ code: '60', type: 'UNKNOWN_TABLE' })
     expect(await insert('usage_events', [{ quantity: 'much' }])).to.be.instanceOf(ClickHouseError)
+  })
+
+  it('tells who waits in too long a queue that it is overloaded', async function () {
+    this.timeout(120_000)
+    const asked = Array.from({ length: 10_100 }, () => failureOf(read('SELECT 1')))
+    const failures = (await Promise.all(asked)).filter((failure) => failure !== undefined)
+    expect(failures.length).to.be.within(1, 100)
+    for (const failure of failures)
+      expect(failure).to.be.instanceOf(DomainError).with.property('code', 'overloaded')
   })
 
   it('stores large buffers of lines whole', async function () {

@@ -1,0 +1,136 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
+import { DAY_S, hullOf, type UsageCover } from '../../domain/usage-cover.ts'
+import type { KnownEpoch } from './rollup-state.ts'
+import { isoDay } from './usage-history.ts'
+
+/** Stretches of the events that the sorting key is asked for at most; see hullOf. */
+const STRETCHES_MAX = 32
+
+/** What a query wants of each place it reads: columns of the same names and types from all of them. */
+export interface Wanted {
+  fromDays: string
+  fromSlots: string
+  fromEvents: string
+  /** Of whom; fixed texts with parameters. */
+  filters: readonly string[]
+}
+
+/** How events are read so that each counts once, as it counts now. */
+export interface Counting {
+  /** What to read from. @param ofKey conditions on the columns of the sorting key */
+  from: (ofKey: string) => string
+  settings: ClickHouseSettings
+}
+
+export const COUNTING_OF_MANY: Counting = {
+  // Why PREWHERE: see usage-aggregates.
+  from: (ofKey) => `usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`,
+  settings: {},
+}
+
+/**
+ * A SELECT for each place that a cover reads.
+ *
+ * @param totals whether days, and slots that have them, come from the totals of the namespace
+ * @param counting how the events that count are found
+ */
+export function partsOf(
+  { days, slots, raw }: UsageCover,
+  { slotS, slotTotalsFrom }: KnownEpoch,
+  { fromDays, fromSlots, fromEvents, filters }: Wanted,
+  totals: boolean,
+  counting: Counting = COUNTING_OF_MANY,
+): { parts: string[]; params: Record<string, unknown> } {
+  const parts: string[] = []
+  const params: Record<string, unknown> = {}
+  const add = (columns: string, table: string, conditions: readonly string[]) => {
+    parts.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${[...conditions, ...filters].join(' AND ')}`)
+  }
+  const ofNamespace = 'namespace_id = {namespaceId:String}'
+  const rolled = ['epoch = {epoch:UInt32}', ofNamespace]
+  if (days !== undefined) {
+    Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
+    const conditions = [...rolled, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
+    if (days.except.length > 0) {
+      params['daysExcept'] = days.except.map(isoDay)
+      conditions.push('day NOT IN {daysExcept:Array(Date)}')
+    }
+    add(fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
+  }
+  if (slots !== undefined) {
+    Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt })
+    const conditions = [
+      ...rolled,
+      "slot >= toDateTime({slotFrom:UInt32}, 'UTC')",
+      "slot < toDateTime({slotTo:UInt32}, 'UTC')",
+      'count > 0',
+    ]
+    if (slots.except.length > 0) {
+      params['slotsExcept'] = slots.except
+      conditions.push('toUnixTimestamp(slot) NOT IN {slotsExcept:Array(UInt32)}')
+    }
+    const hasTotals = (day: number) => totals && day >= slotTotalsFrom
+    const addDays = (name: string, table: string, wanted: readonly number[]) => {
+      if (wanted.length === 0) return
+      params[name] = wanted.map(isoDay)
+      add(fromSlots, table, [...conditions, `toDate(slot) IN {${name}:Array(Date)}`])
+    }
+    addDays(
+      'slotDays',
+      'usage_by_slot',
+      slots.days.filter((day) => !hasTotals(day)),
+    )
+    addDays('slotTotalDays', 'usage_by_slot_total', slots.days.filter(hasTotals))
+  }
+  const events = eventsOf(raw, slotS)
+  if (events !== undefined) {
+    Object.assign(params, events.params)
+    const ofKey = [ofNamespace, ...filters, ...events.conditions].join(' AND ')
+    parts.push(`SELECT ${fromEvents} FROM ${counting.from(ofKey)}`)
+  }
+  return { parts, params }
+}
+
+/** The conditions of what is read raw: first for the sorting key; where that lets others through, then exactly. */
+function eventsOf(
+  raw: UsageCover['raw'],
+  slotS: number,
+): { conditions: string[]; params: Record<string, unknown> } | undefined {
+  const { ranges, slots, days } = raw
+  const params: Record<string, unknown> = {}
+  const hull = hullOf(raw, slotS, STRETCHES_MAX)
+  const nearly = hull.map(({ startAt, endAt }, index) => {
+    params[`nearFrom${index}`] = slotOf(startAt)
+    params[`nearTo${index}`] = slotOf(endAt - 1)
+    return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({nearFrom${index}:UInt32}, 'UTC') AND toDateTime({nearTo${index}:UInt32}, 'UTC')`
+  })
+  if (nearly.length === 0) return undefined
+  const inKey = `(${nearly.join(' OR ')})`
+  // No two pieces of it meet, so with as many seconds the hull has nothing beside them.
+  const wholeS = secondsOf(ranges) + slots.length * slotS + days.length * DAY_S
+  const isExact =
+    secondsOf(hull) === wholeS && hull.every(({ startAt, endAt }) => beginsSlot(startAt) && beginsSlot(endAt))
+  if (isExact) return { conditions: [inKey], params }
+  const exactly = ranges.map(({ startAt, endAt }, index) => {
+    params[`from${index}`] = startAt
+    params[`to${index}`] = endAt
+    return `(occurred_at >= toDateTime({from${index}:UInt32}, 'UTC') AND occurred_at < toDateTime({to${index}:UInt32}, 'UTC'))`
+  })
+  const second = 'toUnixTimestamp(occurred_at)'
+  if (slots.length > 0) {
+    params['slots'] = slots
+    exactly.push(`${second} - ${second} % ${slotS} IN {slots:Array(UInt32)}`)
+  }
+  if (days.length > 0) {
+    params['days'] = days
+    exactly.push(`${second} - ${second} % 86400 IN {days:Array(UInt32)}`)
+  }
+  return { conditions: [inKey, `(${exactly.join(' OR ')})`], params }
+}
+
+const secondsOf = (ranges: readonly TimeRange[]): number =>
+  ranges.reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
+
+/** Whether a slot of the sorting key begins at a second. */
+const beginsSlot = (second: number): boolean => slotOf(second) === second
