@@ -5,6 +5,7 @@ import { openLoadStage, type LoadOptions, type LoadRun, type LoadStage } from '.
 import { measureLoader } from './loader-alone.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { memoryOf, watchMemory, type Memory } from './memory.ts'
+import { grownBy, rollupCountersOf } from './rollup-counters.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
 
 export interface BenchLoadOptions {
@@ -120,12 +121,12 @@ function rollupWork(
   after: typeof before,
   rows: readonly Row[],
 ): RollupWork {
-  const grew = (name: string) => after.sum(name) - before.sum(name)
+  const { rowsRead, slotsClosed, lateMarks } = grownBy(rollupCountersOf(before), rollupCountersOf(after))
   const events = rows.reduce((sum, row) => sum + row.events, 0)
   return {
-    rowsReadAnEvent: grew('tally_rollup_rows_read_total') / events,
-    slotsClosed: grew('tally_rollup_slots_total'),
-    marks: grew('tally_rollup_late_marks_total'),
+    rowsReadAnEvent: rowsRead / events,
+    slotsClosed,
+    marks: lateMarks,
   }
 }
 

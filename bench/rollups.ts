@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTable } from '../shared/text/format-table.ts'
 import { openLoadStage, type LoadStage } from './load-stage.ts'
 import { describeMachine, saveResult } from './machine.ts'
+import { grownBy, rollupCountersOf, type RollupCounters } from './rollup-counters.ts'
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchRollupsOptions {
@@ -13,14 +14,6 @@ export interface BenchRollupsOptions {
   latePercent: number
   save: string
   print: (line: string) => void
-}
-
-/** What the counters of rollups and loader show a while after a slot was closed. */
-interface Look {
-  slotsClosed: number
-  rowsRead: number
-  loaded: number
-  lateMarks: number
 }
 
 const SLOT_S = 300
@@ -48,10 +41,11 @@ export async function benchRollups(options: BenchRollupsOptions): Promise<void> 
     })
     const [run, looks] = await Promise.all([running, looking])
     print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
-    const steps = looks.slice(1).map((look, index) => grownBy(looks[index], look))
-    const whole = grownBy(looks[0], looks.at(-1))
+    const steps = looks.slice(1).map((look, index) => grownBy(looks[index] ?? look, look))
+    const total = (of: (step: RollupCounters) => number) => steps.reduce((sum, step) => sum + of(step), 0)
+    const rowsAnEvent = total(({ rowsRead }) => rowsRead) / total(({ loaded }) => loaded)
     const on = `${Math.round(run.acceptedPerS).toLocaleString('en-US')} events/s, ${latePercent} % late`
-    const compared = [compare({ measure: 'rollupRows', value: whole.rowsRead / whole.loaded, on })]
+    const compared = [compare({ measure: 'rollupRows', value: rowsAnEvent, on })]
     const cells = steps.map(({ slotsClosed, rowsRead, loaded, lateMarks }) =>
       [slotsClosed, loaded, rowsRead, lateMarks]
         .map((value) => value.toLocaleString('en-US'))
@@ -68,8 +62,12 @@ export async function benchRollups(options: BenchRollupsOptions): Promise<void> 
 }
 
 /** @returns what the counters showed a while after each of so many slots, or of as many as were closed before the signal */
-async function lookAfterSlots(stage: LoadStage, wanted: number, signal: AbortSignal): Promise<Look[]> {
-  const looks: Look[] = []
+async function lookAfterSlots(
+  stage: LoadStage,
+  wanted: number,
+  signal: AbortSignal,
+): Promise<RollupCounters[]> {
+  const looks: RollupCounters[] = []
   let { slotsClosed } = await lookNow(stage)
   let lookAt = Infinity
   while (looks.length < wanted && !signal.aborted) {
@@ -88,23 +86,4 @@ async function lookAfterSlots(stage: LoadStage, wanted: number, signal: AbortSig
   return looks
 }
 
-async function lookNow(stage: LoadStage): Promise<Look> {
-  const scraped = await stage.scrape()
-  return {
-    slotsClosed: scraped.sum('tally_rollup_slots_total'),
-    rowsRead: scraped.sum('tally_rollup_rows_read_total'),
-    loaded: scraped.sum('tally_loader_rows_total'),
-    lateMarks: scraped.sum('tally_rollup_late_marks_total'),
-  }
-}
-
-function grownBy(before: Look | undefined, after: Look | undefined): Look {
-  const grown = (of: (look: Look) => number) =>
-    before === undefined || after === undefined ? NaN : of(after) - of(before)
-  return {
-    slotsClosed: grown((look) => look.slotsClosed),
-    rowsRead: grown((look) => look.rowsRead),
-    loaded: grown((look) => look.loaded),
-    lateMarks: grown((look) => look.lateMarks),
-  }
-}
+const lookNow = async (stage: LoadStage): Promise<RollupCounters> => rollupCountersOf(await stage.scrape())

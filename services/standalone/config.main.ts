@@ -4,12 +4,12 @@ import { readStandaloneConfig } from './config.ts'
 import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { settingsTable } from '../../shared/config/settings-table.ts'
 
-/** `npm run config`: prints the settings in force, secrets hidden, and every problem they have. */
+/** `npm run config`: prints the settings that this environment gives, secrets hidden, and every problem they have. */
 function main(): void {
   const help = takeNoOptions(
     process.argv.slice(2),
     'npm run config',
-    'Prints the settings in force, secrets hidden; a star marks those that differ from their default.',
+    'Prints the settings that this environment gives, secrets hidden; a star marks those that differ from their default. A Tally that runs may have been started with others.',
   )
   if (help !== undefined) {
     process.stdout.write(`${help}\n`)

@@ -51,7 +51,7 @@ their ends and a crash in the middle make no difference. Equal lines of two file
 right where files overlap. Where they are different usage that only looks the same, as from two machines, give each file
 a --source of its own, the same each time. What was imported once stays as it is: importing it
 with other options does not change it, and with another time, account or metric makes more events. To take usage back,
-report the same quantity with a minus sign.
+void its events, or report the same quantity with a minus sign.
 
 A bad line is named with its number and the reason on standard error, and the rest goes on. Exit code: 0 all lines were
 taken, 1 some were bad or Tally could not be reached, 2 the options make no sense, 130 interrupted by Ctrl-C.
