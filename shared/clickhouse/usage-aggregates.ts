@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { amountFromDatabase, type Amount } from '../amount/amount.ts'
 import type { Period } from '../domain/period.ts'
 import { clampRange, slotOf, type TimeRange } from '../domain/time-slot.ts'
@@ -35,7 +36,7 @@ const IN_RANGE = `
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
 const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
-const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(substring(SHA256({pair:String}), 1, 12), 12))'
+const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
 const PERIOD_START: Record<Period, string> = {
   day: 'toUnixTimestamp(toStartOfDay(occurred_at)) AS period_start',
@@ -45,6 +46,9 @@ const PERIOD_START: Record<Period, string> = {
 // Why the settings: rows that the index of properties passes over may be newer versions of rows that it finds. They are the
 // engine's defaults, written out because a profile without them would count events that were corrected.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
+// Why: answered from the index alone, ClickHouse 26.7 misses rows that are not indexed yet when a token ends with a zero byte, which
+// it takes for padding there. Reading the tokens instead takes twice as long for a frequent value, so one in 256 is asked for so.
+const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
 const SUMS_OF_ACCOUNTS = `
   SELECT account_id, source, ${SUM} FROM usage_events FINAL
@@ -62,7 +66,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   async aggregate(namespaceId: string, selection: UsageSelection): Promise<Map<UsageSource, UsageAggregate>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${SETTINGS}`
+    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(selection)}`
     const rows = await queryRows<AggregateRow>(client, query, params)
     return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
   },
@@ -76,7 +80,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
     const query = `SELECT ${PERIOD_START[period]}, ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)}
-      GROUP BY period_start, source ${SETTINGS}`
+      GROUP BY period_start, source ${settingsOf(selection)}`
     const rows = await queryRows<AggregateRow & { period_start: number }>(client, query, params)
     return groupRows(rows, (row) => row.period_start, aggregateFromRow)
   },
@@ -117,6 +121,13 @@ function where({ accountId, source, property }: UsageSelection): string {
     : `WHERE ${ofKey} AND voided = 0 ${WITH_PROPERTY}`
 }
 
+const settingsOf = ({ property }: UsageSelection): string =>
+  property !== undefined && tokenOf(property).endsWith('00') ? `${SETTINGS}, ${READING_TOKENS}` : SETTINGS
+
+/** What property_tokens keeps of a property, as hex: the first 96 bits of SHA-256 of its pair. */
+const tokenOf = ({ name, value }: NonNullable<UsageSelection['property']>): string =>
+  hash('sha256', `${name}=${value}`, 'hex').slice(0, 24)
+
 /** Undefined when nothing can lie in the range. */
 function paramsOf(namespaceId: string, { accountId, source, property, range }: UsageSelection) {
   const { startAt, endAt } = clampRange(range)
@@ -129,7 +140,7 @@ function paramsOf(namespaceId: string, { accountId, source, property, range }: U
     lastSlot: slotOf(endAt - 1),
     ...(accountId === undefined ? {} : { accountId }),
     ...(source === undefined ? {} : { source }),
-    ...(property === undefined ? {} : { pair: `${property.name}=${property.value}` }),
+    ...(property === undefined ? {} : { token: tokenOf(property) }),
   }
 }
 

@@ -49,7 +49,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'FINAL is left out: rows of one event count as often as they are stored',
     file: 'shared/clickhouse/usage-aggregates.ts',
     right:
-      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${SETTINGS}`',
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(selection)}`',
     wrong:
       'const query = `SELECT ${columnsOf(selection)} FROM usage_events ${where(selection)} GROUP BY source`',
     suites: ['shared/clickhouse/usage-readers'],
@@ -343,6 +343,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'AND voided = 0 ${WITH_PROPERTY}`',
     wrong: '${WITH_PROPERTY}`',
     suites: ['services/api/usage-model', 'services/corrections-model'],
+  },
+  {
+    name: 'properties are found by the index alone, even those whose hash ends with a zero byte',
+    file: 'shared/clickhouse/usage-aggregates.ts',
+    right: 'query_plan_direct_read_from_text_index = 0',
+    wrong: 'query_plan_direct_read_from_text_index = 1',
+    suites: ['services/api/event-aggregate'],
   },
   {
     name: 'what was voided is passed over before FINAL: the report that it voids counts again',

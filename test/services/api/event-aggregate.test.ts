@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { expect } from 'chai'
 import type { Properties } from '../../../shared/domain/properties.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
@@ -150,6 +151,34 @@ describe('usage by property over HTTP', function () {
     expect(await ask(world, 'model', 'a')).to.deep.equal([['usd', '50']])
     expect(await ask(world, 'model', 'b')).to.deep.equal([['usd', '50']])
     expect(await ask(world, 'model', 'z')).to.deep.equal([['usd', '39900']])
+    await running.clickhouse.command({ query: 'SYSTEM START MERGES usage_events' })
+  })
+
+  it('finds values whose hash ends with zero bytes, however their rows are stored', async () => {
+    const world = await makeStoredWorld(running)
+    const zeroBytesOf = (value: number) => {
+      const token = hash('sha256', `v=${value}`, 'buffer').subarray(0, 12)
+      return token.length - Buffer.from(token.toString('latin1').replace(/\0+$/, ''), 'latin1').length
+    }
+    const values = Array.from({ length: 300_000 }, (_, value) => value).filter(
+      (value) => zeroBytesOf(value) > 0,
+    )
+    const asked = [...values.slice(0, 3), ...values.filter((value) => zeroBytesOf(value) > 1).slice(0, 2)]
+    expect(asked).to.have.length(5)
+    const store = (quantity: string) =>
+      world.store(...asked.map((v) => ({ source: 'usd', quantity, occurredAt: now - 10, properties: { v } })))
+    const expectFound = async (quantity: string, how: string) => {
+      for (const v of asked) expect(await ask(world, 'v', String(v)), how).to.deep.equal([['usd', quantity]])
+    }
+    await running.clickhouse.command({ query: 'SYSTEM STOP MERGES usage_events' })
+    await store('1')
+    await expectFound('1', 'no row is indexed')
+    await running.clickhouse.command({ query: 'SYSTEM START MERGES usage_events' })
+    await running.clickhouse.command({ query: 'OPTIMIZE TABLE usage_events FINAL' })
+    await expectFound('1', 'all rows are indexed')
+    await running.clickhouse.command({ query: 'SYSTEM STOP MERGES usage_events' })
+    await store('2')
+    await expectFound('3', 'some rows are indexed')
     await running.clickhouse.command({ query: 'SYSTEM START MERGES usage_events' })
   })
 
