@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { randomInteger, type Random } from '../../services/reporter/simulate/seeded-random.ts'
 
-type Pause = () => Promise<void>
+export type Pause = () => Promise<void>
 
 /**
  * Waits now and then.
@@ -76,12 +76,15 @@ const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
  * A client whose rollups are stored a while after the events were read for them, as by a statement over many rows on a busy
  * server: what it read may be old when it is stored.
  *
- * @param pauseOf what goes on in between, by the table it is about; undefined: nothing, as always
+ * @param pauseOf what goes on in between, by the table and the epoch it is about; undefined: nothing, as always
  */
-export const slowToStore = (client: ClickHouse, pauseOf: (table: string) => Pause | undefined): ClickHouse =>
+export const slowToStore = (
+  client: ClickHouse,
+  pauseOf: (table: string, epoch: unknown) => Pause | undefined,
+): ClickHouse =>
   commanding(client, async (given, command) => {
     const [, table = '', columns = '', select = ''] = INTO.exec(given.query) ?? []
-    const pause = table === '' ? undefined : pauseOf(table)
+    const pause = table === '' ? undefined : pauseOf(table, given.query_params?.['epoch'])
     if (pause === undefined) return command(given)
     const aside = `aside_${++staged}`
     await command({

@@ -12,8 +12,12 @@ import {
 } from '../../../services/reporter/simulate/seeded-random.ts'
 import { addAmounts, formatAmount, ZERO, type Amount } from '../../../shared/amount/amount.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
-import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
-import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import {
+  dirtySlotRepository,
+  type DirtySlot,
+  type ReadMark,
+} from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import {
   usageThroughRollups,
@@ -29,8 +33,9 @@ import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domai
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
+import { LatePairs } from '../../support/late-pairs.ts'
 import { testLog } from '../../support/log.ts'
-import { beforeQueries, pauseBy, pausing, slowToStore } from '../../support/pausing.ts'
+import { beforeQueries, pauseBy, pausing, slowToStore, type Pause } from '../../support/pausing.ts'
 import {
   countMarks,
   expectRollupsExact,
@@ -45,7 +50,7 @@ import { UsageWatch, type Watched } from '../../support/usage-watch.ts'
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
 /** Until so many reads were made; else for a while. */
 const READS = process.env['FAULT_LONG'] === '1' ? 20_000 : undefined
-const SHORT_MS = 22_000
+const SHORT_MS = 25_000
 const TELL_EVERY_MS = 60_000
 
 const SLOT_S = 10
@@ -53,10 +58,12 @@ const GRACE_S = 3
 const MARGIN_S = 3
 /** More than an insert takes, pauses included. */
 const ORPHAN_S = 8
+const INSERT_PAUSE_MS = 1_200
 /** An insert that takes longer than this could meet the end of an open slot unmarked. */
 const INSERT_MAX_MS = (GRACE_S + MARGIN_S - 1) * 1_000
 
 const WRITERS = 4
+const PAIR_WRITERS = 3
 const READERS = 3
 const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
 const SOURCES = ['usd', 'eur']
@@ -69,14 +76,28 @@ const LATE_PHASE_MS = 1_500
 /** As old as what is stored in order of accounts, too; few days, so that others are at work on them. */
 const HISTORY_S = 42 * DAY_S
 const ALL_PHASES_MS = 4_500
+/** A day of which nothing else is reported, so that nothing mends what is lost of it; asked for without its morning, it is read by slots. */
+const QUIET_AGE_S = 10 * DAY_S
+const NOON_S = DAY_S / 2
+/** Its slots ended long ago: it needs only be less than what makes a mark an orphan's. */
+const QUIET_INSERT_MS = 2_500
 
 const DAY_CLOSED: RollupPoint = 'rollup-totals'
+
+const SLOTS = 'usage_by_slot'
+
+interface Pausing {
+  share?: number
+  isForPairs?: boolean
+  pauseToStore?: (table: string, epoch: unknown) => Pause | undefined
+}
 
 class Crash extends Error {}
 
 describe('totals beside writers and rollup services that pause and crash', function () {
   this.timeout(READS === undefined ? 300_000 : 7_200_000)
   const clock = microsecondClock()
+  const nowS = () => Math.floor(clock() / 1_000_000)
   const random = (name: string) => seededRandom(`${SEED} ${name}`)
   let stage: RollupStage
   let ended = false
@@ -108,11 +129,14 @@ describe('totals beside writers and rollup services that pause and crash', funct
     }
     const loops = [
       ...Array.from({ length: WRITERS }, (_, n) => loop(writer(watch, random(`writer ${n}`)))),
+      ...Array.from({ length: PAIR_WRITERS }, (_, n) => loop(pairWriter(watch, random(`pairs ${n}`)))),
       ...Array.from({ length: READERS }, (_, n) => loop(asker(watch, random(`reader ${n}`)))),
       ...readers.map((one, n) => loop(aheadReader(one, random(`ahead ${n}`)))),
       ...[0, 1].map((n) => loop(service(random(`service ${n}`)))),
       loop(lateWorker(random('late'), 0.01)),
-      ...[0, 1, 2].map((n) => loop(lateWorker(random(`late and slow ${n}`), 0.5))),
+      loop(lateWorker(random('late and slow'), 0.5)),
+      loop(pairWorker(random('of pairs'), false)),
+      loop(pairWorker(random('of pairs, holding'), true)),
       loop(rebuilder(random('rebuilds'))),
       loop(async () => {
         await sleep(50)
@@ -148,6 +172,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   })
 
   const reachedPoints = new Set<string>()
+  const pairs = new LatePairs()
   const reachedBy = (own: Random, share: number) => (point: string) => {
     if (!ended) reachedPoints.add(point)
     if (!ended && own() < share) throw new Crash('crashed')
@@ -160,24 +185,48 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   const aheadReader = (reader: RememberingReader, own: Random) => async () => {
-    await sleep(500 + randomInteger(own, 3_000))
+    await sleep(1_000 + randomInteger(own, 5_000))
     await reader.readAhead(NAMESPACE, ACCOUNTS)
   }
 
-  /** Stores batches; what a crash leaves unsure is stored again. */
-  function writer(watch: UsageWatch, own: Random): () => Promise<void> {
+  /**
+   * Stores batches as a loader does, with pauses; what a crash leaves unsure is stored again.
+   *
+   * @param told.marked is told of each mark
+   * @param told.inserted is told how long after its begin a batch was inserted, in ms
+   */
+  function storing(
+    watch: UsageWatch,
+    own: Random,
+    longestPauseMs: number,
+    told: { marked?: (mark: string) => void; inserted?: (ms: number) => void },
+  ): (events: UsageEvent[]) => Promise<void> {
     const pause = pauseBy(own, 0.3, 300)
-    const longPause = pauseBy(own, 0.4, 1_200)
+    const longPause = pauseBy(own, 0.4, longestPauseMs)
     const usage = usageEventRepository(stage.writing)
-    let insertStartedAt = 0
+    const marking = dirtySlotRepository(stage.writing)
+    let startedAt = 0
     const store = markLate(
       {
         clock: pausing(rollupEpochRepository(stage.writing), pause),
-        dirty: pausing(dirtySlotRepository(stage.writing), pause),
+        dirty: pausing(
+          {
+            ...marking,
+            placePending: (slots: readonly DirtySlot[], mark: string, now: number) => {
+              told.marked?.(mark)
+              return marking.placePending(slots, mark, now)
+            },
+            placeReady: (slots: readonly DirtySlot[], mark: string, now: number) => {
+              told.marked?.(mark)
+              return marking.placeReady(slots, mark, now)
+            },
+          },
+          pause,
+        ),
         async insertLines(lines) {
           await longPause()
           await usage.insertLines(lines)
-          longestInsertMs = Math.max(longestInsertMs, performance.now() - insertStartedAt)
+          told.inserted?.(performance.now() - startedAt)
           await longPause()
         },
         async insertHistory(lines) {
@@ -188,24 +237,52 @@ describe('totals beside writers and rollup services that pause and crash', funct
       },
       MARGIN_S,
     )
+    return async (events) => {
+      watch.noteSent(events)
+      const lines = Buffer.from(events.map(usageEventToLine).join('\n'))
+      do startedAt = performance.now()
+      while (!(await isDone(store(lines, events))))
+      watch.noteStored(events)
+    }
+  }
+
+  function writer(watch: UsageWatch, own: Random): () => Promise<void> {
+    const store = storing(watch, own, INSERT_PAUSE_MS, {
+      inserted: (ms) => (longestInsertMs = Math.max(longestInsertMs, ms)),
+    })
     const recent: UsageEvent[] = []
     return async () => {
       const events = own() < 0.004 ? burst(own) : batch(own, recent)
       recent.push(...events)
       recent.splice(0, Math.max(0, recent.length - 500))
-      watch.noteSent(events)
-      for (let again = true; again;) {
-        insertStartedAt = performance.now()
-        again = await store(Buffer.from(events.map(usageEventToLine).join('\n')), events).then(
-          () => false,
-          (err: unknown) => {
-            if (err instanceof Crash) return true
-            throw err
-          },
-        )
-      }
-      watch.noteStored(events)
-      await sleep(randomInteger(own, 100))
+      await store(events)
+      await sleep(randomInteger(own, 300))
+    }
+  }
+
+  /** Two events of one rollup of the quiet day, one after the other, and then none. */
+  function pairWriter(watch: UsageWatch, own: Random): () => Promise<void> {
+    const marks = { first: [] as string[], second: [] as string[] }
+    let which: keyof typeof marks = 'first'
+    const store = storing(watch, own, QUIET_INSERT_MS, {
+      marked: (mark) => {
+        marks[which].push(mark)
+        pairs.noteMarked(mark, which === 'first')
+      },
+    })
+    return async () => {
+      const { startAt, endAt } = quietOf(nowS())
+      const slot = startAt + SLOT_S * randomInteger(own, (endAt - startAt) / SLOT_S)
+      const of = whose(own)
+      const event = () => made(own, nowS() - slot - randomInteger(own, SLOT_S), of)
+      which = 'first'
+      await store([event()])
+      await pairs.untilHeld(marks.first)
+      which = 'second'
+      await store([event()])
+      await pairs.untilWorkedOff(marks.second.splice(0))
+      pairs.letGo(marks.first.splice(0))
+      await sleep(randomInteger(own, 300))
     }
   }
 
@@ -235,14 +312,13 @@ describe('totals beside writers and rollup services that pause and crash', funct
     return DAY_S + SLOT_S * randomInteger(own, 3)
   }
 
-  function made(own: Random, ageS: number): UsageEvent {
+  function made(own: Random, ageS: number, of = whose(own)): UsageEvent {
     const madeAt = clock()
     // Some of what is very old was accepted in time, and is loaded only now.
     const isInTime = ageS >= HISTORY_S && own() < 0.1
     const acceptedAt = isInTime ? madeAt - ageS * 1_000_000 : madeAt
     return makeReport({
-      accountId: ACCOUNTS[randomInteger(own, ACCOUNTS.length)] ?? '',
-      source: SOURCES[randomInteger(own, SOURCES.length)] ?? '',
+      ...of,
       quantity: `${1 + randomInteger(own, 1_000)}.${1 + randomInteger(own, 9)}`,
       occurredAt: Math.floor(madeAt / 1_000_000) - ageS,
       acceptedAt,
@@ -260,26 +336,42 @@ describe('totals beside writers and rollup services that pause and crash', funct
       watch.read(own)
 
   /**
-   * What a rollup service works with, with pauses between its statements and within those that store.
+   * What a rollup service works with, with pauses between its statements and within those that store. Pairs are for those alone that
+   * are there for them: whoever else worked them off would mend them.
    *
    * @param share how often it pauses
+   * @param pauseToStore between what it read and what it stores
    */
-  const partsOf = (own: Random, share = 0.2) => {
+  const partsOf = (own: Random, { share = 0.2, isForPairs = false, pauseToStore }: Pausing = {}) => {
+    const pauseAtRandom = () => (own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined)
+    const toStore = pauseToStore ?? pauseAtRandom
     const wait = pauseBy(own, share, 300)
     // Once it is ended, what is under way is to end soon: several epochs are kept up to date, each in many statements.
     const pause = () => (ended ? Promise.resolve() : wait())
+    const working = dirtySlotRepository(stage.computing)
     return {
       epochs: pausing(rollupEpochRepository(stage.computing), pause),
       tables: pausing(
         rollupTables(
-          slowToStore(stage.computing, () =>
-            !ended && own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined,
-          ),
+          slowToStore(stage.computing, (...of) => (ended ? undefined : toStore(...of))),
           30,
         ),
         pause,
       ),
-      dirty: pausing(dirtySlotRepository(stage.computing), pause),
+      dirty: pausing(
+        {
+          ...working,
+          listReady: async (...asked: Parameters<typeof working.listReady>) => {
+            const marks = await working.listReady(...asked)
+            return marks.filter(({ mark }) => ended || pairs.isWaiting(mark) === isForPairs)
+          },
+          cancel: async (marks: readonly ReadMark[], slotFrom?: number) => {
+            await working.cancel(marks, slotFrom)
+            pairs.noteWorkedOff(marks.map(({ mark }) => mark))
+          },
+        },
+        pause,
+      ),
       reached: reachedBy(own, CRASHES),
     }
   }
@@ -294,10 +386,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
     dropAfterS: 86_400,
   }
 
-  const openKeeper = (own: Random, share?: number): RollupKeeper =>
+  const openKeeper = (own: Random, pausing?: Pausing): RollupKeeper =>
     keepRollups(
       {
-        ...partsOf(own, share),
+        ...partsOf(own, pausing),
         build: () => Promise.resolve(),
         metrics: rollupMetrics(openMetrics()),
         log: testLog,
@@ -314,12 +406,33 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   /** More that work off late usage, whatever else the services are at: what a slow one has read is old when it is stored. */
-  function lateWorker(own: Random, share: number): () => Promise<void> {
-    const parts = { ...partsOf(own, share), signal: new AbortController().signal }
-    return async () => {
-      await workOffLate(parts, { orphanS: ORPHAN_S, historyAfterS: 0 }).catch(ignoreCrash)
-      await sleep(randomInteger(own, 50))
+  const lateWorker = (own: Random, share: number) => workingOff(own, partsOf(own, { share }))
+
+  const workingOff = (own: Random, parts: ReturnType<typeof partsOf>) => async () => {
+    const { signal } = new AbortController()
+    await isDone(workOffLate({ ...parts, signal }, { orphanS: ORPHAN_S, historyAfterS: 0 }))
+    await sleep(randomInteger(own, 50))
+  }
+
+  /**
+   * One that has nothing else to do than these pairs, so that its rounds are short.
+   *
+   * @param isHolding whether it stores what it read only when others have worked off what came meanwhile
+   */
+  function pairWorker(own: Random, isHolding: boolean): () => Promise<void> {
+    let listed: string[] = []
+    let readersUse = 0
+    const hold = (table: string, epoch: unknown) =>
+      isHolding && table === SLOTS && epoch === readersUse ? () => pairs.hold(listed) : undefined
+    const parts = partsOf(own, { share: 0.01, isForPairs: true, pauseToStore: hold })
+    const { dirty } = parts
+    const listReady: typeof dirty.listReady = async (...asked) => {
+      const marks = await dirty.listReady(...asked)
+      listed = marks.map(({ mark }) => mark)
+      readersUse = inUse(await stage.epochs.list())?.epoch ?? 0
+      return marks
     }
+    return workingOff(own, { ...parts, dirty: { ...dirty, listReady } })
   }
 
   /** Up to an hour before, so that a day is closed soon after. */
@@ -344,7 +457,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
         await sleep(50)
       const choice = builds === 0 ? 0 : isDue() ? 1 : own()
       builds++
-      if (!ended) await build(await upTo(choice), own).catch(ignoreCrash)
+      if (!ended) await isDone(build(await upTo(choice), own))
     }
   }
 
@@ -354,28 +467,46 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   const build = (graceS: number, own: Random = () => 1) =>
-    buildEpoch({ client: stage.computing, ...partsOf(own, 0.05) }, graceS)
+    buildEpoch({ client: stage.computing, ...partsOf(own, { share: 0.05 }) }, graceS)
 
   /** Until everything that was stored is in the rollups. */
   async function settle(): Promise<void> {
     const now = await stage.epochs.now()
-    const keepers = [0, 1].map((n) => openKeeper(random(`at the end ${n}`), 0))
+    const keepers = [0, 1].map((n) => openKeeper(random(`at the end ${n}`), { share: 0 }))
     await until(async () => {
-      const current = (await stage.epochs.list()).findLast(({ state }) => state === 'in use')
+      const current = inUse(await stage.epochs.list())
       return (current?.closedThrough ?? 0) > now + SLOT_S && (await countMarks(stage.client)) === 0
     }, 90_000)
     for (const keeper of keepers) await keeper.close()
   }
 })
 
-function ignoreCrash(err: unknown): void {
-  if (!(err instanceof Crash)) throw err
+const whose = (own: Random) => ({
+  accountId: ACCOUNTS[randomInteger(own, ACCOUNTS.length)] ?? '',
+  source: SOURCES[randomInteger(own, SOURCES.length)] ?? '',
+})
+
+/** The afternoon of the quiet day. */
+const quietOf = (now: number) => {
+  const day = dayOf(now - QUIET_AGE_S)
+  return { startAt: day + NOON_S, endAt: day + DAY_S }
 }
+
+/** Whether it came to its end, and did not crash. */
+const isDone = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    (err: unknown) => {
+      if (err instanceof Crash) return false
+      throw err
+    },
+  )
 
 /** Every way to ask, of accounts and of all together, over all time and cut anywhere. */
 function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: number): Watched[] {
   const today = dayOf(now)
   const recent = { startAt: now - 8 * SLOT_S - 3, endAt: now + 3_600 }
+  const quiet = quietOf(now)
   const cuts = [
     { startAt: today - DAY_S - 7, endAt: now + 12 },
     { startAt: today - 2 * DAY_S, endAt: today },
@@ -413,6 +544,8 @@ function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: n
     watch({ range: recent }, 6),
     ...ACCOUNTS.map((accountId) => watch({ range: ALL_TIME, accountId }, 3, sumOfAccounts([accountId]))),
     watch({ range: ALL_TIME, source: 'usd' }, 1),
+    watch({ range: quiet }, 4),
+    ...ACCOUNTS.map((accountId) => watch({ range: quiet, accountId }, 8)),
     ...cuts.flatMap((range) => [
       watch({ range }, 1),
       ...ACCOUNTS.map((accountId) => watch({ range, accountId }, 1)),
