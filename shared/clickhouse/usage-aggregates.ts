@@ -47,7 +47,7 @@ const PERIOD_START: Record<Period, string> = {
 // engine's defaults, written out because a profile without them would count events that were corrected.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
 // Why: answered from the index alone, ClickHouse 26.7 misses rows that are not indexed yet when a token ends with a zero byte, which
-// it takes for padding there. Reading the tokens instead takes twice as long for a frequent value, so one in 256 is asked for so.
+// it takes for padding there (docs/decisions/0013). Reading the tokens takes twice as long for a frequent value: one in 256 is.
 const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
 const SUMS_OF_ACCOUNTS = `

@@ -9,14 +9,22 @@ const LOOK_EVERY_MS = 20
  * they store it only once others have worked off the second. Of each batch it knows the mark.
  */
 export class LatePairs {
-  private readonly first = new Set<string>()
+  /** Pairs that went just so. */
+  met = 0
+  private readonly isEnded: () => boolean
+  private readonly firsts = new Set<string>()
   private readonly waiting = new Set<string>()
   private readonly held = new Set<string>()
+
+  /** @param isEnded nobody waits for another from then on */
+  constructor(isEnded: () => boolean) {
+    this.isEnded = isEnded
+  }
 
   /** A batch of a pair is given this mark: its first, or its second. */
   noteMarked(mark: string, isFirst: boolean): void {
     this.waiting.add(mark)
-    if (isFirst) this.first.add(mark)
+    if (isFirst) this.firsts.add(mark)
   }
 
   /** Whether it is of a pair, and nobody has worked it off. */
@@ -24,36 +32,43 @@ export class LatePairs {
     return this.waiting.has(mark)
   }
 
+  /** Whether it is a first that is yet to be held. */
+  isToBeHeld(mark: string): boolean {
+    return this.firsts.has(mark) && !this.held.has(mark)
+  }
+
   noteWorkedOff(marks: readonly string[]): void {
     for (const mark of marks) this.waiting.delete(mark)
   }
 
-  /** Between what a service has read of batches and what it stores: until a pair is complete whose first is among them. */
+  /** Between what a service has read of batches and what it stores: until they are let go whose first is among them. */
   async hold(marks: readonly string[]): Promise<void> {
-    const firsts = marks.filter((mark) => this.first.has(mark))
+    const firsts = marks.filter((mark) => this.firsts.has(mark))
     for (const mark of firsts) this.held.add(mark)
-    if (firsts.length > 0) await forAWhile(() => !firsts.every((mark) => this.held.has(mark)))
+    await this.forAWhile(() => !firsts.some((mark) => this.held.has(mark)))
     for (const mark of firsts) this.held.delete(mark)
   }
 
-  /** Once somebody holds one of these. */
+  /** Once somebody holds one of these, or worked all of them off without. */
   untilHeld(firsts: readonly string[]): Promise<void> {
-    return forAWhile(() => firsts.some((mark) => this.held.has(mark)))
+    return this.forAWhile(
+      () => firsts.some((mark) => this.held.has(mark)) || !firsts.some((mark) => this.waiting.has(mark)),
+    )
   }
 
-  /** Once nobody has any of these to work off. */
-  untilWorkedOff(seconds: readonly string[]): Promise<void> {
-    return forAWhile(() => !seconds.some((mark) => this.waiting.has(mark)))
-  }
-
-  letGo(firsts: readonly string[]): void {
+  /** Once nobody has the second to work off: whoever holds the first may store what they have read. */
+  async letGo(firsts: readonly string[], seconds: readonly string[]): Promise<void> {
+    const isWaiting = () => seconds.some((mark) => this.waiting.has(mark))
+    await this.forAWhile(() => !isWaiting())
+    if (!isWaiting() && firsts.some((mark) => this.held.has(mark))) this.met++
     for (const mark of firsts) {
       this.held.delete(mark)
-      this.first.delete(mark)
+      this.firsts.delete(mark)
     }
   }
-}
 
-async function forAWhile(isDone: () => boolean): Promise<void> {
-  for (let leftMs = LONGEST_MS; leftMs > 0 && !isDone(); leftMs -= LOOK_EVERY_MS) await sleep(LOOK_EVERY_MS)
+  private async forAWhile(isDone: () => boolean): Promise<void> {
+    const deadline = performance.now() + LONGEST_MS
+    while (performance.now() < deadline && !isDone() && !this.isEnded()) await sleep(LOOK_EVERY_MS)
+  }
 }

@@ -170,16 +170,19 @@ describe('usage by property over HTTP', function () {
     const expectFound = async (quantity: string, how: string) => {
       for (const v of asked) expect(await ask(world, 'v', String(v)), how).to.deep.equal([['usd', quantity]])
     }
-    await running.clickhouse.command({ query: 'SYSTEM STOP MERGES usage_events' })
-    await store('1')
-    await expectFound('1', 'no row is indexed')
-    await running.clickhouse.command({ query: 'SYSTEM START MERGES usage_events' })
-    await running.clickhouse.command({ query: 'OPTIMIZE TABLE usage_events FINAL' })
-    await expectFound('1', 'all rows are indexed')
-    await running.clickhouse.command({ query: 'SYSTEM STOP MERGES usage_events' })
-    await store('2')
-    await expectFound('3', 'some rows are indexed')
-    await running.clickhouse.command({ query: 'SYSTEM START MERGES usage_events' })
+    try {
+      await running.clickhouse.command({ query: 'SYSTEM STOP MERGES usage_events' })
+      await store('1')
+      await expectFound('1', 'no row is indexed')
+      await running.clickhouse.command({ query: 'SYSTEM START MERGES usage_events' })
+      await running.clickhouse.command({ query: 'OPTIMIZE TABLE usage_events FINAL' })
+      await expectFound('1', 'all rows are indexed')
+      await running.clickhouse.command({ query: 'SYSTEM STOP MERGES usage_events' })
+      await store('2')
+      await expectFound('3', 'some rows are indexed')
+    } finally {
+      await running.clickhouse.command({ query: 'SYSTEM START MERGES usage_events' })
+    }
   })
 
   it('adds up all accounts, by metric and currency in their order, within the range', async () => {

@@ -61,6 +61,8 @@ const ORPHAN_S = 8
 const INSERT_PAUSE_MS = 1_200
 /** An insert that takes longer than this could meet the end of an open slot unmarked. */
 const INSERT_MAX_MS = (GRACE_S + MARGIN_S - 1) * 1_000
+/** One that takes longer than this could be taken for an orphan while its rows are on their way. */
+const PAIR_INSERT_MAX_MS = (ORPHAN_S - 1) * 1_000
 
 const WRITERS = 4
 const PAIR_WRITERS = 3
@@ -76,19 +78,23 @@ const LATE_PHASE_MS = 1_500
 /** As old as what is stored in order of accounts, too; few days, so that others are at work on them. */
 const HISTORY_S = 42 * DAY_S
 const ALL_PHASES_MS = 4_500
-/** A day of which nothing else is reported, so that nothing mends what is lost of it; asked for without its morning, it is read by slots. */
+/** A day of which nothing else is reported, so that only a rebuild mends what is lost of it; asked for without its morning, it is read by slots. */
 const QUIET_AGE_S = 10 * DAY_S
 const NOON_S = DAY_S / 2
-/** Its slots ended long ago: it needs only be less than what makes a mark an orphan's. */
-const QUIET_INSERT_MS = 2_500
+/** Long, so that marks are worked off meanwhile; twice that, and an insert, must be less than what makes a mark an orphan's. */
+const QUIET_PAUSE_MS = 2_500
 
 const DAY_CLOSED: RollupPoint = 'rollup-totals'
 
 const SLOTS = 'usage_by_slot'
 
-interface Pausing {
+/** How a service goes about its work. */
+interface Ways {
+  /** How often it pauses. */
   share?: number
-  isForPairs?: boolean
+  /** Which marks it works off. */
+  isMeant?: (mark: string) => boolean
+  /** What it does between what it read and what it stores. */
   pauseToStore?: (table: string, epoch: unknown) => Pause | undefined
 }
 
@@ -101,7 +107,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
   const random = (name: string) => seededRandom(`${SEED} ${name}`)
   let stage: RollupStage
   let ended = false
-  let longestInsertMs = 0
+  /** Of batches of any usage, and of those of pairs. */
+  const longestInsertMs = { any: 0, pair: 0 }
 
   before(async () => {
     process.stdout.write(`    (seed ${SEED}, FAULT_SEED=${SEED} runs it again)\n`)
@@ -134,7 +141,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       ...readers.map((one, n) => loop(aheadReader(one, random(`ahead ${n}`)))),
       ...[0, 1].map((n) => loop(service(random(`service ${n}`)))),
       loop(lateWorker(random('late'), 0.01)),
-      loop(lateWorker(random('late and slow'), 0.5)),
+      ...[0, 1].map((n) => loop(lateWorker(random(`late and slow ${n}`), 0.5))),
       loop(pairWorker(random('of pairs'), false)),
       loop(pairWorker(random('of pairs, holding'), true)),
       loop(rebuilder(random('rebuilds'))),
@@ -145,16 +152,17 @@ describe('totals beside writers and rollup services that pause and crash', funct
           toldAt = ms
           process.stdout.write(`    (${watch.reads} reads after ${Math.round(ms / 1_000)} s)\n`)
         }
-        const isDayClosed = reachedPoints.has(DAY_CLOSED) || ms > 3 * SHORT_MS
-        if (READS === undefined ? ms > SHORT_MS && isDayClosed : watch.reads >= READS) ended = true
+        const hasSeenAll = (reachedPoints.has(DAY_CLOSED) && pairs.met > 0) || ms > 3 * SHORT_MS
+        if (READS === undefined ? ms > SHORT_MS && hasSeenAll : watch.reads >= READS) ended = true
       }),
     ]
     await Promise.all(loops)
     const seconds = Math.round((performance.now() - startedAt) / 1_000)
-    const told = `${watch.reads} reads and ${watch.events} events in ${seconds} s, the longest insert ${Math.round(longestInsertMs)} ms`
+    const inserts = `the longest insert ${Math.round(longestInsertMs.any)} ms, ${Math.round(longestInsertMs.pair)} of a pair`
+    const told = `${watch.reads} reads and ${watch.events} events in ${seconds} s, ${inserts}, ${pairs.met} pairs met`
     process.stdout.write(`    (${told})\n`)
     if (failure !== undefined) {
-      if (longestInsertMs > INSERT_MAX_MS)
+      if (longestInsertMs.any > INSERT_MAX_MS || longestInsertMs.pair > PAIR_INSERT_MAX_MS)
         throw new Error(`this machine is too slow for these settings: ${told}`, { cause: failure })
       throw failure
     }
@@ -164,6 +172,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     process.stdout.write(`    (${JSON.stringify(compared)} rows agree with the events)\n`)
     // A short run on a busy machine may not come to it.
     if (READS !== undefined) expect(reachedPoints, 'a day that was closed meanwhile').to.include(DAY_CLOSED)
+    expect(pairs.met, 'pairs that met').to.be.greaterThan(0)
     expect(compared.slots).to.be.greaterThan(20)
     expect(compared.byTime).to.be.greaterThan(5)
     expect(compared.slotTotals).to.be.greaterThan(5)
@@ -172,20 +181,26 @@ describe('totals beside writers and rollup services that pause and crash', funct
   })
 
   const reachedPoints = new Set<string>()
-  const pairs = new LatePairs()
+  const pairs = new LatePairs(() => ended)
+  const isOfOthers = (mark: string) => !pairs.isWaiting(mark)
   const reachedBy = (own: Random, share: number) => (point: string) => {
     if (!ended) reachedPoints.add(point)
     if (!ended && own() < share) throw new Crash('crashed')
   }
 
+  /** Once it is ended, what is under way is to end soon: several epochs are kept up to date, each in many statements. */
+  const untilEnded =
+    (pause: Pause): Pause =>
+    () =>
+      ended ? Promise.resolve() : pause()
+
   /** As an API in a process of its own: with what it knows and remembers, and pauses before it asks. */
   function readerOf(own: Random): RememberingReader {
-    const pause = pauseBy(own, 0.03, 500)
-    return usageThroughRollups(beforeQueries(stage.client, () => (ended ? Promise.resolve() : pause())))
+    return usageThroughRollups(beforeQueries(stage.client, untilEnded(pauseBy(own, 0.03, 500))))
   }
 
   const aheadReader = (reader: RememberingReader, own: Random) => async () => {
-    await sleep(1_000 + randomInteger(own, 5_000))
+    await sleep(500 + randomInteger(own, 3_000))
     await reader.readAhead(NAMESPACE, ACCOUNTS)
   }
 
@@ -201,8 +216,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
     longestPauseMs: number,
     told: { marked?: (mark: string) => void; inserted?: (ms: number) => void },
   ): (events: UsageEvent[]) => Promise<void> {
-    const pause = pauseBy(own, 0.3, 300)
-    const longPause = pauseBy(own, 0.4, longestPauseMs)
+    const pause = untilEnded(pauseBy(own, 0.3, 300))
+    const longPause = untilEnded(pauseBy(own, 0.4, longestPauseMs))
     const usage = usageEventRepository(stage.writing)
     const marking = dirtySlotRepository(stage.writing)
     let startedAt = 0
@@ -215,10 +230,6 @@ describe('totals beside writers and rollup services that pause and crash', funct
             placePending: (slots: readonly DirtySlot[], mark: string, now: number) => {
               told.marked?.(mark)
               return marking.placePending(slots, mark, now)
-            },
-            placeReady: (slots: readonly DirtySlot[], mark: string, now: number) => {
-              told.marked?.(mark)
-              return marking.placeReady(slots, mark, now)
             },
           },
           pause,
@@ -240,15 +251,16 @@ describe('totals beside writers and rollup services that pause and crash', funct
     return async (events) => {
       watch.noteSent(events)
       const lines = Buffer.from(events.map(usageEventToLine).join('\n'))
-      do startedAt = performance.now()
-      while (!(await isDone(store(lines, events))))
+      do {
+        startedAt = performance.now()
+      } while (!(await isDone(store(lines, events))))
       watch.noteStored(events)
     }
   }
 
   function writer(watch: UsageWatch, own: Random): () => Promise<void> {
     const store = storing(watch, own, INSERT_PAUSE_MS, {
-      inserted: (ms) => (longestInsertMs = Math.max(longestInsertMs, ms)),
+      inserted: (ms) => (longestInsertMs.any = Math.max(longestInsertMs.any, ms)),
     })
     const recent: UsageEvent[] = []
     return async () => {
@@ -256,7 +268,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       recent.push(...events)
       recent.splice(0, Math.max(0, recent.length - 500))
       await store(events)
-      await sleep(randomInteger(own, 300))
+      await sleep(randomInteger(own, 100))
     }
   }
 
@@ -264,11 +276,12 @@ describe('totals beside writers and rollup services that pause and crash', funct
   function pairWriter(watch: UsageWatch, own: Random): () => Promise<void> {
     const marks = { first: [] as string[], second: [] as string[] }
     let which: keyof typeof marks = 'first'
-    const store = storing(watch, own, QUIET_INSERT_MS, {
+    const store = storing(watch, own, QUIET_PAUSE_MS, {
       marked: (mark) => {
         marks[which].push(mark)
         pairs.noteMarked(mark, which === 'first')
       },
+      inserted: (ms) => (longestInsertMs.pair = Math.max(longestInsertMs.pair, ms)),
     })
     return async () => {
       const { startAt, endAt } = quietOf(nowS())
@@ -280,8 +293,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       await pairs.untilHeld(marks.first)
       which = 'second'
       await store([event()])
-      await pairs.untilWorkedOff(marks.second.splice(0))
-      pairs.letGo(marks.first.splice(0))
+      await pairs.letGo(marks.first.splice(0), marks.second.splice(0))
       await sleep(randomInteger(own, 300))
     }
   }
@@ -338,16 +350,11 @@ describe('totals beside writers and rollup services that pause and crash', funct
   /**
    * What a rollup service works with, with pauses between its statements and within those that store. Pairs are for those alone that
    * are there for them: whoever else worked them off would mend them.
-   *
-   * @param share how often it pauses
-   * @param pauseToStore between what it read and what it stores
    */
-  const partsOf = (own: Random, { share = 0.2, isForPairs = false, pauseToStore }: Pausing = {}) => {
+  const partsOf = (own: Random, { share = 0.2, isMeant = isOfOthers, pauseToStore }: Ways = {}) => {
     const pauseAtRandom = () => (own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined)
     const toStore = pauseToStore ?? pauseAtRandom
-    const wait = pauseBy(own, share, 300)
-    // Once it is ended, what is under way is to end soon: several epochs are kept up to date, each in many statements.
-    const pause = () => (ended ? Promise.resolve() : wait())
+    const pause = untilEnded(pauseBy(own, share, 300))
     const working = dirtySlotRepository(stage.computing)
     return {
       epochs: pausing(rollupEpochRepository(stage.computing), pause),
@@ -363,11 +370,11 @@ describe('totals beside writers and rollup services that pause and crash', funct
           ...working,
           listReady: async (...asked: Parameters<typeof working.listReady>) => {
             const marks = await working.listReady(...asked)
-            return marks.filter(({ mark }) => ended || pairs.isWaiting(mark) === isForPairs)
+            return marks.filter(({ mark }) => ended || isMeant(mark))
           },
           cancel: async (marks: readonly ReadMark[], slotFrom?: number) => {
             await working.cancel(marks, slotFrom)
-            pairs.noteWorkedOff(marks.map(({ mark }) => mark))
+            if (slotFrom === undefined) pairs.noteWorkedOff(marks.map(({ mark }) => mark))
           },
         },
         pause,
@@ -386,10 +393,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
     dropAfterS: 86_400,
   }
 
-  const openKeeper = (own: Random, pausing?: Pausing): RollupKeeper =>
+  const openKeeper = (own: Random, ways?: Ways): RollupKeeper =>
     keepRollups(
       {
-        ...partsOf(own, pausing),
+        ...partsOf(own, ways),
         build: () => Promise.resolve(),
         metrics: rollupMetrics(openMetrics()),
         log: testLog,
@@ -422,9 +429,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
   function pairWorker(own: Random, isHolding: boolean): () => Promise<void> {
     let listed: string[] = []
     let readersUse = 0
+    const isMeant = (mark: string) => pairs.isWaiting(mark) && (isHolding || !pairs.isToBeHeld(mark))
     const hold = (table: string, epoch: unknown) =>
       isHolding && table === SLOTS && epoch === readersUse ? () => pairs.hold(listed) : undefined
-    const parts = partsOf(own, { share: 0.01, isForPairs: true, pauseToStore: hold })
+    const parts = partsOf(own, { share: 0.01, isMeant, pauseToStore: hold })
     const { dirty } = parts
     const listReady: typeof dirty.listReady = async (...asked) => {
       const marks = await dirty.listReady(...asked)
