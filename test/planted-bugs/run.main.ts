@@ -16,7 +16,7 @@ const GREEN_MS = 30 * 60_000
 const COPIED = ['dist', 'shared', 'services', 'clickhouse', 'openapi.yaml', 'package.json', 'tsconfig.json']
 
 /** How a bug fared: which test found it, or that none did. */
-type Outcome = { found: string } | { missed: string }
+type Outcome = { found: string; why: string } | { missed: string }
 
 /**
  * `npm run test:planted-bugs [-- --only TEXT]`: plants each bug in a copy of the built project, and runs the suites that
@@ -60,7 +60,7 @@ async function copyProject(folder: string): Promise<string> {
 /** What fails without a bug would find them all. */
 async function requireGreen(suites: readonly string[], copy: string): Promise<void> {
   const outcome = await runSuites(suites, copy, GREEN_MS)
-  if ('found' in outcome) throw new Error(`fails without a planted bug: ${outcome.found}`)
+  if ('found' in outcome) throw new Error(`fails without a planted bug: ${outcome.found}: ${outcome.why}`)
   process.stdout.write(`without a bug: ${outcome.missed}\n`)
 }
 
@@ -80,7 +80,7 @@ async function tryOut(bug: PlantedBug, copy: string): Promise<Outcome> {
       if ('missed' in outcome) return { missed: `by ${suite}: ${outcome.missed}` }
       found.push(outcome.found)
     }
-    return { found: found.join('» and «') }
+    return { found: found.join('» and «'), why: '' }
   } finally {
     await writeFile(built, before)
   }
@@ -116,10 +116,11 @@ async function runSuites(suites: readonly string[], copy: string, limitMs = SUIT
   await once(child, 'close')
   clearTimeout(late)
   const [, failure] = /^\["fail",(\{.*\})\]$/m.exec(output) ?? []
-  const title = failure === undefined ? undefined : (JSON.parse(failure) as { fullTitle: string }).fullTitle
+  const { fullTitle: title, err: why = '' } =
+    failure === undefined ? {} : (JSON.parse(failure) as { fullTitle: string; err: string })
   if (title !== undefined && / hook(?: |$)/.test(title))
     return { missed: `the suites did not get on: ${title}` }
-  if (title !== undefined) return { found: title }
+  if (title !== undefined) return { found: title, why }
   const passed = /^\["end",\{.*"passes":(\d+)/m.exec(output)?.[1]
   return {
     missed:
