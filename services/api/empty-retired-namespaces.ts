@@ -1,6 +1,5 @@
 import type { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
 import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
-import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../shared/lifecycle/repeat.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -9,7 +8,7 @@ import {
   retiredNamespaceRepository,
   type RetiredNamespace,
 } from '../../shared/postgres/retired-namespaces.ts'
-import { whileAlone } from '../../shared/postgres/while-alone.ts'
+import { isElsewhere, whileAlone } from '../../shared/postgres/while-alone.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
 export interface EmptyingDeps {
@@ -75,8 +74,7 @@ export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): 
     if (emptied > 0) log.debug({ namespaces: emptied }, 'removed what was reset')
   }
   return repeat(JOB, everyMs, round, (err, signal) => {
-    const isElsewhere = err instanceof DomainError && err.code === 'conflict'
-    if (!isElsewhere && !signal.aborted)
+    if (!isElsewhere(err) && !signal.aborted)
       log.warn({ err: loggableError(err) }, 'could not remove what was reset, trying again')
   })
 }

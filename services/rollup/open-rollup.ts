@@ -4,12 +4,11 @@ import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
-import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
-import { REBUILD, whileAlone } from '../../shared/postgres/while-alone.ts'
+import { isElsewhere, REBUILD, whileAlone } from '../../shared/postgres/while-alone.ts'
 import type { RollupConfig } from './config.ts'
 import type { RollupPoint } from './crash-points.ts'
 import { keepRollups, type RollupKeeper } from './keep-rollups.ts'
@@ -52,8 +51,7 @@ export function openRollup(
         log.info({ epoch }, 'built the first rollups')
       })
     } catch (err) {
-      const isElsewhere = err instanceof DomainError && err.code === 'conflict' // another process builds them
-      if (!isElsewhere) throw err
+      if (!isElsewhere(err)) throw err // another process builds them
     }
   }
   return keepRollups({ epochs, tables, dirty, build, reached, metrics: rollupMetrics(metrics), log }, config)

@@ -66,7 +66,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   async aggregate(namespaceId: string, selection: UsageSelection): Promise<Map<UsageSource, UsageAggregate>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(selection)}`
+    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(params)}`
     const rows = await queryRows<AggregateRow>(client, query, params)
     return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
   },
@@ -80,7 +80,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
     const query = `SELECT ${PERIOD_START[period]}, ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)}
-      GROUP BY period_start, source ${settingsOf(selection)}`
+      GROUP BY period_start, source ${settingsOf(params)}`
     const rows = await queryRows<AggregateRow & { period_start: number }>(client, query, params)
     return groupRows(rows, (row) => row.period_start, aggregateFromRow)
   },
@@ -121,8 +121,8 @@ function where({ accountId, source, property }: UsageSelection): string {
     : `WHERE ${ofKey} AND voided = 0 ${WITH_PROPERTY}`
 }
 
-const settingsOf = ({ property }: UsageSelection): string =>
-  property !== undefined && tokenOf(property).endsWith('00') ? `${SETTINGS}, ${READING_TOKENS}` : SETTINGS
+const settingsOf = ({ token }: { token?: string }): string =>
+  token?.endsWith('00') === true ? `${SETTINGS}, ${READING_TOKENS}` : SETTINGS
 
 /** What property_tokens keeps of a property, as hex: the first 96 bits of SHA-256 of its pair. */
 const tokenOf = ({ name, value }: NonNullable<UsageSelection['property']>): string =>

@@ -30,3 +30,6 @@ export async function whileAlone<T>(pool: Pool, name: string, work: () => Promis
     db.release(lost)
   }
 }
+
+/** Whether work was not done because it goes on elsewhere, or somebody else took it over: a conflict, from whileAlone or from the work. */
+export const isElsewhere = (err: unknown): boolean => err instanceof DomainError && err.code === 'conflict'

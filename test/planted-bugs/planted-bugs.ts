@@ -49,7 +49,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'FINAL is left out: rows of one event count as often as they are stored',
     file: 'shared/clickhouse/usage-aggregates.ts',
     right:
-      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(selection)}`',
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(params)}`',
     wrong:
       'const query = `SELECT ${columnsOf(selection)} FROM usage_events ${where(selection)} GROUP BY source`',
     suites: ['shared/clickhouse/usage-readers'],

@@ -3,8 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
-import { keepRollups, type RollupKeeper } from '../../../services/rollup/keep-rollups.ts'
-import { rollupMetrics } from '../../../services/rollup/rollup-metrics.ts'
 import {
   randomInteger,
   seededRandom,
@@ -31,11 +29,10 @@ import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-agg
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
-import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import { LatePairs } from '../../support/late-pairs.ts'
-import { testLog } from '../../support/log.ts'
 import { beforeQueries, pauseBy, pausing, slowToStore, type Pause } from '../../support/pausing.ts'
+import { openKeeper } from '../../support/rollup-keeper.ts'
 import {
   countMarks,
   expectRollupsExact,
@@ -393,20 +390,11 @@ describe('totals beside writers and rollup services that pause and crash', funct
     dropAfterS: 86_400,
   }
 
-  const openKeeper = (own: Random, ways?: Ways): RollupKeeper =>
-    keepRollups(
-      {
-        ...partsOf(own, ways),
-        build: () => Promise.resolve(),
-        metrics: rollupMetrics(openMetrics()),
-        log: testLog,
-      },
-      CONFIG,
-    )
+  const openService = (own: Random, ways?: Ways) => openKeeper(stage.computing, CONFIG, partsOf(own, ways))
 
   /** A rollup service that lives for a while; then the next takes its place. */
   const service = (own: Random) => async () => {
-    const keeper = openKeeper(own)
+    const keeper = openService(own)
     for (let left = 5 + randomInteger(own, 60); left > 0 && !ended; left--) await sleep(50)
     await keeper.close()
     await sleep(randomInteger(own, 2_000))
@@ -480,7 +468,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   /** Until everything that was stored is in the rollups. */
   async function settle(): Promise<void> {
     const now = await stage.epochs.now()
-    const keepers = [0, 1].map((n) => openKeeper(random(`at the end ${n}`), { share: 0 }))
+    const keepers = [0, 1].map((n) => openService(random(`at the end ${n}`), { share: 0 }))
     await until(async () => {
       const current = inUse(await stage.epochs.list())
       return (current?.closedThrough ?? 0) > now + SLOT_S && (await countMarks(stage.client)) === 0
