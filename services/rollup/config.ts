@@ -28,6 +28,13 @@ export function readRollupConfig(read: EnvReader) {
       min: 1,
       max: 86_400,
     }),
+    lateAfterS: read.integer('ROLLUP_LATE_AFTER_S', {
+      about:
+        'seconds for which late usage gathers before its time slots are computed again; readers read them from the events until then',
+      default: 10,
+      min: 0,
+      max: 3_600,
+    }),
     historyAfterS: read.integer('ROLLUP_HISTORY_AFTER_S', {
       about:
         'seconds for which usage that was accepted 40 days late gathers before its days are computed again; balances read it in order of accounts until then',

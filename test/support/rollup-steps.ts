@@ -44,8 +44,8 @@ export const ORPHAN_S = 600
 /** Seconds before the end of its slot from which on usage is late. */
 const MARGIN_S = 15
 
-/** Marks of history are worked off as soon as they can be. */
-export const MARKS_AFTER = { orphanS: ORPHAN_S, historyAfterS: 0 }
+/** Marks are worked off as soon as they can be. */
+export const MARKS_AFTER = { orphanS: ORPHAN_S, lateAfterS: 0, historyAfterS: 0 }
 
 /** Works off what is marked, of either kind. */
 export async function workOffLate(deps: RollupDeps, after: MarksAfter = MARKS_AFTER): Promise<void> {

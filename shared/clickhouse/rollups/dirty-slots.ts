@@ -39,7 +39,9 @@ export type MarkedUsage = 'lately' | 'history'
 export interface MarksAfter {
   /** Pending ones, whose loader fell silent. */
   orphanS: number
-  /** All of history, once the oldest was placed so long ago. */
+  /** All of late usage, once the oldest that can be worked off was placed so long ago. */
+  lateAfterS: number
+  /** … of history. */
   historyAfterS: number
 }
 
@@ -48,15 +50,17 @@ const STANDING = `
   SELECT mark, stage, whole_day, any(placed_at) AS placed_at FROM usage_dirty_slots
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 
-// A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own. Marks of
-// history gather until the oldest that can be worked off is of some age.
+// A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own. Marks
+// gather until the oldest that can be worked off is of some age: what a round costs is much the same for one and for hundreds. One
+// from before the clock was set back may be of a time to come, and waits for nothing.
 const LIST_READY = `
   SELECT toString(mark) AS mark, stage FROM (
     SELECT mark, stage, min(placed_at) AS placed_at, max(whole_day) >= ${MARK_KIND.dayOfHistory} AS is_history,
       stage = ${READY} OR placed_at < now() - toIntervalSecond({orphanS:UInt32}) AS is_ready,
-      minIf(placed_at, is_history AND is_ready) OVER () <= now() - toIntervalSecond({historyAfterS:UInt32}) AS history_is_due
+      minIf(placed_at, is_history = {ofHistory:UInt8} AND is_ready) OVER () AS oldest
     FROM (${STANDING}) WHERE mark NOT IN {unstored:Array(UInt64)} GROUP BY mark, stage)
-  WHERE is_ready AND is_history = {ofHistory:UInt8} AND (NOT is_history OR history_is_due)
+  WHERE is_ready AND is_history = {ofHistory:UInt8}
+    AND (oldest <= now() - toIntervalSecond({afterS:UInt32}) OR oldest > now())
   ORDER BY placed_at, mark LIMIT {limit:UInt32}`
 
 const LIST_READY_FROM = `
@@ -197,11 +201,14 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       insert(slots, mark, placedAt, [{ stage: READY, sign: 1 }]),
 
     /**
-     * Those that can be worked on, the oldest first. Readers go by the marks of a killed loader to tell what of usage_history is not
+     * Those that can be worked on, the oldest first; none before the oldest has waited for as long as they gather. Readers go by the marks of a killed loader to tell what of usage_history is not
      * among the events: they are left out until it is.
      */
     async listReady(kind: MarkedUsage, after: MarksAfter, limit: number): Promise<ReadMark[]> {
-      const asked = { ofHistory: kind === 'history' ? 1 : 0, ...after, limit }
+      const { orphanS, lateAfterS, historyAfterS } = after
+      const gathering =
+        kind === 'history' ? { ofHistory: 1, afterS: historyAfterS } : { ofHistory: 0, afterS: lateAfterS }
+      const asked = { ...gathering, orphanS, limit }
       const passedOver = new Set(unstored.keys())
       for (;;) {
         const params = { ...asked, unstored: [...passedOver].map(BigInt) }

@@ -40,7 +40,11 @@ describe('npm run rebuild', function () {
 
   before(async () => {
     engines = await startSharedEngines('rebuild')
-    services = await startServices(engines, { ROLLUP_PAUSE_MS: '100', ROLLUP_HISTORY_AFTER_S: '0' })
+    services = await startServices(engines, {
+      ROLLUP_PAUSE_MS: '100',
+      ROLLUP_LATE_AFTER_S: '0',
+      ROLLUP_HISTORY_AFTER_S: '0',
+    })
     const { database, queryTimeoutS, url } = readClickHouseServerConfig(new EnvReader(engines.env))
     clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })
     epochs = rollupEpochRepository(clickhouse.client)

@@ -18,6 +18,7 @@ const CONFIG = {
   pauseMs: 10,
   graceS: 10,
   orphanS: 600,
+  lateAfterS: 0,
   historyAfterS: 0,
   rowsPerS: 100_000_000,
   queryTimeoutS: 30,

@@ -384,6 +384,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     pauseMs: 60,
     graceS: GRACE_S,
     orphanS: ORPHAN_S,
+    lateAfterS: 0,
     historyAfterS: 0,
     rowsPerS: 100_000_000,
     queryTimeoutS: 30,
@@ -405,7 +406,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
 
   const workingOff = (own: Random, parts: ReturnType<typeof partsOf>) => async () => {
     const { signal } = new AbortController()
-    await isDone(workOffLate({ ...parts, signal }, { orphanS: ORPHAN_S, historyAfterS: 0 }))
+    await isDone(workOffLate({ ...parts, signal }, { orphanS: ORPHAN_S, lateAfterS: 0, historyAfterS: 0 }))
     await sleep(randomInteger(own, 50))
   }
 

@@ -483,7 +483,7 @@ describe('what meets in the middle of something', function () {
     }
     const workOffOrphans = async () => {
       await sleep(1_100)
-      await workOffLate(partsOf(stage.computing), { orphanS: 0, historyAfterS: 0 })
+      await workOffLate(partsOf(stage.computing), { ...MARKS_AFTER, orphanS: 0 })
     }
     const mergeHistory = () => stage.client.command({ query: 'OPTIMIZE TABLE usage_history FINAL' })
 
