@@ -4,6 +4,7 @@ import { cpuSecondsOf } from './cpu-time.ts'
 import { openLoadStage, type LoadOptions, type LoadRun, type LoadStage } from './load-stage.ts'
 import { measureLoader } from './loader-alone.ts'
 import { describeMachine, saveResult } from './machine.ts'
+import { median } from './median.ts'
 import { memoryOf, watchMemory, type Memory } from './memory.ts'
 import { grownBy, rollupCountersOf } from './rollup-counters.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
@@ -39,8 +40,8 @@ const REST_MS = 10_000
 const PACED_PER_S = 25_000
 /**
  * Of late and repeated events and of none in turn, and whichever came last begins the next, so that their ratio holds when the
- * machine's speed drifts. So many, as merges of large parts fall into one run or another: a third of its time. (With four, two runs of the
- * bench had them all on one side, and were 0.85 and 1.04.)
+ * machine's speed drifts. So many, and the median of their ratios, as a merge of a large part falls into one run or another and
+ * takes up to half of its time: by the means of four, one bench had these merges all on one side and told 0.85, the next 1.04.
  */
 const ROUNDS = 6
 
@@ -135,7 +136,15 @@ function compareRows(rows: readonly Row[], atRest: Memory, loaderPerS: number): 
   const named = (wanted: string) => rows.filter(({ name }) => name === wanted)
   const overall = (name: string, of: (row: Row) => number) =>
     named(name).reduce((sum, row) => sum + of(row), 0) / named(name).length
-  const mixedToPlain = (of: (row: Row) => number) => overall(MIXED, of) / overall(PLAIN, of)
+  const ofRounds = (of: (row: Row) => number) =>
+    median(
+      named(MIXED).flatMap((mixed, round) =>
+        named(PLAIN)
+          .slice(round, round + 1)
+          .map((plain) => of(mixed) / of(plain)),
+      ),
+    )
+  const ofMeans = (of: (row: Row) => number) => overall(MIXED, of) / overall(PLAIN, of)
   const [paced] = named(PACED)
   const total = (memory: Memory | undefined) => (memory?.self ?? NaN) + (memory?.children ?? NaN)
   return [
@@ -148,8 +157,8 @@ function compareRows(rows: readonly Row[], atRest: Memory, loaderPerS: number): 
       ? [
           compare({
             measure: 'lateAndTwice',
-            value: mixedToPlain(({ sustainedPerS }) => sustainedPerS),
-            on: `${mixedToPlain(({ cpuMicros }) => cpuMicros).toFixed(2)} of the CPU an event`,
+            value: ofRounds(({ sustainedPerS }) => sustainedPerS),
+            on: `median; ${ofMeans(({ sustainedPerS }) => sustainedPerS).toFixed(2)} by means, CPU ${ofRounds(({ cpuMicros }) => cpuMicros).toFixed(2)}`,
           }),
         ]
       : []),
