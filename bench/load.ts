@@ -41,7 +41,8 @@ const PACED_PER_S = 25_000
 /**
  * Of late and repeated events and of none in turn, and whichever came last begins the next, so that their ratio holds when the
  * machine's speed drifts. So many, and the median of their ratios, as a merge of a large part falls into one run or another and
- * takes up to half of its time: by the means of four, one bench had these merges all on one side and told 0.85, the next 1.04.
+ * takes up to half of the machine meanwhile: by the means of four, one bench had these merges all on one side and told 0.85, the
+ * next 1.04. What late usage gathered in the last seconds of a run is worked off in the next: a round of some tenths of a second.
  */
 const ROUNDS = 6
 

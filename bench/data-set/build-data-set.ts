@@ -17,7 +17,7 @@ import { ACCOUNTS, accountId, CURRENCY, insertMadeUpEvents, type MadeUpEvents } 
 
 const DAY_S = 86_400
 const DAYS = 90
-/** What a loader stores at once. */
+/** About as many as a loader stores at once. */
 const ROWS_AT_ONCE = 50_000
 const TELL_EVERY_MS = 5_000
 /** Seconds after its end at which a slot is closed. */

@@ -19,7 +19,7 @@ export function readLoaderConfig(read: EnvReader) {
     failingMaxMs: failingMaxS * 1_000,
     batchRowsMax: read.integer('LOADER_BATCH_ROWS_MAX', {
       about: 'rows after which a batch is stored',
-      default: 100_000,
+      default: 50_000,
       min: 1,
       max: 1_000_000,
     }),

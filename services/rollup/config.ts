@@ -33,7 +33,7 @@ export function readRollupConfig(read: EnvReader) {
         'seconds for which late usage gathers before its time slots are computed again; readers read them from the events until then',
       default: 10,
       min: 0,
-      max: 3_600,
+      max: 600,
     }),
     historyAfterS: read.integer('ROLLUP_HISTORY_AFTER_S', {
       about:

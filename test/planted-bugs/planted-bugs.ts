@@ -572,6 +572,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/rollup/races'],
   },
   {
+    name: 'late usage that gathers is worked off early, for an insert that is not through',
+    file: 'shared/clickhouse/rollups/dirty-slots.ts',
+    right: 'minIf(placed_at, is_history = {ofHistory:UInt8} AND is_ready) OVER ()',
+    wrong: 'minIf(placed_at, is_history = {ofHistory:UInt8}) OVER ()',
+    suites: ['shared/clickhouse/dirty-slots'],
+  },
+  {
     name: 'of rollups of one slot that counts which was stored last, by the clock',
     file: 'clickhouse/0023_usage_by_slot.sql',
     right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',

@@ -87,7 +87,7 @@ const SETTINGS = {
   LOADER_LATE_MARGIN_S: '3',
   ROLLUP_PAUSE_MS: '100',
   ROLLUP_GRACE_S: '2',
-  ROLLUP_LATE_AFTER_S: '0',
+  ROLLUP_LATE_AFTER_S: '1',
   ROLLUP_HISTORY_AFTER_S: '1',
   ROLLUP_ORPHAN_S: '10', // above the time a query may take
   GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // after a crash of one the list of events waits so long, and for what is on its way

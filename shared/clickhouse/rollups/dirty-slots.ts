@@ -51,8 +51,8 @@ const STANDING = `
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 
 // A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own. Marks
-// gather until the oldest that can be worked off is of some age: what a round costs is much the same for one and for hundreds. One
-// from before the clock was set back may be of a time to come, and waits for nothing.
+// gather until the oldest that can be worked off is of some age: what a round costs is much the same for one and for hundreds. When
+// even the oldest is of a time to come, as the clock was set back, nothing is waited for.
 const LIST_READY = `
   SELECT toString(mark) AS mark, stage FROM (
     SELECT mark, stage, min(placed_at) AS placed_at, max(whole_day) >= ${MARK_KIND.dayOfHistory} AS is_history,
@@ -201,8 +201,8 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       insert(slots, mark, placedAt, [{ stage: READY, sign: 1 }]),
 
     /**
-     * Those that can be worked on, the oldest first; none before the oldest has waited for as long as they gather. Readers go by the marks of a killed loader to tell what of usage_history is not
-     * among the events: they are left out until it is.
+     * Those that can be worked on, the oldest first; none before the oldest has waited for as long as they gather. Readers go by the
+     * marks of a killed loader to tell what of usage_history is not among the events: they are left out until it is.
      */
     async listReady(kind: MarkedUsage, after: MarksAfter, limit: number): Promise<ReadMark[]> {
       const { orphanS, lateAfterS, historyAfterS } = after

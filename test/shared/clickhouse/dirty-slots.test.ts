@@ -25,9 +25,11 @@ describe('marks of late usage', function () {
 
   before(async () => {
     stage = await startRollupStage('dirty_slots', 300)
-    now = await stage.epochs.now()
   })
   after(() => stage.close())
+  beforeEach(async () => {
+    now = await stage.epochs.now()
+  })
   afterEach(() => stage.writing.command({ query: 'TRUNCATE TABLE usage_dirty_slots' }))
 
   const dirty = () => dirtySlotRepository(stage.writing)
@@ -53,6 +55,18 @@ describe('marks of late usage', function () {
     it(`of a time to come, before the clock was set back, wait for nothing (${usage})`, async () => {
       await place(usage, '1', -1_000)
       expect(await listed(usage)).to.deep.equal(['1'])
+    })
+
+    it(`of a time to come wait for those that gather (${usage})`, async () => {
+      await place(usage, '1', -1_000)
+      await place(usage, '2', 0)
+      expect(await listed(usage)).to.deep.equal([])
+    })
+
+    it(`of a loader that was killed are due once they count as stored, and others with them (${usage})`, async () => {
+      await dirty().placePending([SLOTS[usage]], '1', now - AFTER.orphanS - 10)
+      await place(usage, '2', 0)
+      expect(await listed(usage)).to.deep.equal(['1', '2'])
     })
 
     it(`of inserts that are not through hurry nobody (${usage})`, async () => {
