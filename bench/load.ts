@@ -139,11 +139,10 @@ function compareRows(rows: readonly Row[], atRest: Memory, loaderPerS: number): 
     named(name).reduce((sum, row) => sum + of(row), 0) / named(name).length
   const ofRounds = (of: (row: Row) => number) =>
     median(
-      named(MIXED).flatMap((mixed, round) =>
-        named(PLAIN)
-          .slice(round, round + 1)
-          .map((plain) => of(mixed) / of(plain)),
-      ),
+      named(MIXED).map((mixed, round) => {
+        const plain = named(PLAIN)[round]
+        return plain === undefined ? NaN : of(mixed) / of(plain)
+      }),
     )
   const ofMeans = (of: (row: Row) => number) => overall(MIXED, of) / overall(PLAIN, of)
   const [paced] = named(PACED)

@@ -39,7 +39,7 @@ import {
   startRollupStage,
   type RollupStage,
 } from '../../support/rollup-stage.ts'
-import { workOffLate } from '../../support/rollup-steps.ts'
+import { MARKS_AFTER, workOffLate } from '../../support/rollup-steps.ts'
 import { until } from '../../support/until.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
 import { UsageWatch, type Watched } from '../../support/usage-watch.ts'
@@ -406,7 +406,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
 
   const workingOff = (own: Random, parts: ReturnType<typeof partsOf>) => async () => {
     const { signal } = new AbortController()
-    await isDone(workOffLate({ ...parts, signal }, { orphanS: ORPHAN_S, lateAfterS: 0, historyAfterS: 0 }))
+    await isDone(workOffLate({ ...parts, signal }, { ...MARKS_AFTER, orphanS: ORPHAN_S }))
     await sleep(randomInteger(own, 50))
   }
 
