@@ -1,5 +1,6 @@
-import { setImmediate as breathe, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConsumer, LogRecord, PollLimits } from '../../shared/event-log/event-log.ts'
+import { breather } from '../../shared/lifecycle/breather.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { readRecord, type Block, type RejectedLine } from './read-record.ts'
@@ -31,8 +32,6 @@ const IDLE_WAIT_MS = 200
 /** … and for how long while a batch is stored, so that the next one follows it soon. */
 const BUSY_WAIT_MS = 50
 const BACK_OFF_MS = 500
-/** How long lines are read without a break: everything else in the process waits meanwhile. */
-const BREATHE_MS = 10
 
 /**
  * Makes batches of what the log hands back.
@@ -51,16 +50,14 @@ export function batchGatherer(
   const poll = toldOnce(consumer, log)
   const isFull = ({ rows, bytes }: Batch) => rows >= limits.batchRowsMax || bytes >= limits.batchBytesMax
   const fill = async (batch: Batch) => {
-    let breathedAt = performance.now()
+    const breath = breather()
     for (
       let record = ahead.shift();
       record !== undefined;
       record = isFull(batch) ? undefined : ahead.shift()
     ) {
       add(batch, record)
-      if (performance.now() - breathedAt < BREATHE_MS) continue
-      await breathe()
-      breathedAt = performance.now()
+      if (breath.isDue()) await breath.breathe()
     }
   }
   return async (signal) => {

@@ -1,26 +1,31 @@
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
+import { breather } from '../../shared/lifecycle/breather.ts'
 import { isHistory } from '../../shared/domain/usage-history.ts'
 
 const NEWLINE = 0x0a
 const BRACE = 0x7b
+/** Lines that take no time to speak of. */
+const AT_ONCE = 64
 const HEAD_MAX = `{"insert_mark":"${2n ** 64n}",`.length
 
 /**
- * The lines of history among some, each with the mark of its insert in front.
+ * The lines of history among some, each with the mark of its insert in front. There may be tens of thousands: others have their
+ * turn meanwhile.
  *
  * @param lines newline-delimited JSON objects
  * @param touched what they report, line by line
  * @param markOf the mark that is placed for a line: an unsigned number of 64 bits, as text
  * @returns undefined when there are none
  */
-export function historyLines(
+export async function historyLines(
   lines: Buffer,
   touched: readonly LineSubject[],
   markOf: (subject: LineSubject) => string,
-): Buffer | undefined {
+): Promise<Buffer | undefined> {
   const count = touched.filter(isHistory).length
   if (count === 0) return undefined
   const picked = Buffer.allocUnsafe(lines.length + 1 + count * HEAD_MAX)
+  const breath = breather(AT_ONCE)
   let [start, length] = [0, 0]
   for (const subject of touched) {
     const newline = lines.indexOf(NEWLINE, start)
@@ -31,6 +36,7 @@ export function historyLines(
       picked[length++] = NEWLINE
     }
     start = end + 1
+    if (breath.isDue()) await breath.breathe()
   }
   return picked.subarray(0, length)
 }

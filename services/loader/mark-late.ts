@@ -5,6 +5,7 @@ import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import { monthAfter, monthOf } from '../../shared/domain/month.ts'
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
 import { isHistory, isHistoryDay } from '../../shared/domain/usage-history.ts'
+import { breather } from '../../shared/lifecycle/breather.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import { historyLines } from './history-lines.ts'
@@ -24,6 +25,9 @@ export interface MarkLateDeps {
 const MARKS_MAX = 1_000
 /** More days of history than this are marked as months. */
 const DAYS_MAX = 200
+
+/** A batch has tens of thousands of subjects: others have their turn now and then, but not after each. */
+const AT_ONCE = 64
 
 /**
  * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
@@ -53,20 +57,14 @@ export function markLate(
     const wasLate = isLateAt(now + marginS, closing)
     // Of a day that is not old by ClickHouse's clock it is marked as any other late usage is, and carries that mark.
     const isOfHistory = (one: LineSubject) => isHistory(one) && isHistoryDay(dayOf(one.occurredAt), now)
-    const late = touched.filter(wasLate)
-    const ofHistory = { mark: randomMark(), slots: historyMarks(late.filter(isOfHistory), now) }
-    const ofSlots = {
-      mark: randomMark(),
-      slots: slotMarks(
-        late.filter((one) => !isOfHistory(one)),
-        slotS,
-        now,
-      ),
-    }
+    const [late, inTime] = await partition(touched, wasLate)
+    const [old, recent] = await partition(late, isOfHistory)
+    const ofHistory = { mark: randomMark(), slots: await historyMarks(old, now) }
+    const ofSlots = { mark: randomMark(), slots: await slotMarks(recent, slotS, now) }
     const placed = [ofSlots, ofHistory].filter(({ slots }) => slots.length > 0)
     for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)
     if (placed.length > 0) reached('loader-marked')
-    const history = historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
+    const history = await historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
     if (history !== undefined) {
       await insertHistory(history)
       reached('loader-history')
@@ -74,12 +72,8 @@ export function markLate(
     await insertLines(lines)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
-    const isLate = isLateAt(then, begun)
-    const ended = slotMarks(
-      touched.filter((one) => isLate(one) && !wasLate(one)),
-      slotS,
-      then,
-    )
+    const [lateByNow] = await partition(inTime, isLateAt(then, begun))
+    const ended = await slotMarks(lateByNow, slotS, then)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
     for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
     reached('loader-readied')
@@ -87,7 +81,7 @@ export function markLate(
 }
 
 /** What is marked of history: days, or months of all accounts where it is spread wide. */
-function historyMarks(history: readonly LineSubject[], now: number): DirtySlot[] {
+async function historyMarks(history: readonly LineSubject[], now: number): Promise<DirtySlot[]> {
   const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
     namespaceId,
     accountId,
@@ -101,15 +95,15 @@ function historyMarks(history: readonly LineSubject[], now: number): DirtySlot[]
     return isWhole ? { ...ofAll(one), slot: month, kind: 'monthOfHistory' } : ofAll(one)
   }
   return (
-    distinctUpTo(MARKS_MAX, history, ofAccount) ??
-    distinctUpTo(DAYS_MAX, history, ofAll) ??
-    distinctUpTo(Infinity, history, ofMonth) ??
+    (await distinctUpTo(MARKS_MAX, history, ofAccount)) ??
+    (await distinctUpTo(DAYS_MAX, history, ofAll)) ??
+    (await distinctUpTo(Infinity, history, ofMonth)) ??
     []
   )
 }
 
 /** What is marked of other late usage: as fine as it can be without becoming too much. */
-function slotMarks(late: readonly LineSubject[], slotS: number, now: number): DirtySlot[] {
+async function slotMarks(late: readonly LineSubject[], slotS: number, now: number): Promise<DirtySlot[]> {
   const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
     namespaceId,
     accountId,
@@ -123,26 +117,43 @@ function slotMarks(late: readonly LineSubject[], slotS: number, now: number): Di
     return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, kind: 'day' }
   }
   return (
-    distinctUpTo(MARKS_MAX, late, ofAccount) ??
-    distinctUpTo(MARKS_MAX, late, ofAll) ??
-    distinctUpTo(Infinity, late, ofDay) ??
+    (await distinctUpTo(MARKS_MAX, late, ofAccount)) ??
+    (await distinctUpTo(MARKS_MAX, late, ofAll)) ??
+    (await distinctUpTo(Infinity, late, ofDay)) ??
     []
   )
 }
 
-/** @returns undefined as soon as there are more: a batch of history has tens of thousands, and others wait meanwhile */
-function distinctUpTo(
+/** @returns undefined as soon as there are more */
+async function distinctUpTo(
   most: number,
   late: readonly LineSubject[],
   markOf: (one: LineSubject) => DirtySlot,
-): DirtySlot[] | undefined {
+): Promise<DirtySlot[] | undefined> {
+  const breath = breather(AT_ONCE)
   const marks = new Map<string, DirtySlot>()
   for (const one of late) {
+    if (breath.isDue()) await breath.breathe()
     const mark = markOf(one)
     marks.set(`${mark.namespaceId} ${mark.accountId} ${mark.slot} ${mark.kind}`, mark)
     if (marks.size > most) return undefined
   }
   return [...marks.values()]
+}
+
+/** Those of which something holds, and the others. */
+async function partition(
+  all: readonly LineSubject[],
+  holds: (one: LineSubject) => boolean,
+): Promise<[LineSubject[], LineSubject[]]> {
+  const breath = breather(AT_ONCE)
+  const [yes, no]: [LineSubject[], LineSubject[]] = [[], []]
+  for (const one of all) {
+    if (breath.isDue()) await breath.breathe()
+    if (holds(one)) yes.push(one)
+    else no.push(one)
+  }
+  return [yes, no]
 }
 
 const randomMark = (): string => randomBytes(8).readBigUInt64LE().toString()

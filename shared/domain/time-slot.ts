@@ -13,6 +13,18 @@ export interface TimeRange {
   endAt: number
 }
 
+/** The start of the slot after one. */
+export const slotAfter = (slot: number): number => slot + SLOT_S
+
+/** From the start of the first slot that a range lies in to the end of the last. */
+export const rangeOfSlots = ({ startAt, endAt }: TimeRange): TimeRange => ({
+  startAt: slotOf(startAt),
+  endAt: slotAfter(slotOf(endAt - 1)),
+})
+
+/** How many slots there are in a range of whole slots. */
+export const countSlots = ({ startAt, endAt }: TimeRange): number => (endAt - startAt) / SLOT_S
+
 /** Cuts a range to the seconds that usage can lie in, so that ClickHouse has nothing to clamp. */
 export const clampRange = ({ startAt, endAt }: TimeRange): TimeRange => ({
   startAt: Math.min(Math.max(startAt, 0), LAST_SECOND),

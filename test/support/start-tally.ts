@@ -48,7 +48,7 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
   const child = spawn(process.execPath, ['--enable-source-maps', MAIN], {
     env: {
       ...process.env,
-      UV_THREADPOOL_SIZE: '12',
+      UV_THREADPOOL_SIZE: '16',
       LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
       ...FREE_PORTS,
       // Those of the test run are for the suites that ask for them.

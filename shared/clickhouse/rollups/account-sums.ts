@@ -7,7 +7,7 @@ import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
 import { COUNTING_OF_MANY, partsOf, type Counting, type Wanted } from './cover-query.ts'
 import { fewOrMany } from './few-or-many.ts'
-import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
+import type { KnownEpoch, MarkedState, RollupStateReader } from './rollup-state.ts'
 import { sumsOf, usageHistory, type SumRow as SumOfPlace, type SumsByAccount } from './usage-history.ts'
 
 /**
@@ -72,13 +72,12 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
 
   /** Sums of days of history as far as they are to be had where it is in order of accounts; and the days that are left. */
   const readHistory = async (
-    { epoch }: KnownEpoch,
+    { epoch, pendingHistory: pending }: MarkedState,
     namespaceId: string,
     accountIds: readonly string[],
     days: readonly number[],
   ): Promise<{ rows: SumOfPlace[]; left: readonly number[] }> => {
     if (days.length === 0) return { rows: [], left: days }
-    const pending = await history.listPending(namespaceId, accountIds)
     const [others, rows] = await Promise.all([
       history.listDaysWithOthers(epoch, namespaceId, accountIds, days),
       history.sumDays(namespaceId, accountIds, days, pending),

@@ -1,11 +1,16 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
 import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
-import { DAY_S, hullOf, type UsageCover } from '../../domain/usage-cover.ts'
+import { DAY_S, hullOf, namedOrStretched, type UsageCover } from '../../domain/usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
+import { timesOf } from './times-of.ts'
 import { isoDay } from './usage-history.ts'
 
 /** Stretches of the events that the sorting key is asked for at most; see hullOf. */
 const STRETCHES_MAX = 32
+/** … and slots of it that are named one by one. */
+const NAMED_MAX = 1_000
+/** Runs of days that are left out as such at most. */
+const RUNS_MAX = 4
 
 /** What a query wants of each place it reads: columns of the same names and types from all of them. */
 export interface Wanted {
@@ -52,10 +57,9 @@ export function partsOf(
   if (days !== undefined) {
     Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
     const conditions = [...rolled, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
-    if (days.except.length > 0) {
-      params['daysExcept'] = days.except.map(isoDay)
-      conditions.push('day NOT IN {daysExcept:Array(Date)}')
-    }
+    const { conditions: butFor, params: exceptions } = exceptDays(days.except)
+    Object.assign(params, exceptions)
+    conditions.push(...butFor)
     add(fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
   }
   if (slots !== undefined) {
@@ -92,6 +96,27 @@ export function partsOf(
   return { parts, params }
 }
 
+/** What is left out of the days. Long runs are told as such: months that lie wholly in one are not even looked into. */
+function exceptDays(except: readonly number[]): { conditions: string[]; params: Record<string, unknown> } {
+  const conditions: string[] = []
+  const params: Record<string, unknown> = {}
+  const runs = hullOf({ ranges: [], slots: [], days: [...except] }, DAY_S, Infinity)
+  const long = runs.sort((a, b) => b.endAt - b.startAt - (a.endAt - a.startAt)).slice(0, RUNS_MAX)
+  for (const [index, { startAt, endAt }] of long.entries()) {
+    Object.assign(params, {
+      [`exceptFrom${index}`]: isoDay(startAt),
+      [`exceptTo${index}`]: isoDay(endAt - DAY_S),
+    })
+    conditions.push(`day NOT BETWEEN {exceptFrom${index}:Date} AND {exceptTo${index}:Date}`)
+  }
+  const others = except.filter((day) => !long.some(({ startAt, endAt }) => startAt <= day && day < endAt))
+  if (others.length > 0) {
+    params['daysExcept'] = others.map(isoDay)
+    conditions.push('day NOT IN {daysExcept:Array(Date)}')
+  }
+  return { conditions, params }
+}
+
 /** The conditions of what is read raw: first for the sorting key; where that lets others through, then exactly. */
 function eventsOf(
   raw: UsageCover['raw'],
@@ -100,11 +125,16 @@ function eventsOf(
   const { ranges, slots, days } = raw
   const params: Record<string, unknown> = {}
   const hull = hullOf(raw, slotS, STRETCHES_MAX)
-  const nearly = hull.map(({ startAt, endAt }, index) => {
+  const near = namedOrStretched(hull, NAMED_MAX)
+  const nearly = near.stretches.map(({ startAt, endAt }, index) => {
     params[`nearFrom${index}`] = slotOf(startAt)
     params[`nearTo${index}`] = slotOf(endAt - 1)
     return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({nearFrom${index}:UInt32}, 'UTC') AND toDateTime({nearTo${index}:UInt32}, 'UTC')`
   })
+  if (near.slots.length > 0) {
+    params['nearSlots'] = near.slots
+    nearly.push(`toStartOfFiveMinutes(occurred_at) IN ${timesOf('nearSlots')}`)
+  }
   if (nearly.length === 0) return undefined
   const inKey = `(${nearly.join(' OR ')})`
   // No two pieces of it meet, so with as many seconds the hull has nothing beside them.

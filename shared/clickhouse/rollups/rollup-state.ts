@@ -3,7 +3,7 @@ import { monthAfter, monthOf } from '../../domain/month.ts'
 import { DAY_S, dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { MARK_KIND } from './dirty-slots.ts'
+import { MARK_KIND, PENDING } from './dirty-slots.ts'
 import { IN_USE } from './rollup-epochs.ts'
 
 /** More dirty slots than this are read as whole days. */
@@ -36,12 +36,16 @@ const MARKS = (ofAccounts: string) => `
     AND slot < toDateTime({markTo:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
+// With the marks themselves where they are of history and their inserts are not through.
+const OF_PENDING = `groupUniqArrayIf(toString(mark), whole_day >= ${MARK_KIND.dayOfHistory} AND stage = ${PENDING}) AS pending`
 const DIRTY = (ofAccounts: string) => `
-  SELECT DISTINCT account_id, whole_day AS kind, toUnixTimestamp(slot) AS at
-  FROM (SELECT account_id, whole_day, slot ${MARKS(ofAccounts)}) LIMIT ${MARKED_MAX + 1}`
+  SELECT account_id, whole_day AS kind, toUnixTimestamp(slot) AS at, ${OF_PENDING}
+  FROM (SELECT account_id, whole_day, slot, mark, stage ${MARKS(ofAccounts)})
+  GROUP BY account_id, whole_day, slot LIMIT ${MARKED_MAX + 1}`
 const DIRTY_DAYS = (ofAccounts: string) => `
-  SELECT DISTINCT toUnixTimestamp(toStartOfDay(slot)) AS at, whole_day AS kind
-  FROM (SELECT whole_day, slot ${MARKS(ofAccounts)})`
+  SELECT toUnixTimestamp(toStartOfDay(slot)) AS at, whole_day AS kind, ${OF_PENDING}
+  FROM (SELECT whole_day, slot, mark, stage ${MARKS(ofAccounts)})
+  GROUP BY at, kind`
 
 interface EpochRow {
   epoch: number
@@ -62,14 +66,17 @@ interface MarkRow {
   account_id: string
   kind: number
   at: number
+  pending: string[]
 }
 
 /** … and the marks that stand. */
-interface MarkedState extends RollupState, KnownEpoch {
+export interface MarkedState extends RollupState, KnownEpoch {
   /** Whether a mark stands that tells of this account, which was asked about. */
   isMarked: (accountId: string) => boolean
   /** Those of the days that have marks of history alone. */
   historyDays: readonly number[]
+  /** The marks of inserts of history that are not through. */
+  pendingHistory: readonly string[]
 }
 
 export interface RollupStateReader {
@@ -104,6 +111,10 @@ function daysOf(
     historyDays: dirtyDays.filter((day) => (leastKinds.get(day) ?? 0) >= MARK_KIND.dayOfHistory),
   }
 }
+
+const pendingOf = (marks: readonly Pick<MarkRow, 'pending'>[]): string[] => [
+  ...new Set(marks.flatMap(({ pending }) => pending)),
+]
 
 /** Reads it for one process, which remembers the epoch for a moment. */
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
@@ -143,12 +154,17 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     if (marks.length > MARKED_MAX) {
       const days = await queryRows<Omit<MarkRow, 'account_id'>>(client, DIRTY_DAYS(ofAccounts), params)
       const latest = await epochNow()
-      return latest && { ...latest, ...daysOf(days), dirtySlots: [], isMarked: () => true }
+      const isMarked = () => true
+      return (
+        latest && { ...latest, ...daysOf(days), dirtySlots: [], pendingHistory: pendingOf(days), isMarked }
+      )
     }
+    const pendingHistory = pendingOf(marks)
     const marked = new Set(marks.map((mark) => mark.account_id))
     const isMarked = (accountId: string) => marked.has('') || marked.has(accountId)
     const slots = new Set(marks.filter(({ kind }) => kind === MARK_KIND.slot).map(({ at }) => at))
-    if (slots.size > DIRTY_SLOTS_MAX) return { ...state, ...daysOf(marks), dirtySlots: [], isMarked }
+    if (slots.size > DIRTY_SLOTS_MAX)
+      return { ...state, ...daysOf(marks), dirtySlots: [], pendingHistory, isMarked }
     const days = marks.filter(({ kind }) => kind !== MARK_KIND.slot)
     const ofSlots = new Set([...slots].map(dayOf))
     const { dirtyDays, historyDays } = daysOf(days)
@@ -157,6 +173,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       dirtySlots: [...slots],
       dirtyDays,
       historyDays: historyDays.filter((day) => !ofSlots.has(day)),
+      pendingHistory,
       isMarked,
     }
   }

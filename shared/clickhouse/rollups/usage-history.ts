@@ -4,6 +4,7 @@ import { occurredAtOfEventId, type UsageSource } from '../../domain/usage-event.
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { IDS_AT_ONCE } from '../usage-events.ts'
 import { MARK_KIND, PENDING } from './dirty-slots.ts'
+import { timesOf } from './times-of.ts'
 
 /** Usage of accounts, by account and source. */
 export type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
@@ -52,8 +53,8 @@ const SUMS = `
 const STORED = `
   SELECT account_id, source, toString(sum(toDecimal256(tupleElement(newest, 1), 18))) AS total FROM (
     SELECT account_id, source, argMax((quantity, voided), version) AS newest FROM usage_events
-    PREWHERE ${OF_ACCOUNTS} AND toStartOfFiveMinutes(occurred_at) IN (SELECT toDateTime(arrayJoin({slots:Array(UInt32)}), 'UTC'))
-      AND id IN (SELECT toFixedString(unhex(arrayJoin({ids:Array(String)})), 16))
+    PREWHERE ${OF_ACCOUNTS} AND toStartOfFiveMinutes(occurred_at) IN ${timesOf('slots')}
+      AND id IN arrayMap(text -> unhex(text), {ids:Array(String)})
     GROUP BY account_id, source, id)
   WHERE tupleElement(newest, 2) = 0 GROUP BY account_id, source`
 
@@ -81,9 +82,6 @@ export function usageHistory(client: ClickHouse) {
   }
 
   return {
-    /** The marks of inserts of history that are not through. */
-    listPending,
-
     /**
      * Of which days of history something else counts, too: they are to be read from the events.
      *
@@ -112,7 +110,7 @@ export function usageHistory(client: ClickHouse) {
      * What is in order of accounts was stored there first. So whatever an insert that is not through has left there is asked of the
      * events: which inserts those are is read before, and again after, as one may have begun in between.
      *
-     * @param pendingBefore from listPending
+     * @param pendingBefore marks of inserts of history that were not through before
      * @returns undefined when there is too much of which it is not known
      */
     async sumDays(

@@ -18,22 +18,22 @@ const YOUNG = subject(40 * DAY_S - 1)
 describe('lines of history', () => {
   const markOf = ({ accountId }: LineSubject) => (accountId === 'a' ? '7' : '18446744073709551615')
 
-  it('are those that were accepted 40 days after they occurred', () => {
+  it('are those that were accepted 40 days after they occurred', async () => {
     const lines = Buffer.from('{"n":1}\n{"n":2}\n{"n":3}\n')
-    const picked = historyLines(lines, [OLD, YOUNG, subject(1_000 * DAY_S, 'b')], markOf)
+    const picked = await historyLines(lines, [OLD, YOUNG, subject(1_000 * DAY_S, 'b')], markOf)
     expect(picked?.toString()).to.equal(
       '{"insert_mark":"7","n":1}\n{"insert_mark":"18446744073709551615","n":3}\n',
     )
   })
 
-  it('may be none', () => {
-    expect(historyLines(Buffer.from('{"n":1}\n'), [YOUNG], markOf)).to.equal(undefined)
-    expect(historyLines(Buffer.alloc(0), [], markOf)).to.equal(undefined)
+  it('may be none', async () => {
+    expect(await historyLines(Buffer.from('{"n":1}\n'), [YOUNG], markOf)).to.equal(undefined)
+    expect(await historyLines(Buffer.alloc(0), [], markOf)).to.equal(undefined)
   })
 
-  it('may lack the last line end, hold text of more than one byte, braces and white space', () => {
+  it('may lack the last line end, hold text of more than one byte, braces and white space', async () => {
     const lines = Buffer.from(' \t{"p":{"ä":"}{"}}\n {"p":"\\n{"}')
-    const picked = historyLines(lines, [OLD, subject(50 * DAY_S, 'b')], markOf)
+    const picked = await historyLines(lines, [OLD, subject(50 * DAY_S, 'b')], markOf)
     expect(
       picked
         ?.toString()
@@ -46,9 +46,25 @@ describe('lines of history', () => {
     ])
   })
 
-  it('are as many as there are, however long the marks', () => {
+  it('are as many as there are, however long the marks', async () => {
     const subjects = Array.from({ length: 1_000 }, () => subject(50 * DAY_S, 'b'))
-    const picked = historyLines(Buffer.from('{"n":1}\n'.repeat(1_000)), subjects, markOf)
+    const picked = await historyLines(Buffer.from('{"n":1}\n'.repeat(1_000)), subjects, markOf)
     expect(picked?.toString()).to.equal('{"insert_mark":"18446744073709551615","n":1}\n'.repeat(1_000))
+  })
+
+  it('let others have their turn while there are many', async () => {
+    let turns = 0
+    let isOver = false
+    const take = () => {
+      turns++
+      if (!isOver) setImmediate(take)
+    }
+    setImmediate(take)
+    const startedAt = performance.now()
+    const line = `{"properties":{"text":"${'x'.repeat(500)}"}}\n`
+    await historyLines(Buffer.from(line.repeat(50_000)), Array<LineSubject>(50_000).fill(OLD), markOf)
+    isOver = true
+    // Every five milliseconds, give or take the making of a buffer.
+    expect(turns).to.be.greaterThan((performance.now() - startedAt) / 25)
   })
 })

@@ -171,6 +171,38 @@ describe('the readers of usage', function () {
     expect(usage && shown(usage)).to.deep.equal([100, '100', '1', '1'])
   })
 
+  it('read marked days from the events and the others from rollups, however the marked ones lie', async () => {
+    const namespaceId = '018cc251-f400-7000-8000-000000000005'
+    const now = await stage.epochs.now()
+    const days = Array.from({ length: 60 }, (_, n) => dayOf(now) - (100 - n) * DAY_S)
+    const report = (day: number, at: number) => store(makeReport({ namespaceId, occurredAt: day + at }))
+    for (const day of days) await report(day, 0)
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    const dirty = dirtySlotRepository(stage.writing)
+    const expectAll = async (count: number) => {
+      const reader = usageThroughRollups(stage.client)
+      const sum = (await reader.sumByAccount(namespaceId, [ACCOUNT])).get(ACCOUNT)?.get('usd')
+      expect(sum && formatAmount(sum)).to.equal(String(count))
+      const usage = (await reader.aggregate(namespaceId, { range: ALL_TIME })).get('usd')
+      expect(usage && shown(usage)).to.deep.equal([count, String(count), '1', '1'])
+    }
+    // Runs of one to six days with one between each, then nearly all there are.
+    const between = [1, 4, 8, 13, 19]
+    const marks = [days.slice(0, 26).filter((_, n) => !between.includes(n)), days.slice(2, -1)]
+    let count = days.length
+    for (const [n, late] of marks.entries()) {
+      await dirty.placeReady(
+        late.map((slot) => ({ namespaceId, accountId: ACCOUNT, slot, kind: 'day' as const })),
+        String(20 + n),
+        now,
+      )
+      // Rollups lack it.
+      for (const day of late) await report(day, n + 1)
+      count += late.length
+      await expectAll(count)
+    }
+  })
+
   it('know the latest event of several accounts by its second, then by acceptance, then by its id', async () => {
     const namespaceId = '018cc251-f400-7000-8000-000000000002'
     const now = await stage.epochs.now()

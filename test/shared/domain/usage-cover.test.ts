@@ -5,6 +5,7 @@ import {
   DAY_S,
   dayOf,
   hullOf,
+  namedOrStretched,
   SLOTS_READ_FOR_DAYS,
   type RollupState,
   type UsageCover,
@@ -13,6 +14,10 @@ import type { TimeRange } from '../../../shared/domain/time-slot.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 13, 37, 11) / 1_000
 const YEAR_S = 365 * DAY_S
+/** The slots of the sorting key of events. */
+const KEY_SLOT_S = 300
+const countKeySlots = ({ startAt, endAt }: TimeRange): number =>
+  Math.ceil(endAt / KEY_SLOT_S) - Math.floor(startAt / KEY_SLOT_S)
 
 const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
   /** Seconds ago: minutes, days, up to two months, and years. */
@@ -180,6 +185,30 @@ describe('the cover of a range', () => {
           const next = hull[n + 1]
           if (next !== undefined) expect(next.startAt).to.be.greaterThan(one.endAt)
         }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('is looked up slot by slot where it is short, as far as slots are not too many', () => {
+    fc.assert(
+      fc.property(state, fc.integer({ min: 0, max: 40 }), ({ state: known, range }, slotsMax) => {
+        const hull = hullOf(coverUsage(range, known).raw, known.slotS, 16)
+        const { slots, stretches } = namedOrStretched(hull, slotsMax)
+        expect(slots.length).to.be.at.most(slotsMax)
+        expect(new Set(slots).size).to.equal(slots.length)
+        for (const slot of slots) {
+          const reaches = ({ startAt, endAt }: TimeRange) => startAt < slot + KEY_SLOT_S && slot < endAt
+          expect(slot % KEY_SLOT_S).to.equal(0)
+          expect(hull.some(reaches), String(slot)).to.equal(true)
+        }
+        for (const one of hull) {
+          if (stretches.some(({ startAt, endAt }) => startAt === one.startAt && endAt === one.endAt)) continue
+          for (let at = one.startAt - (one.startAt % KEY_SLOT_S); at < one.endAt; at += KEY_SLOT_S)
+            expect(slots, JSON.stringify(one)).to.include(at)
+        }
+        const named = new Set(hull).size - stretches.length
+        expect(named > 0).to.equal(hull.length > 1 && Math.min(...hull.map(countKeySlots)) <= slotsMax)
       }),
       { numRuns: 2_000 },
     )
