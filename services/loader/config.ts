@@ -7,19 +7,8 @@ import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { LOADER_POINTS } from './crash-points.ts'
 
-/** How large batches grow while there is a backlog. */
-interface BatchSize {
-  rows: number
-  bytes: number
-}
-
-/** Beside others in one process: they wait while a batch is stored. */
-const BESIDE_OTHERS: BatchSize = { rows: 50_000, bytes: 32_000_000 }
-/** Twice the rows take 1.7 times as long (docs/performance.md). */
-const BY_ITSELF: BatchSize = { rows: 100_000, bytes: 64_000_000 }
-
 /** Settings of the loader. */
-export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHERS) {
+export function readLoaderConfig(read: EnvReader) {
   const failingMaxS = read.integer('LOADER_FAILING_MAX_S', {
     about: 'seconds the loader may fail without a break before /readyz says so',
     default: 30,
@@ -30,13 +19,13 @@ export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHER
     failingMaxMs: failingMaxS * 1_000,
     batchRowsMax: read.integer('LOADER_BATCH_ROWS_MAX', {
       about: 'rows after which a batch is stored',
-      default: rows,
+      default: 50_000,
       min: 1,
       max: 1_000_000,
     }),
     batchBytesMax: read.integer('LOADER_BATCH_BYTES_MAX', {
       about: 'bytes after which a batch is stored',
-      default: bytes,
+      default: 32_000_000,
       min: 1_000_000,
       max: 256_000_000,
     }),
@@ -62,6 +51,6 @@ export const readLoaderServiceConfig = (read: EnvReader) => ({
   postgres: readPostgresServerConfig(read),
   clickhouse: readClickHouseServerConfig(read),
   eventLog: readEventLogConfig(read),
-  loader: readLoaderConfig(read, BY_ITSELF),
+  loader: readLoaderConfig(read),
   crashAt: readCrashAt(read, LOADER_POINTS),
 })

@@ -432,7 +432,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
-    const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
+    const ended = await slotMarks(lateByNow, slotS, then)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
     for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
 `,
@@ -447,7 +447,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
-    const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
+    const ended = await slotMarks(lateByNow, slotS, then)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
 `,
     suites: ['services/rollup/races', 'services/rollup/monotone'],
