@@ -25,6 +25,11 @@ export interface Loader extends Closeable {
   isStuck(forMs: number): boolean
 }
 
+export interface LoaderLimits extends BatchLimits {
+  /** So many are stored side by side while there is a backlog: small ones wait for one another, and grow. */
+  batchesAtOnce: number
+}
+
 /** Where batches go to; each step is tried until it is done. */
 interface Target extends StoreBlocksDeps {
   commit: (positions: readonly Position[]) => Promise<void>
@@ -38,9 +43,9 @@ const BACK_OFF_MS = 500
  * Moves usage from the event log into ClickHouse for as long as it is not closed. The offset is committed last: a crash
  * in between replays the batch, and the table collapses the rows of one event; the other order would lose them.
  *
- * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
+ * The next batch is gathered while others are stored. When ClickHouse is away all wait, so memory stays bounded.
  */
-export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
+export function loadUsage(deps: LoadUsageDeps, limits: LoaderLimits): Loader {
   const { consumer, metrics, log, reached = () => undefined } = deps
   const stopping = new AbortController()
   const { signal } = stopping
@@ -53,8 +58,8 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
         metrics.failed('read')
         throw err
       })
-  let isStoring = false
-  const gather = batchGatherer({ poll }, limits, log, () => isStoring)
+  let storingNow = 0
+  const gather = batchGatherer({ poll }, limits, log, () => storingNow > 0)
   const target: Target = {
     insertLines: (lines, touched) => storing.attempt(() => insertTimed(lines, touched, deps)),
     bury: async (line, reason) => {
@@ -71,18 +76,20 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
     reached,
   }
   const run = async () => {
-    let stored = Promise.resolve()
+    let latest = Promise.resolve(true)
+    const underWay = [latest]
     while (!signal.aborted) {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
       reached('loader-gathered')
-      await stored
-      isStoring = true
-      stored = store(batch, target).finally(() => {
-        isStoring = false
+      if (underWay.length >= limits.batchesAtOnce && !(await underWay.shift())) break // given up, and so is what follows it
+      storingNow++
+      latest = store(batch, target, latest).finally(() => {
+        storingNow--
       })
+      underWay.push(latest)
     }
-    await stored
+    await Promise.all(underWay)
   }
   const running = run()
   return {
@@ -100,8 +107,14 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   }
 }
 
-/** Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop. */
-async function store(batch: Batch, target: Target): Promise<void> {
+/**
+ * Stores a batch for good: rows and dead letters first, the offsets last, and after those of the batch before it. Gives up only in
+ * trouble when told to stop.
+ *
+ * @param before whether the batch before it is stored for good: its offsets lie below these, so committing these would pass over it
+ * @returns whether this one is
+ */
+async function store(batch: Batch, target: Target, before: Promise<boolean>): Promise<boolean> {
   const { bury, commit, metrics, log, signal, reached } = target
   try {
     await storeBlocks(batch.blocks, target)
@@ -112,14 +125,17 @@ async function store(batch: Batch, target: Target): Promise<void> {
       log.error({ partition, offset, line }, 'a line was sent to the dead letters')
       await bury(at, reason)
     }
+    if (!(await before)) throw new Error('the batch before this one was not stored')
     metrics.stored(batch)
     reached('loader-committing')
     await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))
     reached('loader-committed')
     log.debug({ rows: batch.rows, bytes: batch.bytes }, 'loaded a batch')
+    return true
   } catch (err) {
     if (!signal.aborted) throw err
     log.info({ rows: batch.rows }, 'stopping before a batch was stored: it comes again after the next start')
+    return false
   }
 }
 

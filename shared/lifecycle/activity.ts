@@ -11,12 +11,15 @@ export interface Trouble {
   err: unknown
 }
 
-/** Keeps in mind how something that must succeed again and again is getting on. An attempt that hangs counts as failing. */
+/**
+ * Keeps in mind how something that must succeed again and again is getting on. An attempt that hangs counts as failing, also beside
+ * others that succeed.
+ */
 export class Activity {
   private readonly name: string
   private tryingSince: number | undefined
-  /** When the attempt under way began. */
-  private attemptedAt: number | undefined
+  /** When the attempts under way began, the oldest first. */
+  private readonly underWay = new Set<{ since: number }>()
   private succeededAt: number | undefined
   private failure: unknown
 
@@ -26,11 +29,13 @@ export class Activity {
 
   /** Carries out one attempt. */
   async attempt<T>(work: () => Promise<T>): Promise<T> {
-    this.attemptedAt = performance.now()
-    this.tryingSince ??= this.attemptedAt
+    const attempt = { since: performance.now() }
+    this.underWay.add(attempt)
+    this.tryingSince ??= attempt.since
     try {
       const result = await work()
-      this.tryingSince = undefined
+      this.underWay.delete(attempt)
+      this.tryingSince = this.oldest()
       this.succeededAt = performance.now()
       this.failure = undefined
       return result
@@ -38,13 +43,13 @@ export class Activity {
       this.failure = loggableError(err)
       throw err
     } finally {
-      this.attemptedAt = undefined
+      this.underWay.delete(attempt)
     }
   }
 
   /** Whether one attempt has lasted this long: one that fails is tried again, one that never ends is not. */
   isStuck(forMs: number): boolean {
-    return this.attemptedAt !== undefined && performance.now() - this.attemptedAt > forMs
+    return performance.now() - (this.oldest() ?? Infinity) > forMs
   }
 
   /** What is wrong, when nothing has succeeded for this long. */
@@ -57,5 +62,10 @@ export class Activity {
       succeededMsAgo: this.succeededAt === undefined ? undefined : Math.round(now - this.succeededAt),
       err: this.failure,
     }
+  }
+
+  private oldest(): number | undefined {
+    const [attempt] = this.underWay
+    return attempt?.since
   }
 }

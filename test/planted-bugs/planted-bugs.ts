@@ -411,6 +411,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/refill/keep-balances'],
   },
   {
+    name: 'a batch is committed although the one before it was given up',
+    file: 'services/loader/load-usage.ts',
+    right: 'if (!(await before)) throw',
+    wrong: 'if (false) throw',
+    suites: ['services/loader/load-usage'],
+  },
+  {
     name: 'late usage is marked after its rows are stored only',
     file: 'services/loader/mark-late.ts',
     right: '    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)\n',
