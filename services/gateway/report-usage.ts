@@ -8,6 +8,7 @@ import {
   type UsageEvent,
 } from '../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
+import { takeTurn } from '../../shared/http/take-turn.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
@@ -63,7 +64,10 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const { route, requestKey, aheadMs } = report
     const { namespaceId } = report.caller
     const ahead = aheadMs * MICROS_PER_MS
+    const { length: bytes } = report.body
+    await takeTurn(bytes)
     const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
+    await takeTurn(bytes)
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
       const defaultAt =

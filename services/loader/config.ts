@@ -1,5 +1,5 @@
 import { readAdminConfig } from '../../shared/admin/config.ts'
-import { LOADER_CONNECTIONS, readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
+import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
@@ -7,13 +7,19 @@ import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { LOADER_POINTS } from './crash-points.ts'
 
-/**
- * Settings of the loader.
- *
- * @param batchesAtOnce unless it is set: the second one takes what the first leaves of a machine, which is more than it needs where
- *   others are in the same process
- */
-export function readLoaderConfig(read: EnvReader, batchesAtOnce = 1) {
+/** How large batches grow while there is a backlog. */
+interface BatchSize {
+  rows: number
+  bytes: number
+}
+
+/** In one process with others, which wait while a batch is stored. */
+const BESIDE_OTHERS: BatchSize = { rows: 50_000, bytes: 32_000_000 }
+/** Twice the rows take 1.7 times as long (docs/performance.md). */
+const BY_ITSELF: BatchSize = { rows: 100_000, bytes: 64_000_000 }
+
+/** Settings of the loader. */
+export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHERS) {
   const failingMaxS = read.integer('LOADER_FAILING_MAX_S', {
     about: 'seconds the loader may fail without a break before /readyz says so',
     default: 30,
@@ -24,21 +30,15 @@ export function readLoaderConfig(read: EnvReader, batchesAtOnce = 1) {
     failingMaxMs: failingMaxS * 1_000,
     batchRowsMax: read.integer('LOADER_BATCH_ROWS_MAX', {
       about: 'rows after which a batch is stored',
-      default: 50_000,
+      default: rows,
       min: 1,
       max: 1_000_000,
     }),
     batchBytesMax: read.integer('LOADER_BATCH_BYTES_MAX', {
       about: 'bytes after which a batch is stored',
-      default: 32_000_000,
+      default: bytes,
       min: 1_000_000,
       max: 256_000_000,
-    }),
-    batchesAtOnce: read.integer('LOADER_BATCHES_AT_ONCE', {
-      about: 'batches that are stored side by side while there is a backlog',
-      default: batchesAtOnce,
-      min: 1,
-      max: LOADER_CONNECTIONS,
     }),
     lateMarginS: read.integer('LOADER_LATE_MARGIN_S', {
       about: 'seconds before the end of its time slot from which on usage is stored as late usage is',
@@ -62,6 +62,6 @@ export const readLoaderServiceConfig = (read: EnvReader) => ({
   postgres: readPostgresServerConfig(read),
   clickhouse: readClickHouseServerConfig(read),
   eventLog: readEventLogConfig(read),
-  loader: readLoaderConfig(read, LOADER_CONNECTIONS),
+  loader: readLoaderConfig(read, BY_ITSELF),
   crashAt: readCrashAt(read, LOADER_POINTS),
 })

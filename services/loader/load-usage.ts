@@ -25,11 +25,6 @@ export interface Loader extends Closeable {
   isStuck(forMs: number): boolean
 }
 
-export interface LoaderLimits extends BatchLimits {
-  /** So many are stored side by side while there is a backlog: small ones wait for one another, and grow. */
-  batchesAtOnce: number
-}
-
 /** Where batches go to; each step is tried until it is done. */
 interface Target extends StoreBlocksDeps {
   commit: (positions: readonly Position[]) => Promise<void>
@@ -43,9 +38,9 @@ const BACK_OFF_MS = 500
  * Moves usage from the event log into ClickHouse for as long as it is not closed. The offset is committed last: a crash
  * in between replays the batch, and the table collapses the rows of one event; the other order would lose them.
  *
- * The next batch is gathered while others are stored. When ClickHouse is away all wait, so memory stays bounded.
+ * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
-export function loadUsage(deps: LoadUsageDeps, limits: LoaderLimits): Loader {
+export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const { consumer, metrics, log, reached = () => undefined } = deps
   const stopping = new AbortController()
   const { signal } = stopping
@@ -58,8 +53,8 @@ export function loadUsage(deps: LoadUsageDeps, limits: LoaderLimits): Loader {
         metrics.failed('read')
         throw err
       })
-  let storingNow = 0
-  const gather = batchGatherer({ poll }, limits, log, () => storingNow > 0)
+  let isStoring = false
+  const gather = batchGatherer({ poll }, limits, log, () => isStoring)
   const target: Target = {
     insertLines: (lines, touched) => storing.attempt(() => insertTimed(lines, touched, deps)),
     bury: async (line, reason) => {
@@ -76,20 +71,19 @@ export function loadUsage(deps: LoadUsageDeps, limits: LoaderLimits): Loader {
     reached,
   }
   const run = async () => {
-    let latest = Promise.resolve(true)
-    const underWay = [latest]
+    let stored = Promise.resolve(true)
     while (!signal.aborted) {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
       reached('loader-gathered')
-      if (underWay.length >= limits.batchesAtOnce && !(await underWay.shift())) break // given up, and so is what follows it
-      storingNow++
-      latest = store(batch, target, latest).finally(() => {
-        storingNow--
+      // Committing this one would pass over what was given up.
+      if (!(await stored)) break
+      isStoring = true
+      stored = store(batch, target).finally(() => {
+        isStoring = false
       })
-      underWay.push(latest)
     }
-    await Promise.all(underWay)
+    await stored
   }
   const running = run()
   return {
@@ -108,13 +102,11 @@ export function loadUsage(deps: LoadUsageDeps, limits: LoaderLimits): Loader {
 }
 
 /**
- * Stores a batch for good: rows and dead letters first, the offsets last, and after those of the batch before it. Gives up only in
- * trouble when told to stop.
+ * Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop.
  *
- * @param before whether the batch before it is stored for good: its offsets lie below these, so committing these would pass over it
- * @returns whether this one is
+ * @returns whether it did
  */
-async function store(batch: Batch, target: Target, before: Promise<boolean>): Promise<boolean> {
+async function store(batch: Batch, target: Target): Promise<boolean> {
   const { bury, commit, metrics, log, signal, reached } = target
   try {
     await storeBlocks(batch.blocks, target)
@@ -125,7 +117,6 @@ async function store(batch: Batch, target: Target, before: Promise<boolean>): Pr
       log.error({ partition, offset, line }, 'a line was sent to the dead letters')
       await bury(at, reason)
     }
-    if (!(await before)) throw new Error('the batch before this one was not stored')
     metrics.stored(batch)
     reached('loader-committing')
     await commit([...batch.positions].map(([partition, offset]) => ({ partition, offset })))

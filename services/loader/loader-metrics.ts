@@ -14,7 +14,7 @@ export interface LoaderMetrics {
   failed(step: LoaderStep): void
 }
 
-const ROW_BUCKETS = [1, 10, 100, 1_000, 5_000, 10_000, 25_000, 50_000, 100_000]
+const ROW_BUCKETS = [1, 10, 100, 1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000]
 const BYTE_BUCKETS = [1e3, 1e4, 1e5, 1e6, 4e6, 16e6, 32e6, 64e6]
 const FRESHNESS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1_800, 3_600, 86_400]
 

@@ -21,8 +21,10 @@ export interface MarkLateDeps {
   reached: Reached<LoaderPoint>
 }
 
-/** More marks than this are placed for all accounts, and more than this of those, where they are of slots, for whole days. */
+/** More marks than this are placed for all accounts, and more than this of those, where they are of slots, for whole days; … */
 const MARKS_MAX = 1_000
+/** … where they are of slots only when they are more than one for so many rows, too. */
+const ROWS_A_MARK = 50
 /** More days of history than this are marked as months. */
 const DAYS_MAX = 200
 
@@ -60,7 +62,8 @@ export function markLate(
     const [late, inTime] = await partition(touched, wasLate)
     const [old, recent] = await partition(late, isOfHistory)
     const ofHistory = { mark: randomMark(), slots: await historyMarks(old, now) }
-    const ofSlots = { mark: randomMark(), slots: await slotMarks(recent, slotS, now) }
+    const slotMarksMax = Math.max(MARKS_MAX, touched.length / ROWS_A_MARK)
+    const ofSlots = { mark: randomMark(), slots: await slotMarks(recent, slotS, now, slotMarksMax) }
     const placed = [ofSlots, ofHistory].filter(({ slots }) => slots.length > 0)
     for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)
     if (placed.length > 0) reached('loader-marked')
@@ -73,7 +76,7 @@ export function markLate(
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
-    const ended = await slotMarks(lateByNow, slotS, then)
+    const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
     for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
     reached('loader-readied')
@@ -103,7 +106,12 @@ async function historyMarks(history: readonly LineSubject[], now: number): Promi
 }
 
 /** What is marked of other late usage: as fine as it can be without becoming too much. */
-async function slotMarks(late: readonly LineSubject[], slotS: number, now: number): Promise<DirtySlot[]> {
+async function slotMarks(
+  late: readonly LineSubject[],
+  slotS: number,
+  now: number,
+  most: number,
+): Promise<DirtySlot[]> {
   const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
     namespaceId,
     accountId,
@@ -117,8 +125,8 @@ async function slotMarks(late: readonly LineSubject[], slotS: number, now: numbe
     return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, kind: 'day' }
   }
   return (
-    (await distinctUpTo(MARKS_MAX, late, ofAccount)) ??
-    (await distinctUpTo(MARKS_MAX, late, ofAll)) ??
+    (await distinctUpTo(most, late, ofAccount)) ??
+    (await distinctUpTo(most, late, ofAll)) ??
     (await distinctUpTo(Infinity, late, ofDay)) ??
     []
   )

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { setImmediate as nextRound } from 'node:timers/promises'
 import type { RequestHandler } from 'express'
 import { collectBytes, collectGunzipped, keepInFlight } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
+import { takeTurn } from './take-turn.ts'
 
 /** What a request with a body carries once it is read. */
 export interface RawBody {
@@ -48,32 +48,10 @@ export function readJsonBody(bytesMax: number): RequestHandler {
  */
 export async function readJson(req: IncomingMessage, bytesMax: number): Promise<JsonBody> {
   const rawBody = await read(req, bytesMax)
-  if (rawBody.length >= LARGE_BYTES) await takeTurn(rawBody.length)
-  return { rawBody, body: parse(rawBody) }
-}
-
-/** A body of which this much is to be worked on takes a millisecond … */
-const LARGE_BYTES = 16 * 1_024
-/** … and bodies of this much are enough for one round of the event loop. */
-const ROUND_BYTES = 128 * 1_024
-
-let round = Promise.resolve()
-let roundLeft = 0
-
-/**
- * Gives callers a round of the event loop together until they bring enough work for it, in the order they came. Large bodies that
- * arrive together would be worked on one right after the other, and whoever else shares the process would wait for all of them
- * at each of its steps.
- */
-async function takeTurn(bytes: number): Promise<void> {
-  if (roundLeft <= 0) {
-    round = round.then(() => nextRound())
-    roundLeft = ROUND_BYTES
-  }
-  roundLeft -= bytes
-  const isWorkedOn = keepInFlight(bytes)
-  await round
+  const isWorkedOn = keepInFlight(rawBody.length)
+  await takeTurn(rawBody.length)
   isWorkedOn()
+  return { rawBody, body: parse(rawBody) }
 }
 
 /** Leaves with a request what was read of it, for the steps that come after. */

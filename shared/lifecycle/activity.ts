@@ -11,15 +11,12 @@ export interface Trouble {
   err: unknown
 }
 
-/**
- * Keeps in mind how something that must succeed again and again is getting on. An attempt that hangs counts as failing, also beside
- * others that succeed.
- */
+/** Keeps in mind how something that must succeed again and again is getting on. An attempt that hangs counts as failing. */
 export class Activity {
   private readonly name: string
   private tryingSince: number | undefined
-  /** When the attempts under way began, the oldest first. */
-  private readonly underWay = new Set<{ since: number }>()
+  /** When the attempt under way began. */
+  private attemptedAt: number | undefined
   private succeededAt: number | undefined
   private failure: unknown
 
@@ -29,13 +26,11 @@ export class Activity {
 
   /** Carries out one attempt. */
   async attempt<T>(work: () => Promise<T>): Promise<T> {
-    const attempt = { since: performance.now() }
-    this.underWay.add(attempt)
-    this.tryingSince ??= attempt.since
+    this.attemptedAt = performance.now()
+    this.tryingSince ??= this.attemptedAt
     try {
       const result = await work()
-      this.underWay.delete(attempt)
-      this.tryingSince = this.oldest()
+      this.tryingSince = undefined
       this.succeededAt = performance.now()
       this.failure = undefined
       return result
@@ -43,13 +38,13 @@ export class Activity {
       this.failure = loggableError(err)
       throw err
     } finally {
-      this.underWay.delete(attempt)
+      this.attemptedAt = undefined
     }
   }
 
   /** Whether one attempt has lasted this long: one that fails is tried again, one that never ends is not. */
   isStuck(forMs: number): boolean {
-    return performance.now() - (this.oldest() ?? Infinity) > forMs
+    return this.attemptedAt !== undefined && performance.now() - this.attemptedAt > forMs
   }
 
   /** What is wrong, when nothing has succeeded for this long. */
@@ -62,10 +57,5 @@ export class Activity {
       succeededMsAgo: this.succeededAt === undefined ? undefined : Math.round(now - this.succeededAt),
       err: this.failure,
     }
-  }
-
-  private oldest(): number | undefined {
-    const [attempt] = this.underWay
-    return attempt?.since
   }
 }

@@ -413,8 +413,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a batch is committed although the one before it was given up',
     file: 'services/loader/load-usage.ts',
-    right: 'if (!(await before)) throw',
-    wrong: 'if (false) throw',
+    right: 'if (!(await stored)) break',
+    wrong: 'await stored',
     suites: ['services/loader/load-usage'],
   },
   {
@@ -439,7 +439,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
-    const ended = await slotMarks(lateByNow, slotS, then)
+    const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
     for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
 `,
@@ -454,7 +454,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
-    const ended = await slotMarks(lateByNow, slotS, then)
+    const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
 `,
     suites: ['services/rollup/races', 'services/rollup/monotone'],

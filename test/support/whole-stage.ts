@@ -34,7 +34,6 @@ export type WholeStage = Awaited<ReturnType<typeof startWholeStage>>
 const LOADER = {
   failingMaxMs: 30_000,
   batchRowsMax: 50_000,
-  batchesAtOnce: 2,
   batchBytesMax: 32_000_000,
   lateMarginS: 15,
   flushMs: 20,

@@ -16,6 +16,8 @@ const MARKED_MAX = 10_000
  * that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
 const EPOCH_KNOWN_MS = 1_000
+/** From then on it is asked for again beside what goes on, so that who asks all the time does not wait for it. */
+const EPOCH_AHEAD_MS = 700
 
 /** Late usage is recomputed in an epoch for so many seconds after another took its place. */
 export const REPLACED_FOR_S = 60
@@ -36,16 +38,22 @@ const MARKS = (ofAccounts: string) => `
     AND slot < toDateTime({markTo:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
-// With the marks themselves where they are of history and their inserts are not through.
+// One row: the places, and the marks themselves where they are of history and their inserts are not through.
 const OF_PENDING = `groupUniqArrayIf(toString(mark), whole_day >= ${MARK_KIND.dayOfHistory} AND stage = ${PENDING}) AS pending`
 const DIRTY = (ofAccounts: string) => `
-  SELECT account_id, whole_day AS kind, toUnixTimestamp(slot) AS at, ${OF_PENDING}
-  FROM (SELECT account_id, whole_day, slot, mark, stage ${MARKS(ofAccounts)})
-  GROUP BY account_id, whole_day, slot LIMIT ${MARKED_MAX + 1}`
+  SELECT groupUniqArray(${MARKED_MAX + 1})((account_id, whole_day, toUnixTimestamp(slot))) AS places, ${OF_PENDING}
+  FROM (SELECT account_id, whole_day, slot, mark, stage ${MARKS(ofAccounts)})`
 const DIRTY_DAYS = (ofAccounts: string) => `
-  SELECT toUnixTimestamp(toStartOfDay(slot)) AS at, whole_day AS kind, ${OF_PENDING}
-  FROM (SELECT whole_day, slot, mark, stage ${MARKS(ofAccounts)})
-  GROUP BY at, kind`
+  SELECT groupUniqArray((whole_day, toUnixTimestamp(toStartOfDay(slot)))) AS places, ${OF_PENDING}
+  FROM (SELECT whole_day, slot, mark, stage ${MARKS(ofAccounts)})`
+
+/** @see MARK_KIND */
+type MarkedPlace = [kind: number, at: number]
+
+interface MarksRow<Place> {
+  places: Place[]
+  pending: string[]
+}
 
 interface EpochRow {
   epoch: number
@@ -59,14 +67,6 @@ interface EpochRow {
 export interface KnownEpoch extends Omit<RollupState, 'dirtySlots' | 'dirtyDays'> {
   /** Closed slots of days from this one on have totals of all accounts; Infinity while some lack them. Unix seconds. */
   slotTotalsFrom: number
-}
-
-/** @see MARK_KIND */
-interface MarkRow {
-  account_id: string
-  kind: number
-  at: number
-  pending: string[]
 }
 
 /** … and the marks that stand. */
@@ -96,11 +96,9 @@ export interface RollupStateReader {
 }
 
 /** The days of marks, those of slots too, and those that have marks of history alone. */
-function daysOf(
-  marks: readonly Pick<MarkRow, 'kind' | 'at'>[],
-): Pick<MarkedState, 'dirtyDays' | 'historyDays'> {
+function daysOf(places: readonly MarkedPlace[]): Pick<MarkedState, 'dirtyDays' | 'historyDays'> {
   const leastKinds = new Map<number, number>()
-  for (const { kind, at } of marks) {
+  for (const [kind, at] of places) {
     const end = kind === MARK_KIND.monthOfHistory ? monthAfter(at) : dayOf(at) + DAY_S
     for (let day = dayOf(at); day < end; day += DAY_S)
       leastKinds.set(day, Math.min(kind, leastKinds.get(day) ?? Infinity))
@@ -111,10 +109,6 @@ function daysOf(
     historyDays: dirtyDays.filter((day) => (leastKinds.get(day) ?? 0) >= MARK_KIND.dayOfHistory),
   }
 }
-
-const pendingOf = (marks: readonly Pick<MarkRow, 'pending'>[]): string[] => [
-  ...new Set(marks.flatMap(({ pending }) => pending)),
-]
 
 /** Reads it for one process, which remembers the epoch for a moment. */
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
@@ -132,11 +126,26 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       closedThrough: row.closed_through,
       slotTotalsFrom: row.slot_totals_through < row.closed_through ? Infinity : oldestSlotTotalsDay(row.now),
     }
-    known = { epoch, readAt }
+    // What was asked for before is not the newer one.
+    if (known === undefined || known.readAt <= readAt) known = { epoch, readAt }
     return epoch
   }
-  const isKnown = () => known !== undefined && clockMs() - known.readAt < EPOCH_KNOWN_MS
-  const epochNow = () => (isKnown() ? Promise.resolve(known?.epoch) : readEpoch())
+  let isReadAhead = false
+  const readEpochAhead = () => {
+    if (isReadAhead) return
+    isReadAhead = true
+    readEpoch()
+      .catch(() => undefined) // whoever needs it asks again
+      .finally(() => {
+        isReadAhead = false
+      })
+  }
+  const epochNow = async (): Promise<KnownEpoch | undefined> => {
+    const knownForMs = known === undefined ? Infinity : clockMs() - known.readAt
+    if (knownForMs >= EPOCH_KNOWN_MS) return readEpoch()
+    if (knownForMs >= EPOCH_AHEAD_MS) readEpochAhead()
+    return known?.epoch
+  }
   const read: RollupStateReader['read'] = async (namespaceId, range, accountIds) => {
     const { startAt, endAt } = clampRange(range)
     const ofAccounts = accountIds === undefined ? '' : OF_ACCOUNTS
@@ -147,25 +156,31 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       markTo: endAt,
       ...(accountIds === undefined ? {} : { accountIds: ['', ...accountIds] }),
     }
-    const [marks] = await Promise.all([queryRows<MarkRow>(client, DIRTY(ofAccounts), params), epochNow()])
+    const ask = async <Place>(query: string): Promise<MarksRow<Place>> => {
+      const [row] = await queryRows<MarksRow<Place>>(client, query, params)
+      return row ?? { places: [], pending: [] }
+    }
+    const [marks] = await Promise.all([
+      ask<[accountId: string, ...MarkedPlace]>(DIRTY(ofAccounts)),
+      epochNow(),
+    ])
     // Asked again after the marks: this process may have stood still in between.
     const state = await epochNow()
     if (state === undefined) return undefined
-    if (marks.length > MARKED_MAX) {
-      const days = await queryRows<Omit<MarkRow, 'account_id'>>(client, DIRTY_DAYS(ofAccounts), params)
+    if (marks.places.length > MARKED_MAX) {
+      const { places: days, pending } = await ask<MarkedPlace>(DIRTY_DAYS(ofAccounts))
       const latest = await epochNow()
       const isMarked = () => true
-      return (
-        latest && { ...latest, ...daysOf(days), dirtySlots: [], pendingHistory: pendingOf(days), isMarked }
-      )
+      return latest && { ...latest, ...daysOf(days), dirtySlots: [], pendingHistory: pending, isMarked }
     }
-    const pendingHistory = pendingOf(marks)
-    const marked = new Set(marks.map((mark) => mark.account_id))
+    const pendingHistory = marks.pending
+    const marked = new Set(marks.places.map(([accountId]) => accountId))
     const isMarked = (accountId: string) => marked.has('') || marked.has(accountId)
-    const slots = new Set(marks.filter(({ kind }) => kind === MARK_KIND.slot).map(({ at }) => at))
+    const places = marks.places.map(([, kind, at]): MarkedPlace => [kind, at])
+    const slots = new Set(places.filter(([kind]) => kind === MARK_KIND.slot).map(([, at]) => at))
     if (slots.size > DIRTY_SLOTS_MAX)
-      return { ...state, ...daysOf(marks), dirtySlots: [], pendingHistory, isMarked }
-    const days = marks.filter(({ kind }) => kind !== MARK_KIND.slot)
+      return { ...state, ...daysOf(places), dirtySlots: [], pendingHistory, isMarked }
+    const days = places.filter(([kind]) => kind !== MARK_KIND.slot)
     const ofSlots = new Set([...slots].map(dayOf))
     const { dirtyDays, historyDays } = daysOf(days)
     return {

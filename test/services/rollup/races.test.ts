@@ -559,11 +559,18 @@ describe('what meets in the middle of something', function () {
           }
           inserting = markedInsert(wait, nothing)(lineOf([event]), [event])
         })
-      const isAskedWhichHave = /AND stage = 0\s+GROUP BY/
-      const reader = usageThroughRollups(onceAfter(stage.client, isAskedWhichHave, begin))
-      const sums = await reader.sumByAccount(NAMESPACE, [ACCOUNT])
-      expect(inserting, 'was it asked?').to.not.equal(undefined)
-      expect(Number(formatAmount(sums.get(ACCOUNT)?.get('usd') ?? ZERO))).to.equal(expected)
+      const isAskedForMarks = /AS pending/
+      const counts = new QueryCounts()
+      const client = countingClickHouse(stage.client, counts)
+      const reader = usageThroughRollups(onceAfter(client, isAskedForMarks, begin))
+      for (const times of [2, 1]) {
+        counts.clear()
+        const sums = await reader.sumByAccount(NAMESPACE, [ACCOUNT])
+        expect(inserting, 'was it asked?').to.not.equal(undefined)
+        expect(Number(formatAmount(sums.get(ACCOUNT)?.get('usd') ?? ZERO))).to.equal(expected)
+        const asked = counts.clickhouse.filter(({ query }) => query.includes('FROM usage_history'))
+        expect(asked, 'anew only where it had begun meanwhile').to.have.lengthOf(times)
+      }
       goOn()
       await inserting
       expected++

@@ -1,0 +1,14 @@
+/** How often others had their turn on the event loop while something was done. */
+export async function countTurns(work: () => Promise<unknown>): Promise<number> {
+  let turns = 0
+  let isOver = false
+  const take = () => {
+    if (isOver) return
+    turns++
+    setImmediate(take)
+  }
+  setImmediate(take)
+  await work()
+  isOver = true
+  return turns
+}
