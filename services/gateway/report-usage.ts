@@ -65,9 +65,9 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const { namespaceId } = report.caller
     const ahead = aheadMs * MICROS_PER_MS
     const { length: bytes } = report.body
-    await takeTurn(bytes)
+    await takeTurn(bytes, true)
     const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
-    await takeTurn(bytes)
+    await takeTurn(bytes, true) // not once it is accepted: the list of events ends before it until it is in the log
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
       const defaultAt =

@@ -21,10 +21,13 @@ export interface MarkLateDeps {
   reached: Reached<LoaderPoint>
 }
 
-/** More marks than this are placed for all accounts, and more than this of those, where they are of slots, for whole days; … */
+/**
+ * More marks than this are placed for all accounts, and more than this of those, where they are of slots, for whole days. Marks of an account's slots
+ * may be more, one for so many rows, but not many thousands: readers go by days then.
+ */
 const MARKS_MAX = 1_000
-/** … where they are of slots only when they are more than one for so many rows, too. */
 const ROWS_A_MARK = 50
+const SLOTS_OF_ACCOUNTS_MAX = 5_000
 /** More days of history than this are marked as months. */
 const DAYS_MAX = 200
 
@@ -62,7 +65,7 @@ export function markLate(
     const [late, inTime] = await partition(touched, wasLate)
     const [old, recent] = await partition(late, isOfHistory)
     const ofHistory = { mark: randomMark(), slots: await historyMarks(old, now) }
-    const slotMarksMax = Math.max(MARKS_MAX, touched.length / ROWS_A_MARK)
+    const slotMarksMax = Math.max(MARKS_MAX, Math.min(touched.length / ROWS_A_MARK, SLOTS_OF_ACCOUNTS_MAX))
     const ofSlots = { mark: randomMark(), slots: await slotMarks(recent, slotS, now, slotMarksMax) }
     const placed = [ofSlots, ofHistory].filter(({ slots }) => slots.length > 0)
     for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)
@@ -126,7 +129,7 @@ async function slotMarks(
   }
   return (
     (await distinctUpTo(most, late, ofAccount)) ??
-    (await distinctUpTo(most, late, ofAll)) ??
+    (await distinctUpTo(MARKS_MAX, late, ofAll)) ??
     (await distinctUpTo(Infinity, late, ofDay)) ??
     []
   )

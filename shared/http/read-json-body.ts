@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import type { RequestHandler } from 'express'
-import { collectBytes, collectGunzipped, keepInFlight } from './collect-bytes.ts'
+import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 import { takeTurn } from './take-turn.ts'
 
@@ -48,9 +48,7 @@ export function readJsonBody(bytesMax: number): RequestHandler {
  */
 export async function readJson(req: IncomingMessage, bytesMax: number): Promise<JsonBody> {
   const rawBody = await read(req, bytesMax)
-  const isWorkedOn = keepInFlight(rawBody.length)
-  await takeTurn(rawBody.length)
-  isWorkedOn()
+  await takeTurn(rawBody.length, false)
   return { rawBody, body: parse(rawBody) }
 }
 

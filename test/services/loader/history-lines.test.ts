@@ -54,8 +54,8 @@ describe('lines of history', () => {
   })
 
   it('let others have their turn while there are many', async () => {
-    const lines = Buffer.from(`{"properties":{"text":"${'x'.repeat(500)}"}}\n`.repeat(50_000))
-    const subjects = Array<LineSubject>(50_000).fill(OLD)
+    const lines = Buffer.from(`{"properties":{"text":"${'x'.repeat(500)}"}}\n`.repeat(100_000))
+    const subjects = Array<LineSubject>(100_000).fill(OLD)
     expect(await countTurns(() => historyLines(lines, subjects, markOf))).to.be.at.least(3)
   })
 })

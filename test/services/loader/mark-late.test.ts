@@ -7,8 +7,12 @@ const DAY_S = 86_400
 const NOW = 1_790_000_000
 
 describe('marking late usage', () => {
-  it('lets others have their turn while a batch has very much of it', async () => {
-    const done = () => Promise.resolve()
+  const done = () => Promise.resolve()
+  /** Stores what occurred at these times, of the accounts in turn. @returns how many marks each insert placed */
+  async function marksOf(
+    ages: readonly number[],
+    accounts: number,
+  ): Promise<{ placed: number[]; turns: number }> {
     const placed: number[] = []
     const insert = markLate(
       {
@@ -27,12 +31,35 @@ describe('marking late usage', () => {
       },
       15,
     )
-    // Late by one to thirty days, of more accounts than are marked one by one.
-    const subjects = Array.from({ length: 300_000 }, (_, n): LineSubject => {
-      const occurredAt = NOW - DAY_S - ((n * 997) % (29 * DAY_S))
-      return { namespaceId: 'n', accountId: `a${n % 5_000}`, occurredAt, acceptedAt: NOW * 1_000_000 }
-    })
-    expect(await countTurns(() => insert(Buffer.alloc(0), subjects))).to.be.at.least(5)
+    const subjects = ages.map((age, n): LineSubject => ({
+      namespaceId: 'n',
+      accountId: `a${n % accounts}`,
+      occurredAt: NOW - age,
+      acceptedAt: NOW * 1_000_000,
+    }))
+    return { turns: await countTurns(() => insert(Buffer.alloc(0), subjects)), placed }
+  }
+
+  it('lets others have their turn while a batch has very much of it', async () => {
+    const ages = Array.from({ length: 300_000 }, (_, n) => DAY_S + ((n * 997) % (29 * DAY_S)))
+    const { turns, placed } = await marksOf(ages, 5_000)
+    expect(turns).to.be.at.least(5)
     expect(placed, 'days').to.deep.equal([30])
+  })
+
+  it('marks slots of accounts as long as they are one for fifty rows, and not very many', async () => {
+    /** So many late ones in a batch, of an account each. */
+    const marksIn = async (rows: number, late: number) =>
+      (
+        await marksOf(
+          Array.from({ length: rows }, (_, n) => (n < late ? 700 : 0)),
+          rows,
+        )
+      ).placed
+    expect(await marksIn(10_000, 1_000)).to.deep.equal([1_000])
+    expect(await marksIn(10_000, 1_001), 'of all').to.deep.equal([1])
+    expect(await marksIn(100_000, 2_000)).to.deep.equal([2_000])
+    expect(await marksIn(100_000, 2_001), 'of all').to.deep.equal([1])
+    expect(await marksIn(400_000, 5_001), 'of all').to.deep.equal([1])
   })
 })

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { readJson } from '../../../shared/http/read-json-body.ts'
+import { takeTurn } from '../../../shared/http/take-turn.ts'
 
 const BYTES_MAX = 1_000_000
 const AT_ONCE = 8
@@ -44,6 +45,20 @@ describe('reading bodies of JSON that arrive together', () => {
   it('does not wait with small ones', async () => {
     const rounds = await roundsOf({ text: 'x' })
     expect(new Set(rounds)).to.have.property('size', 1)
+  })
+
+  it('lets what is begun go first, so that few are taken apart at a time', async () => {
+    const bytes = 200_000
+    let [underWay, most] = [0, 0]
+    const work = async () => {
+      await takeTurn(bytes, false)
+      most = Math.max(most, ++underWay)
+      await takeTurn(bytes, true)
+      await takeTurn(bytes, true)
+      underWay--
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    expect(most).to.equal(1)
   })
 
   it('goes on with the others when one of them is broken', async () => {
