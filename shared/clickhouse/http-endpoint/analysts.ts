@@ -39,13 +39,22 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     async answer(request, signal, send) {
       requireDatabase(request, analyticsDatabase(database))
       const comment = `${COMMENT}${randomUUID()}`
-      const kill = () => void engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
       await turns.take(async () => {
-        signal.addEventListener('abort', kill)
+        let isOver = false
+        // Again and again, because a query that is still being judged has yet to start.
+        const end = async () => {
+          while (!isOver) {
+            await engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
+            await sleep(KILL_EVERY_MS)
+          }
+        }
+        const begin = () => void end()
+        signal.addEventListener('abort', begin)
         try {
           await send(await engine.answer(request, comment))
         } finally {
-          signal.removeEventListener('abort', kill)
+          isOver = true
+          signal.removeEventListener('abort', begin)
         }
       }, signal)
     },
@@ -57,7 +66,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
           expectHangingThread()
           throw new Error('a query of an analyst cannot be ended')
         }
-        await engine.kill(COMMENT) // again, because a query that is still being judged has yet to start
+        await engine.kill(COMMENT)
         await sleep(KILL_EVERY_MS)
       }
       engine.close()
