@@ -1,11 +1,9 @@
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
-import { breather } from '../../shared/lifecycle/breather.ts'
 import { isHistory } from '../../shared/domain/usage-history.ts'
+import { breather, SMALL_STEPS } from '../../shared/lifecycle/breather.ts'
 
 const NEWLINE = 0x0a
 const BRACE = 0x7b
-/** Lines that take no time to speak of. */
-const AT_ONCE = 64
 const HEAD_MAX = `{"insert_mark":"${2n ** 64n}",`.length
 
 /**
@@ -25,7 +23,7 @@ export async function historyLines(
   const count = touched.filter(isHistory).length
   if (count === 0) return undefined
   const picked = Buffer.allocUnsafe(lines.length + 1 + count * HEAD_MAX)
-  const breath = breather(AT_ONCE)
+  const breath = breather(SMALL_STEPS)
   let [start, length] = [0, 0]
   for (const subject of touched) {
     const newline = lines.indexOf(NEWLINE, start)

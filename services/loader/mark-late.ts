@@ -5,7 +5,7 @@ import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import { monthAfter, monthOf } from '../../shared/domain/month.ts'
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
 import { isHistory, isHistoryDay } from '../../shared/domain/usage-history.ts'
-import { breather } from '../../shared/lifecycle/breather.ts'
+import { breather, SMALL_STEPS } from '../../shared/lifecycle/breather.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import { historyLines } from './history-lines.ts'
@@ -30,9 +30,6 @@ const ROWS_A_MARK = 50
 const SLOTS_OF_ACCOUNTS_MAX = 5_000
 /** More days of history than this are marked as months. */
 const DAYS_MAX = 200
-
-/** A batch has tens of thousands of subjects: others have their turn now and then, but not after each. */
-const AT_ONCE = 64
 
 /**
  * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
@@ -141,7 +138,7 @@ async function distinctUpTo(
   late: readonly LineSubject[],
   markOf: (one: LineSubject) => DirtySlot,
 ): Promise<DirtySlot[] | undefined> {
-  const breath = breather(AT_ONCE)
+  const breath = breather(SMALL_STEPS)
   const marks = new Map<string, DirtySlot>()
   for (const one of late) {
     if (breath.isDue()) await breath.breathe()
@@ -157,7 +154,7 @@ async function partition(
   all: readonly LineSubject[],
   holds: (one: LineSubject) => boolean,
 ): Promise<[LineSubject[], LineSubject[]]> {
-  const breath = breather(AT_ONCE)
+  const breath = breather(SMALL_STEPS)
   const [yes, no]: [LineSubject[], LineSubject[]] = [[], []]
   for (const one of all) {
     if (breath.isDue()) await breath.breathe()

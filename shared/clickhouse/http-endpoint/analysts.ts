@@ -21,6 +21,7 @@ export interface Analysts extends EndpointUser, Closeable {}
 /** As much as a query may have. */
 const BODY_BYTES_MAX = 256 * 1_024
 const COMMENT = 'analyst:'
+/** A query is killed again and again until it is over, because one that is still being judged has yet to start. */
 const KILL_EVERY_MS = 50
 /** Some functions of the engine look at no limit before they are done. */
 const CLOSE_MS = 2_000
@@ -41,7 +42,6 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
       const comment = `${COMMENT}${randomUUID()}`
       await turns.take(async () => {
         let isOver = false
-        // Again and again, because a query that is still being judged has yet to start.
         const end = async () => {
           while (!isOver) {
             await engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
