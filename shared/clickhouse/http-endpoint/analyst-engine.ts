@@ -1,6 +1,6 @@
 import { analyticsDatabase, ANALYTICS_VIEWS } from '../analytics-database.ts'
 import type { EmbeddedEngine } from '../clickhouse.ts'
-import { ChdbSession, quoteIdentifier } from '../embedded/chdb-session.ts'
+import { quoteIdentifier, type ChdbSession } from '../embedded/chdb-session.ts'
 import { ANALYST_ROLE } from '../embedded/engine-config.ts'
 import { SessionPool } from '../embedded/session-pool.ts'
 import { limitSettings, type AnalystLimits } from './analyst-limits.ts'
@@ -32,11 +32,12 @@ const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 /** Connections of the analysts' own, which hold their role alone: they neither wait for the services nor share a setting. */
 export class AnalystEngine {
   private readonly sessions: SessionPool
-  private readonly killer: ChdbSession
+  /** One connection, which several kills take in turn: their parameters would be mixed up on it. */
+  private readonly killer: SessionPool
   private readonly limits: AnalystLimits
   private readonly rules: JudgeRules
 
-  private constructor(sessions: SessionPool, killer: ChdbSession, limits: AnalystLimits, rules: JudgeRules) {
+  private constructor(sessions: SessionPool, killer: SessionPool, limits: AnalystLimits, rules: JudgeRules) {
     this.sessions = sessions
     this.killer = killer
     this.limits = limits
@@ -50,11 +51,11 @@ export class AnalystEngine {
     const prelude = `USE ${quoteIdentifier(own)}; SET ROLE ${ANALYST_ROLE}`
     const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
     const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
-    const killer = await ChdbSession.open({ ...engine, prelude, setup })
-    const rules = await rulesOf(killer, own)
+    const killer = await SessionPool.open({ ...engine, connections: 1, prelude, setup })
+    const rules = await killer.use((session) => rulesOf(session, own))
     const opened = new AnalystEngine(sessions, killer, limits, rules)
     try {
-      await requireAnalystsConfined(killer, database, limitSettings(limits), rules)
+      await killer.use((session) => requireAnalystsConfined(session, database, limitSettings(limits), rules))
     } catch (err) {
       opened.close()
       throw err
@@ -90,7 +91,7 @@ export class AnalystEngine {
   /** Ends the queries whose comment begins so: chDB has no way to end one, but the engine in it does. */
   async kill(comment: string): Promise<void> {
     const text = `KILL QUERY WHERE startsWith(Settings['log_comment'], {comment:String}) ASYNC`
-    await this.killer.run({ text, settings: {}, params: { comment } })
+    await this.killer.use((session) => session.run({ text, settings: {}, params: { comment } }))
   }
 
   close(): void {

@@ -21,7 +21,6 @@ export interface Analysts extends EndpointUser, Closeable {}
 /** As much as a query may have. */
 const BODY_BYTES_MAX = 256 * 1_024
 const COMMENT = 'analyst:'
-/** A query is killed again and again until it is over, because one that is still being judged has yet to start. */
 const KILL_EVERY_MS = 50
 /** Some functions of the engine look at no limit before they are done. */
 const CLOSE_MS = 2_000
@@ -40,23 +39,11 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     async answer(request, signal, send) {
       requireDatabase(request, analyticsDatabase(database))
       const comment = `${COMMENT}${randomUUID()}`
-      await turns.take(async () => {
-        let isOver = false
-        const end = async () => {
-          while (!isOver) {
-            await engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
-            await sleep(KILL_EVERY_MS)
-          }
-        }
-        const begin = () => void end()
-        signal.addEventListener('abort', begin)
-        try {
-          await send(await engine.answer(request, comment))
-        } finally {
-          isOver = true
-          signal.removeEventListener('abort', begin)
-        }
-      }, signal)
+      const kill = () => engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
+      await turns.take(
+        async () => send(await killedWhenGone(() => engine.answer(request, comment), kill, signal)),
+        signal,
+      )
     },
     async close() {
       turns.close()
@@ -71,6 +58,33 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
       }
       engine.close()
     },
+  }
+}
+
+/** A query is killed again and again until it is over, because one that is still being judged has yet to start. */
+async function killedWhenGone<T>(
+  query: () => Promise<T>,
+  kill: () => Promise<void>,
+  signal: AbortSignal,
+): Promise<T> {
+  let isOver = false
+  const end = async () => {
+    while (!isOver) {
+      await kill()
+      await sleep(KILL_EVERY_MS)
+    }
+  }
+  let ending: Promise<void> | undefined
+  const begin = () => {
+    ending = end()
+  }
+  signal.addEventListener('abort', begin)
+  try {
+    return await query()
+  } finally {
+    isOver = true
+    signal.removeEventListener('abort', begin)
+    await ending // the process must not end while a connection has something to do
   }
 }
 

@@ -37,6 +37,7 @@ export async function replyAnswer(
 ): Promise<void> {
   const zipped = wantsGzip(req)
   const body = zipped ? await compress(answer.bytes) : answer.bytes
+  if (res.destroyed) return // its client has gone; it would never tell that again
   res.writeHead(200, {
     ...COMMON,
     'Content-Type': contentTypeOf(answer.format),

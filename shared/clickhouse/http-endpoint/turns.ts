@@ -9,6 +9,8 @@ export interface TurnsOptions {
   waitMs: number
 }
 
+const GONE = 'the client has gone'
+
 interface Waiting {
   go: () => void
   turnAway: (reason: string) => void
@@ -34,6 +36,7 @@ export class Turns {
    */
   async take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.closed) throw turnedAway('it is stopping')
+    if (signal.aborted) throw turnedAway(GONE) // it never tells that again
     if (this.atWork >= this.options.atOnce) await this.wait(signal)
     else this.atWork++
     try {
@@ -69,7 +72,7 @@ export class Turns {
         },
       }
       const leave = () => {
-        waiting.turnAway('the client has gone')
+        waiting.turnAway(GONE)
       }
       const timer = setTimeout(() => {
         waiting.turnAway(`no turn within ${this.options.waitMs} ms`)

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { askAt, AUTHORIZATION, type Answer } from '../../../support/analysts.ts'
@@ -206,6 +207,35 @@ describe('limits of the ClickHouse endpoint', function () {
     const startedAt = performance.now()
     await until(async () => (await running()) === 0)
     expect(performance.now() - startedAt).to.be.lessThan(1_500)
+  })
+
+  it('keeps no turn of a client that has gone, however far its answer is', async () => {
+    const leave = async (query: string, afterMs: number) => {
+      const asked = request(`${host.url}/?enable_http_compression=1`, {
+        method: 'POST',
+        headers: { authorization: AUTHORIZATION, 'accept-encoding': 'gzip' },
+        agent: false,
+      })
+      asked.on('error', () => undefined).end(query)
+      await sleep(afterMs)
+      asked.destroy()
+    }
+    // As a rule the first are judged or run when their client goes, and some of the second are being compressed.
+    const large =
+      'SELECT arrayStringConcat(arrayMap(i -> hex(cityHash64(event_id, i)), range(9))) FROM events LIMIT 48000'
+    for (let i = 0; i < 20; i++) await leave('SELECT 1', i + 1)
+    for (let i = 0; i < 20; i++) await leave(large, 25 * (i + 1))
+    for (let i = 0; i < 3; i++) {
+      const { answer, ms } = await timed(ask('SELECT 1'))
+      expect(answer.text).to.equal('1\n')
+      expect(ms).to.be.lessThan(1_500)
+    }
+    // Nobody kills what is over.
+    const kills = () =>
+      service("SELECT value FROM system.events WHERE event = 'Query'").then(({ text }) => Number(text))
+    const before = await kills()
+    await sleep(500)
+    expect((await kills()) - before).to.be.lessThan(5)
   })
 
   it('stops in time, whatever is running', async () => {
