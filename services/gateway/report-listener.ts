@@ -7,7 +7,7 @@ import { enterUntilAnswered } from '../../shared/http/enter-world.ts'
 import { answerError } from '../../shared/http/error-responder.ts'
 import { limitRate } from '../../shared/http/limit-rate.ts'
 import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
-import { hasBody, keepJson, readJson } from '../../shared/http/read-json-body.ts'
+import { hasBody, keepJson, parseJson, readBytes, type JsonBody } from '../../shared/http/read-json-body.ts'
 import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
 import { isAnsweredLate, startDeadline } from '../../shared/http/request-deadline.ts'
 import { gatewayApp, type GatewayAppOptions, type GatewayWork } from './app.ts'
@@ -52,7 +52,7 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
       express(req, res)
       return
     }
-    const json = await readJson(req, bodyBytesMax).catch((err: unknown) => {
+    const json = await readJson(req, res).catch((err: unknown) => {
       route.observe(res, startedAt)
       throw err
     })
@@ -63,7 +63,6 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
       return
     }
     route.observe(res, startedAt)
-    startDeadline(req, res, requestTimeoutMs)
     await limitRate(res, limits.events, caller.keyId, events.length)
     const world = caller.mode === 'live' ? caller : await enterUntilAnswered(worlds, caller, res)
     const taken = await report({
@@ -77,6 +76,12 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
     })
     if (isAnsweredLate(res)) return
     answerJson(res, 202, JSON.stringify(route.answerOf(taken)))
+  }
+
+  async function readJson(req: IncomingMessage, res: ServerResponse): Promise<JsonBody> {
+    const rawBody = await readBytes(req, bodyBytesMax)
+    startDeadline(req, res, requestTimeoutMs)
+    return parseJson(rawBody, req, res)
   }
 
   function findCallerOf(req: IncomingMessage): ReturnType<typeof findCaller> {

@@ -10,7 +10,7 @@ import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
 import { listOperations, readOpenApiDocument, type Operation } from './openapi-document.ts'
-import { readJsonBody } from './read-json-body.ts'
+import { parseBody, readBody } from './read-json-body.ts'
 import { needsBody } from './request-schema.ts'
 import { refuseControlText } from './refuse-control-text.ts'
 import { requestDeadline } from './request-deadline.ts'
@@ -86,7 +86,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
           authenticate(options.findCaller, options.limits.wrongKeys, permission),
           ...limitRequests,
         )
-      route[method](readJsonBody(options.bodyBytesMax), deadline, ...validate)
+      route[method](readBody(options.bodyBytesMax), deadline, parseBody, ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       if (needsBody(document, operation)) route[method](requireBody)

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestHandler } from 'express'
 import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
-import { takeTurn } from './take-turn.ts'
+import { takeFirstTurn } from './take-turn.ts'
 
 /** What a request with a body carries once it is read. */
 export interface RawBody {
-  /** The bytes that were parsed: inflated, valid UTF-8. */
+  /** The bytes to be parsed: inflated. */
   rawBody?: Buffer
 }
 
@@ -18,37 +18,68 @@ export interface JsonBody {
 }
 
 /**
- * Reads a body of JSON into `req.body`, unless it is there already. Inflated bytes are counted as they come, so neither a long body nor a small one
- * that inflates to a long one takes more memory than the limit.
+ * Reads the bytes of a body of JSON into `req.rawBody`, unless they are there already.
  *
  * Why not express.json: it reads a body to its end before it says that it is too long, turns broken UTF-8 into question
  * marks, and does not keep the text, which is needed to tell a number that lost digits from one that did not.
  *
  * @param bytesMax the most bytes a body may have once inflated
  */
-export function readJsonBody(bytesMax: number): RequestHandler {
+export function readBody(bytesMax: number): RequestHandler {
   return (req, _res, next) => {
     if (!hasBody(req) || 'rawBody' in req) {
       next()
       return
     }
-    readJson(req, bytesMax)
-      .then((read) => {
-        keepJson(req, read)
+    readBytes(req, bytesMax)
+      .then((rawBody) => {
+        Object.assign(req, { rawBody } satisfies RawBody)
         next()
       })
       .catch(next)
   }
 }
 
+/** Parses what was read into `req.body`, unless it is there already. */
+export const parseBody: RequestHandler = (req, res, next) => {
+  const { rawBody } = req as RawBody
+  if (rawBody === undefined || req.body !== undefined) {
+    next()
+    return
+  }
+  parseJson(rawBody, req, res)
+    .then((json) => {
+      keepJson(req, json)
+      next()
+    })
+    .catch(next)
+}
+
 /**
- * Reads a body of JSON.
+ * Reads the bytes of a body of JSON. Inflated bytes are counted as they come, so neither a long body nor a small one that inflates
+ * to a long one takes more memory than the limit.
  *
- * @throws HttpError when it is none, or too large, or cut short
+ * @throws HttpError when it is said to be something else, or is too large, or cut short
  */
-export async function readJson(req: IncomingMessage, bytesMax: number): Promise<JsonBody> {
-  const rawBody = await read(req, bytesMax)
-  await takeTurn(rawBody.length, false)
+export async function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  requireJson(req.headers['content-type'])
+  const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
+  if (encoding === 'identity') return collect(req, bytesMax, collectBytes)
+  if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is taken')
+  return collect(req, bytesMax, collectGunzipped)
+}
+
+/**
+ * Parses a body of JSON when its turn comes.
+ *
+ * @throws HttpError when it is no JSON, or nobody waits for the answer any more
+ */
+export async function parseJson(
+  rawBody: Buffer,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<JsonBody> {
+  await takeFirstTurn(rawBody.length, () => !req.socket.destroyed && !res.headersSent)
   return { rawBody, body: parse(rawBody) }
 }
 
@@ -59,14 +90,6 @@ export function keepJson(req: IncomingMessage, { rawBody, body }: JsonBody): voi
 
 export const hasBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || Number(req.headers['content-length'] ?? 0) > 0
-
-async function read(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
-  requireJson(req.headers['content-type'])
-  const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding === 'identity') return collect(req, bytesMax, collectBytes)
-  if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is taken')
-  return collect(req, bytesMax, collectGunzipped)
-}
 
 function requireJson(contentType: string | undefined): void {
   const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';')

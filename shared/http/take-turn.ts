@@ -1,4 +1,5 @@
 import { keepInFlight } from './collect-bytes.ts'
+import { HttpError } from './http-error.ts'
 
 /** A body of which this much is to be worked on takes a millisecond … */
 const LARGE_BYTES = 16 * 1_024
@@ -7,7 +8,9 @@ const ROUND_BYTES = 128 * 1_024
 
 interface Waiting {
   bytes: number
+  isWanted: () => boolean
   goOn: () => void
+  giveUp: () => void
 }
 
 /** Bodies that were worked on before, and others; each in the order they came. */
@@ -16,22 +19,36 @@ const fresh: Waiting[] = []
 let isScheduled = false
 
 /**
- * To be waited for before each stretch of work on a body: gives those who wait a round of the event loop together as long as they bring little
- * work. Large bodies that arrive together would be worked on one right after the other, and whoever else shares the process would wait
- * for all of them at each of its steps. Small ones do not wait.
+ * To be waited for before the first stretch of work on a body: gives those who wait a round of the event loop together as long as they
+ * bring little work. Large bodies that arrive together would be worked on one right after the other, and whoever else shares the
+ * process would wait for all of them at each of its steps. Small ones do not wait.
  *
- * What is begun goes first, so that few bodies are taken apart at a time, however many wait.
+ * A body may not be wanted any more when its turn comes: its client has gone, or was told that it took too long. Were it
+ * worked on all the same, clients who give up and send again would keep a busy process busy with what nobody waits for.
  *
- * @param isBegun whether it was worked on before
+ * @param isWanted asked when the turn comes; a body that is not takes none
+ * @throws HttpError 400 when it is not wanted
  */
-export async function takeTurn(bytes: number, isBegun: boolean): Promise<void> {
+export const takeFirstTurn = (bytes: number, isWanted: () => boolean): Promise<void> =>
+  queue(fresh, bytes, isWanted)
+
+/** The same before each stretch that follows; goes before all first ones, so that few bodies are taken apart at a time, however many wait. */
+export const takeNextTurn = (bytes: number): Promise<void> => queue(begun, bytes, () => true)
+
+async function queue(waiting: Waiting[], bytes: number, isWanted: () => boolean): Promise<void> {
   if (bytes < LARGE_BYTES) return
   const isWorkedOn = keepInFlight(bytes)
-  await new Promise<void>((goOn) => {
-    ;(isBegun ? begun : fresh).push({ bytes, goOn })
-    schedule()
-  })
-  isWorkedOn()
+  try {
+    await new Promise<void>((goOn, reject) => {
+      const giveUp = () => {
+        reject(new HttpError(400, 'the request was cut short'))
+      }
+      waiting.push({ bytes, isWanted, goOn, giveUp })
+      schedule()
+    })
+  } finally {
+    isWorkedOn()
+  }
 }
 
 function schedule(): void {
@@ -46,6 +63,10 @@ function giveTurns(): void {
   for (let left = ROUND_BYTES; left > 0;) {
     const next = begun.shift() ?? fresh.shift()
     if (next === undefined) return
+    if (!next.isWanted()) {
+      next.giveUp()
+      continue
+    }
     left -= next.bytes
     next.goOn()
   }

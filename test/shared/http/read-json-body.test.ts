@@ -1,11 +1,15 @@
-import type { IncomingMessage } from 'node:http'
+import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { readJson } from '../../../shared/http/read-json-body.ts'
-import { takeTurn } from '../../../shared/http/take-turn.ts'
+import { startDeadline } from '../../../shared/http/request-deadline.ts'
+import { parseJson, readBytes, type JsonBody } from '../../../shared/http/read-json-body.ts'
+import { takeFirstTurn, takeNextTurn } from '../../../shared/http/take-turn.ts'
 
 const BYTES_MAX = 1_000_000
 const AT_ONCE = 8
+const LARGE = Buffer.from(JSON.stringify({ text: 'x'.repeat(200_000) }))
 
 describe('reading bodies of JSON that arrive together', () => {
   /** In which rounds of the event loop each of them was read. */
@@ -21,7 +25,7 @@ describe('reading bodies of JSON that arrive together', () => {
     const requests = Array.from({ length: AT_ONCE }, () => requestWith(bytes))
     const rounds = await Promise.all(
       requests.map(async (request) => {
-        const read = await readJson(request, BYTES_MAX)
+        const read = await readJson(request)
         expect(read).to.deep.equal({ rawBody: bytes, body })
         return round
       }),
@@ -51,10 +55,10 @@ describe('reading bodies of JSON that arrive together', () => {
     const bytes = 200_000
     let [underWay, most] = [0, 0]
     const work = async () => {
-      await takeTurn(bytes, false)
+      await takeFirstTurn(bytes, () => true)
       most = Math.max(most, ++underWay)
-      await takeTurn(bytes, true)
-      await takeTurn(bytes, true)
+      await takeNextTurn(bytes)
+      await takeNextTurn(bytes)
       underWay--
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
@@ -62,10 +66,95 @@ describe('reading bodies of JSON that arrive together', () => {
   })
 
   it('goes on with the others when one of them is broken', async () => {
-    const broken = readJson(requestWith(Buffer.from('x'.repeat(200_000))), BYTES_MAX)
+    const broken = readJson(requestWith(Buffer.from('x'.repeat(200_000))))
     const good = roundsOf({ text: 'x'.repeat(200_000) })
     expect(await broken.catch((err: unknown) => err)).to.have.property('status', 400)
     expect(await good).to.have.length(AT_ONCE)
+  })
+})
+
+describe('bodies of JSON that wait for their turn', () => {
+  const DEADLINE_MS = 200
+  let server: Server
+  let [received, parsed, cut] = [0, 0, 0]
+  let letGo: () => void = () => undefined
+
+  /** Leaves no turn to bodies that are new, until they are let go. @returns for when none is held back */
+  const hold = async () => {
+    const held = new AbortController()
+    letGo = () => {
+      held.abort()
+    }
+    while (!held.signal.aborted) await takeNextTurn(LARGE.length)
+  }
+  const until = async (isSo: () => boolean) => {
+    while (!isSo()) await sleep(1)
+  }
+  /** @returns a client that has sent a body, and how it is answered: 0 for not at all */
+  const send = () => {
+    const { port } = server.address() as AddressInfo
+    const headers = { 'content-type': 'application/json', 'content-length': LARGE.length }
+    const client = request({ port, host: '127.0.0.1', method: 'POST', headers })
+    const status = new Promise<number>((resolve) => {
+      client.on('response', (res) => {
+        resolve(res.statusCode ?? 0)
+        res.resume()
+      })
+      client.on('error', () => {
+        resolve(0)
+      })
+    })
+    client.end(LARGE)
+    return { client, status }
+  }
+  const answer = async (req: IncomingMessage, res: ServerResponse) => {
+    const rawBody = await readBytes(req, BYTES_MAX)
+    startDeadline(req, res, DEADLINE_MS)
+    received++
+    await parseJson(rawBody, req, res)
+    parsed++
+    res.end()
+  }
+
+  beforeEach(async () => {
+    ;[received, parsed, cut] = [0, 0, 0]
+    server = createServer((req, res) => {
+      req.socket.once('close', () => cut++)
+      answer(req, res).catch(() => undefined)
+    })
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve)
+    })
+  })
+  afterEach(async () => {
+    letGo()
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  })
+
+  it('are not worked on when their clients have gone', async () => {
+    const held = hold()
+    const clients = Array.from({ length: 2 * AT_ONCE }, send)
+    await until(() => received === clients.length)
+    const going = clients.slice(0, AT_ONCE)
+    for (const { client } of going) client.destroy()
+    await until(() => cut === going.length)
+    letGo()
+    await held
+    const statuses = await Promise.all(clients.map(({ status }) => status))
+    expect(statuses).to.deep.equal(clients.map((_, index) => (index < AT_ONCE ? 0 : 200)))
+    expect(parsed).to.equal(clients.length - going.length)
+  })
+
+  it('are answered at their deadline, and not worked on after', async () => {
+    const held = hold()
+    const clients = Array.from({ length: AT_ONCE }, send)
+    const statuses = await Promise.all(clients.map(({ status }) => status))
+    expect(statuses).to.deep.equal(clients.map(() => 503))
+    letGo()
+    await held
+    await takeFirstTurn(LARGE.length, () => true) // comes after theirs
+    expect(parsed).to.equal(0)
   })
 })
 
@@ -74,5 +163,8 @@ function requestWith(body: Buffer): IncomingMessage {
   const stream = new PassThrough()
   const headers = { 'content-type': 'application/json', 'content-length': String(body.length) }
   stream.end(body)
-  return Object.assign(stream, { headers }) as unknown as IncomingMessage
+  return Object.assign(stream, { headers, socket: { destroyed: false } }) as unknown as IncomingMessage
 }
+
+const readJson = async (req: IncomingMessage): Promise<JsonBody> =>
+  parseJson(await readBytes(req, BYTES_MAX), req, { headersSent: false } as unknown as ServerResponse)
