@@ -92,13 +92,14 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   /**
    * Sums of everything that is closed, for whom nothing is remembered; undefined when there are no rollups any more.
    *
+   * @param late how often usage was late, read before; without it they are not remembered
    * @param isAhead whether all it is for is to remember them: accounts with marks, which could not be, are left out
    */
   const sumClosed = async (
     epoch: KnownEpoch,
     namespaceId: string,
     accountIds: readonly string[],
-    late: LateCounts,
+    late: LateCounts | undefined,
     isAhead: boolean,
   ): Promise<SumsByAccount | undefined> => {
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
@@ -106,6 +107,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
     const unmarked = isAhead ? accountIds.filter((id) => !state.isMarked(id)) : accountIds
+    closed.noteMarks(namespaceId, accountIds, state.isMarked)
     if (unmarked.length === 0) return new Map()
     // Marks of the others would send these to the events, too.
     if (unmarked.length < accountIds.length) return sumClosed(epoch, namespaceId, unmarked, late, isAhead)
@@ -134,7 +136,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     const missed =
       left.length === 0 ? [] : await rowsOf({ ...NOTHING, raw: { ...NOTHING.raw, days: [...left] } })
     const sums = sumsOf([...rest, ...found.rows, ...missed])
-    if (state.epoch === epoch.epoch)
+    if (late !== undefined && state.epoch === epoch.epoch)
       for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
         closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
     return sums
@@ -147,7 +149,10 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     accountIds: readonly string[],
     recalled: ReturnType<typeof closed.recall>,
     isAhead: boolean,
-  ): Promise<{ late: LateCounts; held: Map<string, Sums>; sums: SumsByAccount | undefined }> => {
+  ): Promise<{ late?: LateCounts; held: Map<string, Sums>; sums: SumsByAccount | undefined }> => {
+    // Whoever was marked is most likely so still, and would not be remembered: a question less, and nothing waits for it.
+    if (!isAhead && closed.wereMarked(namespaceId, accountIds))
+      return { held: new Map(), sums: await sumClosed(epoch, namespaceId, accountIds, undefined, isAhead) }
     // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
     const late = await closed.readLateCounts(namespaceId, accountIds)
     const held = new Map<string, Sums>()
@@ -177,8 +182,9 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     ])
     if (sums === undefined) return undefined
     const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])
-    for (const accountId of held.keys())
-      closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
+    if (late !== undefined)
+      for (const accountId of held.keys())
+        closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
     return addUp([sums, upToNow, open])
   }
 

@@ -22,6 +22,9 @@ interface Remembered extends Closed {
   late: string
 }
 
+/** In place of sums: when an account was read last, a mark stood that tells of it. */
+const MARKED = 'marked'
+
 /** Accounts whose sums are remembered; each takes some hundred bytes. */
 export const REMEMBERED_MAX = 50_000
 
@@ -43,7 +46,7 @@ const LATE_COUNTS = `
  * so do the slots that were closed since.
  */
 export function closedSums(client: ClickHouse) {
-  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
+  const remembered = new LRUCache<string, Remembered | typeof MARKED>({ max: REMEMBERED_MAX })
   const lateOf = (counts: LateCounts, accountId: string) =>
     `${counts.get('') ?? '0'} ${counts.get(accountId) ?? '0'}`
   return {
@@ -65,7 +68,8 @@ export function closedSums(client: ClickHouse) {
       const recalled = new Map<string, Remembered>()
       for (const accountId of accountIds) {
         const found = remembered.get(nameOf(namespaceId, accountId))
-        if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) continue
+        if (found === undefined || found === MARKED) continue
+        if (found.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) continue
         const since = closedThrough - found.closedThrough
         if (since >= 0 && since < REMEMBERED_FOR_S) recalled.set(accountId, found)
       }
@@ -75,6 +79,23 @@ export function closedSums(client: ClickHouse) {
     /** Whether no usage of the account was late since. */
     holds: ({ late }: Remembered, accountId: string, counts: LateCounts): boolean =>
       late === lateOf(counts, accountId),
+
+    /** Whether a mark stood of each of these when they were read last, so that it is of no use to ask for their counts now. */
+    wereMarked: (namespaceId: string, accountIds: readonly string[]): boolean =>
+      accountIds.every((accountId) => remembered.get(nameOf(namespaceId, accountId)) === MARKED),
+
+    /** Of whom marks stand, as they were just read; what is remembered of these does not hold any more. */
+    noteMarks(
+      namespaceId: string,
+      accountIds: readonly string[],
+      isMarked: (accountId: string) => boolean,
+    ): void {
+      for (const accountId of accountIds) {
+        const name = nameOf(namespaceId, accountId)
+        if (isMarked(accountId)) remembered.set(name, MARKED)
+        else if (remembered.get(name) === MARKED) remembered.delete(name)
+      }
+    },
 
     remember(
       namespaceId: string,
