@@ -81,7 +81,7 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
   async function readJson(req: IncomingMessage, res: ServerResponse): Promise<JsonBody> {
     const rawBody = await readBytes(req, bodyBytesMax)
     startDeadline(req, res, requestTimeoutMs)
-    return parseJson(rawBody, req, res)
+    return { rawBody, body: await parseJson(rawBody, req, res) }
   }
 
   function findCallerOf(req: IncomingMessage): ReturnType<typeof findCaller> {

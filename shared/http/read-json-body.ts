@@ -48,8 +48,8 @@ export const parseBody: RequestHandler = (req, res, next) => {
     return
   }
   parseJson(rawBody, req, res)
-    .then((json) => {
-      keepJson(req, json)
+    .then((body) => {
+      req.body = body
       next()
     })
     .catch(next)
@@ -78,9 +78,9 @@ export async function parseJson(
   rawBody: Buffer,
   req: IncomingMessage,
   res: ServerResponse,
-): Promise<JsonBody> {
+): Promise<unknown> {
   await takeFirstTurn(rawBody.length, () => !req.socket.destroyed && !res.headersSent)
-  return { rawBody, body: parse(rawBody) }
+  return parse(rawBody)
 }
 
 /** Leaves with a request what was read of it, for the steps that come after. */

@@ -152,7 +152,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   ): Promise<{ late?: LateCounts; held: Map<string, Sums>; sums: SumsByAccount | undefined }> => {
     // Whoever was marked is most likely so still, and would not be remembered: a question less, and nothing waits for it.
     if (!isAhead && closed.wereMarked(namespaceId, accountIds))
-      return { held: new Map(), sums: await sumClosed(epoch, namespaceId, accountIds, undefined, isAhead) }
+      return { held: new Map(), sums: await sumClosed(epoch, namespaceId, accountIds, undefined, false) }
     // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
     const late = await closed.readLateCounts(namespaceId, accountIds)
     const held = new Map<string, Sums>()

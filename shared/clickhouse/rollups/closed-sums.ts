@@ -68,8 +68,8 @@ export function closedSums(client: ClickHouse) {
       const recalled = new Map<string, Remembered>()
       for (const accountId of accountIds) {
         const found = remembered.get(nameOf(namespaceId, accountId))
-        if (found === undefined || found === MARKED) continue
-        if (found.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) continue
+        if (found === MARKED || found?.epoch !== epoch) continue
+        if (dayOf(found.closedThrough) < oldestSlotDay(now)) continue
         const since = closedThrough - found.closedThrough
         if (since >= 0 && since < REMEMBERED_FOR_S) recalled.set(accountId, found)
       }

@@ -1,11 +1,11 @@
 import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startDeadline } from '../../../shared/http/request-deadline.ts'
 import { parseJson, readBytes, type JsonBody } from '../../../shared/http/read-json-body.ts'
 import { takeFirstTurn, takeNextTurn } from '../../../shared/http/take-turn.ts'
+import { until } from '../../support/until.ts'
 
 const BYTES_MAX = 1_000_000
 const AT_ONCE = 8
@@ -74,7 +74,7 @@ describe('reading bodies of JSON that arrive together', () => {
 })
 
 describe('bodies of JSON that wait for their turn', () => {
-  const DEADLINE_MS = 200
+  let deadlineMs: number
   let server: Server
   let [received, parsed, cut] = [0, 0, 0]
   let letGo: () => void = () => undefined
@@ -86,9 +86,6 @@ describe('bodies of JSON that wait for their turn', () => {
       held.abort()
     }
     while (!held.signal.aborted) await takeNextTurn(LARGE.length)
-  }
-  const until = async (isSo: () => boolean) => {
-    while (!isSo()) await sleep(1)
   }
   /** @returns a client that has sent a body, and how it is answered: 0 for not at all */
   const send = () => {
@@ -109,7 +106,7 @@ describe('bodies of JSON that wait for their turn', () => {
   }
   const answer = async (req: IncomingMessage, res: ServerResponse) => {
     const rawBody = await readBytes(req, BYTES_MAX)
-    startDeadline(req, res, DEADLINE_MS)
+    startDeadline(req, res, deadlineMs)
     received++
     await parseJson(rawBody, req, res)
     parsed++
@@ -118,6 +115,7 @@ describe('bodies of JSON that wait for their turn', () => {
 
   beforeEach(async () => {
     ;[received, parsed, cut] = [0, 0, 0]
+    deadlineMs = 60_000
     server = createServer((req, res) => {
       req.socket.once('close', () => cut++)
       answer(req, res).catch(() => undefined)
@@ -135,10 +133,10 @@ describe('bodies of JSON that wait for their turn', () => {
   it('are not worked on when their clients have gone', async () => {
     const held = hold()
     const clients = Array.from({ length: 2 * AT_ONCE }, send)
-    await until(() => received === clients.length)
+    await until(() => Promise.resolve(received === clients.length))
     const going = clients.slice(0, AT_ONCE)
     for (const { client } of going) client.destroy()
-    await until(() => cut === going.length)
+    await until(() => Promise.resolve(cut === going.length))
     letGo()
     await held
     const statuses = await Promise.all(clients.map(({ status }) => status))
@@ -147,6 +145,7 @@ describe('bodies of JSON that wait for their turn', () => {
   })
 
   it('are answered at their deadline, and not worked on after', async () => {
+    deadlineMs = 200
     const held = hold()
     const clients = Array.from({ length: AT_ONCE }, send)
     const statuses = await Promise.all(clients.map(({ status }) => status))
@@ -166,5 +165,7 @@ function requestWith(body: Buffer): IncomingMessage {
   return Object.assign(stream, { headers, socket: { destroyed: false } }) as unknown as IncomingMessage
 }
 
-const readJson = async (req: IncomingMessage): Promise<JsonBody> =>
-  parseJson(await readBytes(req, BYTES_MAX), req, { headersSent: false } as unknown as ServerResponse)
+async function readJson(req: IncomingMessage): Promise<JsonBody> {
+  const rawBody = await readBytes(req, BYTES_MAX)
+  return { rawBody, body: await parseJson(rawBody, req, { headersSent: false } as unknown as ServerResponse) }
+}
