@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import { readApiServiceConfig } from '../services/api/config.ts'
 import { readGatewayServiceConfig } from '../services/gateway/config.ts'
 import { readLoaderServiceConfig } from '../services/loader/config.ts'
@@ -52,7 +52,7 @@ describe('compose files', () => {
     const text = await readFile(path.join(PROJECT_ROOT, name), 'utf8')
     // A value for every variable, as a file .env would give it.
     const filled = text.replaceAll(/\$\{\w+:\?[^}]*\}/g, 'secret')
-    return { text, file: parse(filled, { merge: true }) as ComposeFile }
+    return { text, file: load(filled) as ComposeFile }
   }
   const isOurs = ({ build }: ComposeService) => build !== undefined
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { parse } from 'yaml'
+import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { PERMISSIONS, type Permission } from '../domain/api-key.ts'
 
@@ -52,7 +52,7 @@ let parsed: OpenApiDocument | undefined
 
 /** Reads openapi.yaml, once; each call gives a document of its own, because the validator changes the one it is given. */
 export function readOpenApiDocument(): OpenApiDocument {
-  parsed ??= parse(readFileSync(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')) as OpenApiDocument
+  parsed ??= load(readFileSync(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')) as OpenApiDocument
   return structuredClone(parsed)
 }
 
