@@ -5,6 +5,7 @@ import { explainBatch } from './offending-events.ts'
 import type { CorrectUsage } from './correct-usage.ts'
 import type { ReportUsage } from './report-usage.ts'
 import { patchEvent, postCorrections, voidEvent } from './routes/correct-events.ts'
+import { schemaCompiler } from './report-schemas.ts'
 import { postEvent, postEventBatch } from './routes/report-events.ts'
 import { postSeed } from './routes/seed-test-company.ts'
 import type { SeedWorld } from './seed-world.ts'
@@ -23,14 +24,18 @@ export interface GatewayWork {
 }
 
 /** The HTTP service that takes reports and corrections, in full: report-listener.ts stands in front of it. */
-export function gatewayApp({ report, correct }: GatewayWork, options: GatewayAppOptions): Express {
+export function gatewayApp(
+  { report, correct }: GatewayWork,
+  options: GatewayAppOptions,
+  document = readOpenApiDocument(),
+  compile = schemaCompiler(document),
+): Express {
   const { events, requests } = options.limits
-  const document = readOpenApiDocument()
   const handlers = {
     reportEvent: { handle: postEvent(report, events) },
     reportEvents: {
       handle: postEventBatch(report, events),
-      explainInvalid: explainBatch(document, {
+      explainInvalid: explainBatch(document, compile, {
         operationId: 'reportEvents',
         list: 'events',
         schema: 'NewUsageEvent',
@@ -40,7 +45,7 @@ export function gatewayApp({ report, correct }: GatewayWork, options: GatewayApp
     voidEvent: { handle: voidEvent(correct, events) },
     correctEvents: {
       handle: postCorrections(correct, events),
-      explainInvalid: explainBatch(document, {
+      explainInvalid: explainBatch(document, compile, {
         operationId: 'correctEvents',
         list: 'corrections',
         schema: 'EventCorrection',

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv/dist/2020.js'
 import { faultDescriber, type SchemaFault } from '../../shared/http/describe-fault.ts'
 import { listOperations, type OpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { faultList } from './faults.ts'
-import { compileSchemas } from './report-schemas.ts'
+import type { CompileSchema } from './report-schemas.ts'
 
 /** As openapi.yaml has it. */
 const ITEMS_MAX = 1_000
@@ -24,9 +24,10 @@ interface Batch {
  */
 export function explainBatch(
   document: OpenApiDocument,
+  compile: CompileSchema,
   { operationId, list, schema }: Batch,
 ): (body: unknown) => string | undefined {
-  const isItem = compileSchemas(document)(`/components/schemas/${schema}`)
+  const isItem = compile(`/components/schemas/${schema}`)
   const operation = listOperations(document).find((known) => known.operationId === operationId)
   if (operation === undefined) throw new Error(`openapi.yaml has no operation ${operationId}`)
   const describe = faultDescriber(document, operation)

@@ -11,7 +11,7 @@ import { hasBody, keepJson, parseJson, readBytes, type JsonBody } from '../../sh
 import type { RequestMetrics } from '../../shared/http/request-metrics.ts'
 import { isAnsweredLate, startDeadline } from '../../shared/http/request-deadline.ts'
 import { gatewayApp, type GatewayAppOptions, type GatewayWork } from './app.ts'
-import { compileReportSchemas } from './report-schemas.ts'
+import { compileReportSchemas, schemaCompiler, type ReportSchemas } from './report-schemas.ts'
 import type { ReportedEvent } from './reported-event.ts'
 import { batchAnswer, eventAnswer, labelInBatch, labelOfOne } from './routes/report-events.ts'
 
@@ -40,9 +40,11 @@ const REQUEST_KEY_MAX = 255
 export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
   const { report } = work
   const { findCaller, worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
-  const express = gatewayApp(work, options)
+  const document = readOpenApiDocument()
+  const compile = schemaCompiler(document)
+  const express = gatewayApp(work, options, document, compile)
   const fail = answerError(log)
-  const routes = reportRoutes(options.requests)
+  const routes = reportRoutes(compileReportSchemas(compile), options.requests)
 
   async function serve(route: ReportRoute, req: IncomingMessage, res: ServerResponse): Promise<void> {
     const startedAt = performance.now()
@@ -102,8 +104,10 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
   }
 }
 
-function reportRoutes(requests: RequestMetrics = () => () => undefined): ReadonlyMap<string, ReportRoute> {
-  const { isEvent, isBatch } = compileReportSchemas(readOpenApiDocument())
+function reportRoutes(
+  { isEvent, isBatch }: ReportSchemas,
+  requests: RequestMetrics = () => () => undefined,
+): ReadonlyMap<string, ReportRoute> {
   return new Map<string, ReportRoute>([
     [
       '/v2/events',

@@ -10,8 +10,7 @@ export interface ReportSchemas {
 }
 
 /** Compiles the schemas of reports. */
-export function compileReportSchemas(document: OpenApiDocument): ReportSchemas {
-  const compile = compileSchemas(document)
+export function compileReportSchemas(compile: CompileSchema): ReportSchemas {
   return {
     isEvent: compile<ReportedEvent>('/components/schemas/NewUsageEvent'),
     isBatch: compile<{ events: ReportedEvent[] }>(
@@ -20,11 +19,14 @@ export function compileReportSchemas(document: OpenApiDocument): ReportSchemas {
   }
 }
 
+/** Compiles a schema of openapi.yaml, by where it stands in it. */
+export type CompileSchema = <T>(pointer: string) => ValidateFunction<T>
+
 /**
- * Compiles schemas of openapi.yaml, by where they stand in it. They stop at the first fault: gathering all of them in 4 MiB
- * of nonsense takes more memory.
+ * Makes a compiler of schemas of openapi.yaml. A process needs one: each takes the whole document in. What it compiles stops
+ * at the first fault: gathering all of them in 4 MiB of nonsense takes more memory.
  */
-export function compileSchemas(document: OpenApiDocument): <T>(pointer: string) => ValidateFunction<T> {
+export function schemaCompiler(document: OpenApiDocument): CompileSchema {
   const ajv = new Ajv2020({ strict: false })
   ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
   ajv.addSchema({ ...document, $id: 'openapi' })

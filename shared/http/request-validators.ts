@@ -24,8 +24,9 @@ export function requestValidators(
   document: OpenApiDocument,
   validateResponses: boolean,
 ): (path: string) => RequestHandler[] {
+  const looked = validateResponses ? structuredClone(document) : withoutResponses(document)
   const whole = new OpenApiSpecLoader({
-    apiDoc: structuredClone(document) as unknown as ApiSpec,
+    apiDoc: looked as unknown as ApiSpec,
     validateApiSpec: false, // it is checked in the tests
     $refParser: { mode: 'bundle' },
   }).load()
@@ -46,6 +47,18 @@ export function requestValidators(
       },
     }).installMiddleware(alone as ReturnType<OpenApiSpecLoader['load']>) as RequestHandler[]
   }
+}
+
+/** Nobody looks at them, and what they refer to would be compiled for every path (115 ms of 960 at the start of an API). */
+function withoutResponses(document: OpenApiDocument): object {
+  const responses = { default: { description: 'Any answer.' } }
+  const paths = Object.entries(document.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(item).map(([method, operation]) => [method, { ...operation, responses }]),
+    ),
+  ])
+  return structuredClone({ ...document, paths: Object.fromEntries(paths) as object })
 }
 
 interface WholeDocument {
