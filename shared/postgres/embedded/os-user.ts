@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { StartupError } from '../../errors/startup-error.ts'
@@ -24,7 +24,9 @@ export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   log.info({ user: USER }, 'making a system user for PostgreSQL, which refuses to run as root')
   const shell = ['--shell', '/usr/sbin/nologin']
   try {
-    await run('useradd', ['--system', '--user-group', '--no-create-home', ...shell, USER])
+    // Root's PATH may lack the folder.
+    const env = { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin:/sbin` }
+    await run('useradd', ['--system', '--user-group', '--no-create-home', ...shell, USER], { env })
   } catch (err) {
     const advice = 'make it by hand, start Tally as another user than root, or set DATABASE_URL'
     throw new StartupError(`PostgreSQL refuses to run as root and no user ${USER} could be made: ${advice}`, {
@@ -36,7 +38,14 @@ export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   return made
 }
 
+/** In the file of users, or wherever else this system keeps them. */
 async function lookUp(): Promise<OsUser | undefined> {
+  const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
+  const [, uid, gid] = new RegExp(`^${USER}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users) ?? []
+  return uid === undefined ? askSystem() : { uid: Number(uid), gid: Number(gid) }
+}
+
+async function askSystem(): Promise<OsUser | undefined> {
   try {
     const [uid, gid] = await Promise.all([run('id', ['-u', USER]), run('id', ['-g', USER])])
     return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
