@@ -14,6 +14,8 @@ export default tseslint.config(
     },
   },
   { files: ['**/*.js', '**/*.cjs'], ...tseslint.configs.disableTypeChecked },
+  // mocha reads settings that are made by a program as CommonJS alone.
+  { files: ['**/*.cjs'], rules: { '@typescript-eslint/no-require-imports': 'off' } },
   {
     // chai's property assertions are expressions on purpose.
     files: ['test/**/*.ts'],

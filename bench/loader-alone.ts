@@ -51,6 +51,6 @@ export async function measureLoader(seconds: number): Promise<number> {
     await generator.close()
     await services.stop()
     await engines.close()
-    await stopPostgres(false)
+    await stopPostgres()
   }
 }

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
-import { startKafkaHere, stopLeftBrokers } from '../test/support/kafka.ts'
+import { startBroker, stopLeftBrokers } from '../test/support/kafka.ts'
 import { stopPostgres } from '../test/support/postgres.ts'
 import { startServices, startSharedEngines } from '../test/support/start-services.ts'
 import { startTally } from '../test/support/start-tally.ts'
@@ -52,7 +52,7 @@ export async function embeddedSubject(): Promise<Subject> {
  * @throws Error where there is no Java or no Maven
  */
 export async function kafkaSubject(): Promise<Subject> {
-  const broker = await startKafkaHere()
+  const broker = await startBroker()
   const engines = await startSharedEngines('bench', broker.brokers)
   const services = await startServices(engines, { ...QUIET, RATE_LIMIT_EVENTS_PER_S: '1000000000' })
   const { gateway, loader, api, key } = services
@@ -68,7 +68,7 @@ export async function kafkaSubject(): Promise<Subject> {
     async stop() {
       await services.stop()
       await engines.close()
-      await stopPostgres(false)
+      await stopPostgres()
       await stopLeftBrokers()
     },
   }

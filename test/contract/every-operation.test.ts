@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { newApiKey } from '../../shared/domain/api-key.ts'
+import type { Pool } from '../../shared/postgres/pool.ts'
 import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
 import { ApiClient, type Answered, type RequestOptions } from '../support/api-client.ts'
+import { openPoolByHand } from '../support/by-hand.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { PatientClient } from './patient-client.ts'
 import { makeRequestWorld, TRIES, type Request, type Tries, type World } from './requests.ts'
+import { UnlimitedClient } from './unlimited-client.ts'
 
 /** What only a fault brings about; faults.test.ts does, once for each service. */
 const FAULTS = ['408', '500', '503']
+
+/** A company that may be reset at any time. */
+const TRIALS = 'trials'
 
 interface OperationObject {
   responses: Record<string, unknown>
@@ -27,15 +32,17 @@ describe('every operation of openapi.yaml', function () {
   let trials: Company
   let limitedTrials: Company
   const keys: Record<string, string> = {}
+  let pool: Pool
 
   before(async () => {
     const env = { RATE_LIMIT_REQUESTS_PER_S: '1', RATE_LIMIT_EVENTS_PER_S: '1000' }
     ;[tally, limited] = await Promise.all([startTallyUnderTest(), startTallyUnderTest(env)])
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)
-    limitedWorld = await makeRequestWorld(new PatientClient(limited.url, limited.testKey))
+    pool = openPoolByHand(limited.postgres.serviceUrl)
+    limitedWorld = await makeRequestWorld(new UnlimitedClient(limited.url, pool, 'sandbox'))
     trials = await makeTrials(tally, (key) => new ApiClient(tally.url, key))
-    limitedTrials = await makeTrials(limited, (key) => new PatientClient(limited.url, key))
+    limitedTrials = await makeTrials(limited, () => new UnlimitedClient(limited.url, pool, TRIALS))
     keys['read:all'] = (await issue(tally, '--permissions', 'read:all')).key
     keys['write:all'] = (await issue(tally, '--permissions', 'write:all')).key
     const spent = await issue(tally)
@@ -45,6 +52,7 @@ describe('every operation of openapi.yaml', function () {
     await until(async () => (await revoked.get('/v2/metrics')).status === 401)
   })
   after(async () => {
+    await pool.end()
     await Promise.all([tally.end(), limited.end()])
   })
 
@@ -184,8 +192,8 @@ interface Company {
 }
 
 async function makeTrials(tally: TallyUnderTest, connect: (key: string) => ApiClient): Promise<Company> {
-  await tally.command('companies', 'create', '--name', 'trials', '--mode', 'test')
-  const of = async (...args: string[]) => (await issue(tally, '--company', 'trials', ...args)).key
+  await tally.command('companies', 'create', '--name', TRIALS, '--mode', 'test')
+  const of = async (...args: string[]) => (await issue(tally, '--company', TRIALS, ...args)).key
   const key = await of('--permissions', 'read:all,write:all,manage:keys')
   const api = connect(key)
   const world = await makeRequestWorld(api)

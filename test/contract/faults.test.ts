@@ -91,7 +91,7 @@ describe('answers when something is at fault', function () {
     ]
     await admin.query('ALTER TABLE tally.accounts RENAME COLUMN moved TO account_id')
     for (const { status, text } of answers) expect([status, text]).to.deep.equal([500, 'internal error'])
-    expect(tally.output()).to.contain('42703') // undefined_column, in the log
+    expect(await tally.output()).to.contain('42703') // undefined_column, in the log
   })
 })
 

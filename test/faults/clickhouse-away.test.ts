@@ -9,8 +9,8 @@ import { appendBulk } from '../support/poison.ts'
 import type { RunningService } from '../support/start-service.ts'
 import { until } from '../support/until.ts'
 
-const BEFORE_MS = 6_000
-const AWAY_MS = IS_LONG ? 120_000 : 15_000
+const BEFORE_MS = 5_000
+const AWAY_MS = IS_LONG ? 120_000 : 10_000
 const HANGING_MS = 7_000
 
 /** What reports may take longer while ClickHouse is away, at the 99th percentile … */

@@ -3,7 +3,7 @@ import { seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
 import { checkLedger, checkUsage } from '../support/check-ledger.ts'
 import { IS_LONG, SEED, startFaultStage, type FaultStage } from '../support/fault-stage.ts'
 
-const ROUNDS = IS_LONG ? 600 : 25
+const ROUNDS = IS_LONG ? 600 : 18
 
 describe('connections that are cut', function () {
   this.timeout(IS_LONG ? 900_000 : 120_000)

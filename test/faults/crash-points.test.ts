@@ -1,19 +1,23 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { readGatewayServiceConfig } from '../../services/gateway/config.ts'
 import { GATEWAY_POINTS } from '../../services/gateway/crash-points.ts'
+import { readLoaderServiceConfig } from '../../services/loader/config.ts'
 import { LOADER_POINTS } from '../../services/loader/crash-points.ts'
+import { readRefillServiceConfig } from '../../services/refill/config.ts'
 import { REFILL_POINTS } from '../../services/refill/crash-points.ts'
+import { readRollupServiceConfig } from '../../services/rollup/config.ts'
 import { ROLLUP_POINTS } from '../../services/rollup/crash-points.ts'
 import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
-import { namespaceOf, runProgram } from '../support/by-hand.ts'
+import { EnvReader } from '../../shared/config/env-reader.ts'
+import { namespaceOf } from '../support/by-hand.ts'
 import { checkLedger, checkUsage } from '../support/check-ledger.ts'
 import { IS_LONG, SEED, startFaultStage, type FaultStage } from '../support/fault-stage.ts'
 import { findKafka } from '../support/kafka.ts'
 import { appendRefusedLines } from '../support/poison.ts'
-import type { ServiceName } from '../support/start-service.ts'
 import { until } from '../support/until.ts'
 
 /** Points that a batch gets to only when ClickHouse refuses a line of it. */
@@ -42,7 +46,7 @@ const OF_THE_LOG: ReadonlySet<string> = new Set([
  * so the first times must suffice for what was left over to be brought through and checked.
  */
 const GATEWAY_TIMES = { min: 8, max: 16 }
-const LOADER_TIMES = { min: 6, max: 10 }
+const LOADER_TIMES = { min: 4, max: 6 }
 const RARE_TIMES = { min: 1, max: 3 }
 
 const POISON_EVERY_MS = 400
@@ -61,6 +65,7 @@ for (const where of ['PostgreSQL', 'Kafka'])
       const brokers = where === 'Kafka' ? await findKafka(this) : undefined
       stage = await startFaultStage(`crash_${where.toLowerCase()}`, {
         ...(brokers === undefined ? {} : { brokers }),
+        env: { LOADER_FLUSH_MS: '250' }, // a batch is what the loader is counted by
         load: { corrects: 0.4 },
       })
     })
@@ -126,24 +131,25 @@ async function forgetSent(pool: Pool): Promise<void> {
   )
 }
 
-describe('CRASH_AT', function () {
-  this.timeout(60_000)
+describe('CRASH_AT', () => {
+  const services: [readConfig: (read: EnvReader) => unknown, points: readonly string[]][] = [
+    [readGatewayServiceConfig, GATEWAY_POINTS],
+    [readLoaderServiceConfig, LOADER_POINTS],
+    [readRefillServiceConfig, REFILL_POINTS],
+    [readRollupServiceConfig, ROLLUP_POINTS],
+  ]
 
-  it('is refused with the other settings when it names no point', async () => {
-    const points: [ServiceName, readonly string[]][] = [
-      ['gateway', GATEWAY_POINTS],
-      ['loader', LOADER_POINTS],
-      ['refill', REFILL_POINTS],
-      ['rollup', ROLLUP_POINTS],
-    ]
-    for (const [name, known] of points)
-      for (const wrong of ['nowhere:1', `${known[0] ?? ''}:0`, known[0] ?? '']) {
-        const { code, output } = await runProgram(`${name}/main`, { CRASH_AT: wrong })
-        expect(code).to.equal(1)
-        expect(output).to.contain('DATABASE_URL')
-        expect(output).to.contain(
-          `CRASH_AT must be POINT:N with N from 1 to 1000000 and POINT one of ${known.join(', ')}\n`,
-        )
+  it('is refused with the other settings when it names no point', () => {
+    for (const [readConfig, points] of services)
+      for (const wrong of ['nowhere:1', `${points[0] ?? ''}:0`, points[0] ?? '']) {
+        const read = new EnvReader({ CRASH_AT: wrong })
+        readConfig(read)
+        expect(() => {
+          read.done()
+        }, wrong)
+          .to.throw(`CRASH_AT must be POINT:N with N from 1 to 1000000 and POINT one of ${points.join(', ')}`)
+          .with.property('message')
+          .that.contains('DATABASE_URL')
       }
   })
 })

@@ -6,7 +6,7 @@ import { startKafka, type KafkaBroker } from '../support/kafka.ts'
 import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts'
 import { until } from '../support/until.ts'
 
-const DURATION_MS = IS_LONG ? 600_000 : 20_000
+const DURATION_MS = IS_LONG ? 600_000 : 15_000
 const PAUSE_MAX_MS = 1_500
 
 /** Something that goes wrong, and is right again when it resolves. */

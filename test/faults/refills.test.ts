@@ -23,10 +23,10 @@ import {
 } from '../support/start-services.ts'
 import { until } from '../support/until.ts'
 
-const CONFIGURATIONS = IS_LONG ? 1_000 : 150
-const LOAD_MS = IS_LONG ? 60_000 : 12_000
+const CONFIGURATIONS = IS_LONG ? 1_000 : 100
+const LOAD_MS = IS_LONG ? 60_000 : 9_000
 /** Between the reports of a reporter. */
-const PAUSE_MS = IS_LONG ? 20 : 60
+const PAUSE_MS = IS_LONG ? 20 : 120
 /** Until services have crashed at every point. */
 const LOAD_MAX_MS = LOAD_MS + 60_000
 const BOTH_WAYS_MS = LOAD_MS / 3

@@ -8,8 +8,15 @@ import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-ep
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { dayOf } from '../../shared/domain/usage-cover.ts'
 import { namespaceOf } from '../support/by-hand.ts'
-import { checkLedger, checkUsage } from '../support/check-ledger.ts'
-import { openServerOf, SEED, startFaultStage, tell, type FaultStage } from '../support/fault-stage.ts'
+import { checkAccounts, checkLedger, checkUsage } from '../support/check-ledger.ts'
+import {
+  BUSY_ROLLUPS,
+  openServerOf,
+  SEED,
+  startFaultStage,
+  tell,
+  type FaultStage,
+} from '../support/fault-stage.ts'
 import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
 import { until } from '../support/until.ts'
 
@@ -28,7 +35,7 @@ const OF_SLOTS: ReadonlySet<RollupPoint> = new Set([
   'rollup-closed',
 ])
 
-const LATE_TIMES = { min: 3, max: 8 }
+const LATE_TIMES = { min: 2, max: 5 }
 const CRASH_MS = 60_000
 
 describe('a crash of the rollup service at a named point', function () {
@@ -38,7 +45,10 @@ describe('a crash of the rollup service at a named point', function () {
   let clickhouse: OpenedClickHouse
 
   before(async () => {
-    stage = await startFaultStage('crash_rollup', { load: { corrects: 0.3, spanS: 2 * DAY_S } })
+    stage = await startFaultStage('crash_rollup', {
+      env: BUSY_ROLLUPS,
+      load: { corrects: 0.3, spanS: 2 * DAY_S, workers: 3, pauseMs: 120 },
+    })
     clickhouse = await openServerOf(stage.env)
   })
   after(async () => {
@@ -61,6 +71,7 @@ describe('a crash of the rollup service at a named point', function () {
         await sleep(1_000)
       })
       await checkUsage(stage)
+      await checkAccounts(stage)
     })
 
   it('leaves books that add up, and rollups that say what the events say', async () => {

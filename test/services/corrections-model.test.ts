@@ -19,7 +19,7 @@ const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'lates
 const now = Math.floor(Date.now() / 1_000)
 /** So many; else some for a while. */
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 60 : undefined
-const SHORT_MS = 25_000
+const SHORT_MS = 15_000
 
 const EVENTS = 8
 /** Short, so that slots of the same hour are in different states. */

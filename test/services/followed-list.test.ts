@@ -73,7 +73,10 @@ describe('the list of events over several gateways', function () {
       followed.push(...body.data.map(({ id }) => id))
     }
     const follower = async () => {
-      while (isRunning()) await follow()
+      while (isRunning()) {
+        await follow()
+        await sleep(20)
+      }
     }
     const busy = [services.gateway, services.gateway, second, second].map(reporter).concat(follower())
 

@@ -3,10 +3,11 @@ import { expect } from 'chai'
 import { runProgram } from './by-hand.ts'
 import { textOf, unitsOf } from './decimal-units.ts'
 import { tell, type FaultStage } from './fault-stage.ts'
+import type { Ledger, LedgerEvent } from './ledger.ts'
 import { until } from './until.ts'
 import type { EventBody, UsageLine } from './usage-world.ts'
 
-/** By account and source. */
+/** By source, or by account and source. */
 interface Usage {
   counts: Record<string, number>
   sums: Record<string, string>
@@ -14,21 +15,35 @@ interface Usage {
 
 const COUNTED_MS = 60_000
 const PAGE = 100
+/** Reporters report nothing older. */
+const TOTALS_S = 100 * 86_400
 
-/** What was acknowledged is counted, each event once and to the last digit, and nothing else is: by counts and sums. */
+/**
+ * What was acknowledged is counted, each event once and to the last digit, and nothing else is: by counts and sums of each
+ * source, of all accounts together.
+ */
 export async function checkUsage(stage: FaultStage): Promise<void> {
   const { ledger } = stage
   expect(ledger.surprises).to.deep.equal([])
   expect(ledger.count('unknown'), 'events whose fate no answer told').to.equal(0)
-  const expected = usageOf(
-    ledger.events.filter(({ outcome, isVoid }) => outcome === 'acknowledged' && isVoid !== true),
-  )
+  await stage.drained()
+  const expected = usageOf(acknowledged(ledger), ({ source }) => source)
   const counted = await until(async () => {
-    const usage = await readUsage(stage)
+    const usage = await readTotals(stage)
     return isDeepStrictEqual(usage, expected) && usage
-  }, COUNTED_MS).catch(() => readUsage(stage)) // what is missing is told below
+  }, COUNTED_MS).catch(() => readTotals(stage)) // what is missing is told below
   expect(counted).to.deep.equal(expected)
 }
+
+/** The same for each account. */
+export async function checkAccounts(stage: FaultStage): Promise<void> {
+  expect(await readUsage(stage)).to.deep.equal(usageOf(acknowledged(stage.ledger), ACCOUNT_AND_SOURCE))
+}
+
+const acknowledged = ({ events }: Ledger): readonly LedgerEvent[] =>
+  events.filter(({ outcome, isVoid }) => outcome === 'acknowledged' && isVoid !== true)
+
+const ACCOUNT_AND_SOURCE = ({ account, source }: Counted): string => `${account} ${source}`
 
 /**
  * The same, and event by event: acknowledged ⊆ listed ⊆ attempted, none that was refused, each once and as it was sent; the
@@ -40,7 +55,7 @@ export async function checkUsage(stage: FaultStage): Promise<void> {
 export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Promise<void> {
   const { ledger } = stage
   await checkUsage(stage)
-  await stage.drained()
+  await checkAccounts(stage)
   const listed = await listEvents(stage, ledger.count('acknowledged'))
   const seen = new Set<number>()
   for (const listing of listed) {
@@ -70,7 +85,7 @@ export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Prom
       source: event.metric_id ?? event.currency ?? '',
       quantity: event.quantity,
     }))
-  expect(await readUsage(stage)).to.deep.equal(usageOf(ofList))
+  expect(await readUsage(stage)).to.deep.equal(usageOf(ofList, ACCOUNT_AND_SOURCE))
   const { code, output } = await runProgram('operator/main', stage.commandEnv, 'audit')
   expect(output).to.contain('everything adds up')
   expect(output).to.match(new RegExp(`in the dead letters ${dead}$`, 'm'))
@@ -85,17 +100,46 @@ export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Prom
   )
 }
 
-function usageOf(events: readonly { account: string; source: string; quantity: string }[]): Usage {
+interface Counted {
+  account: string
+  source: string
+  quantity: string
+}
+
+function usageOf(events: readonly Counted[], nameOf: (event: Counted) => string): Usage {
   const counts: Record<string, number> = {}
   const sums = new Map<string, bigint>()
-  for (const { account, source, quantity } of events) {
-    const name = `${account} ${source}`
+  for (const event of events) {
+    const name = nameOf(event)
     counts[name] = (counts[name] ?? 0) + 1
-    sums.set(name, (sums.get(name) ?? 0n) + unitsOf(quantity))
+    sums.set(name, (sums.get(name) ?? 0n) + unitsOf(event.quantity))
   }
   return { counts, sums: Object.fromEntries([...sums].map(([name, units]) => [name, textOf(units)])) }
 }
 
+/** All that was used, by source: two questions, however many accounts there are. */
+async function readTotals({ api }: FaultStage): Promise<Usage> {
+  const counts = new Map<string, number>()
+  const sums = new Map<string, bigint>()
+  const now = Math.floor(Date.now() / 1_000)
+  for (const aggregation of ['count', 'sum']) {
+    const { status, text, body } = await api.get<{ data: { data: UsageLine[] }[] }>(
+      `/v2/metrics/usage/monthly?start_at=${now - TOTALS_S}&end_at=${now + TOTALS_S}&aggregation=${aggregation}`,
+    )
+    expect(status, text).to.equal(200)
+    for (const { metric_id: metric, currency, quantity } of body.data.flatMap(({ data }) => data)) {
+      const source = metric ?? currency ?? ''
+      if (aggregation === 'count') counts.set(source, (counts.get(source) ?? 0) + Number(quantity))
+      else sums.set(source, (sums.get(source) ?? 0n) + unitsOf(quantity))
+    }
+  }
+  return {
+    counts: Object.fromEntries(counts),
+    sums: Object.fromEntries([...sums].map(([source, units]) => [source, textOf(units)])),
+  }
+}
+
+/** What each account used. */
 async function readUsage({ api, accounts }: FaultStage): Promise<Usage> {
   const usage: Usage = { counts: {}, sums: {} }
   for (const account of accounts) {

@@ -1,4 +1,4 @@
-import { appendFile, rm } from 'node:fs/promises'
+import { appendFile } from 'node:fs/promises'
 import path from 'node:path'
 import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
@@ -36,7 +36,7 @@ const open = (folder: string, database: string): Promise<OpenedClickHouse> =>
     analyticsDatabases: DATABASES.map(analyticsDatabase),
   })
 
-/** A database of its own for one test file, migrated; it is kept with the data when a test fails. */
+/** A database of its own for one test file, migrated. */
 export async function createClickHouse(purpose: string): Promise<OpenedClickHouse> {
   const opened = await createBareClickHouse(purpose)
   await migrateClickHouse(opened, testLog)
@@ -58,10 +58,7 @@ export function connectAgain({ engine, database }: OpenedClickHouse): Promise<Op
   return open(engine.folder, database)
 }
 
-/** Ends the engine, and forgets its data unless a test failed. */
-export async function stopClickHouse(keepData: boolean): Promise<void> {
-  if (engine === undefined) return
-  const { folder, anchor } = await engine
-  await anchor.close()
-  if (!keepData) await rm(path.dirname(folder), { recursive: true, force: true })
+/** Ends the engine, if there is one. */
+export async function stopClickHouse(): Promise<void> {
+  await (await engine)?.anchor.close()
 }

@@ -6,6 +6,8 @@ import { createServer } from 'node:net'
 import { homedir } from 'node:os'
 import path from 'node:path'
 import type { Context } from 'mocha'
+import { askRun } from '../run/ask-run.ts'
+import { skipFor } from '../run/pending.ts'
 import { endChild } from './end-child.ts'
 import { endWithUs } from './end-with-us.ts'
 import { makeTempFolder } from './temp-folder.ts'
@@ -42,7 +44,6 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 `
 
 const started = new Set<KafkaBroker>()
-let shared: Promise<KafkaBroker> | undefined
 
 /**
  * The broker of this test run: that of KAFKA_BROKERS, else one of our own. Where neither can be had the suite is pending,
@@ -56,15 +57,11 @@ export const findKafka = (suite: Context): Promise<string> => orPending(suite, r
 export async function requireKafka(): Promise<string> {
   const given = process.env['KAFKA_BROKERS']
   if (given !== undefined && given !== '') return given
-  shared ??= fetchJars().then(startBroker)
-  return (await shared).brokers
+  return (await askRun('kafka')).brokers
 }
 
 /** A broker for one test file alone, which it may kill, from Maven Central's jars; pending as above. The file stops it. */
-export const startKafka = (suite: Context): Promise<KafkaBroker> => orPending(suite, startKafkaHere())
-
-/** The same, where there is no doing without. */
-export const startKafkaHere = (): Promise<KafkaBroker> => fetchJars().then(startBroker)
+export const startKafka = (suite: Context): Promise<KafkaBroker> => orPending(suite, startBroker())
 
 async function orPending<T>(suite: Context, work: Promise<T>): Promise<T> {
   try {
@@ -72,8 +69,7 @@ async function orPending<T>(suite: Context, work: Promise<T>): Promise<T> {
   } catch (err) {
     if (process.env['REQUIRE_KAFKA'] === '1') throw err
     const reason = err instanceof Error ? err.message : String(err)
-    process.stdout.write(`    (no Kafka: ${reason}; set KAFKA_BROKERS, or have Java 17 and Maven)\n`)
-    return suite.skip()
+    return skipFor(suite, `KAFKA_BROKERS is not set, and there are no Java 17 and Maven (${reason})`)
   }
 }
 
@@ -106,7 +102,9 @@ async function fetchJars(): Promise<string> {
   return jars
 }
 
-async function startBroker(jars: string): Promise<KafkaBroker> {
+/** A broker of one's own, where there is no doing without. @throws Error with the reason when there can be none */
+export async function startBroker(): Promise<KafkaBroker> {
+  const jars = await fetchJars()
   const folder = await makeTempFolder('kafka')
   const [port, controllerPort] = [await findPort(), await findPort()]
   await writeFile(path.join(folder, 'server.properties'), properties(port, controllerPort))

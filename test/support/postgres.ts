@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
+import path from 'node:path'
 import pg from 'pg'
 import {
   startEmbeddedPostgres,
@@ -7,32 +9,53 @@ import {
 } from '../../shared/postgres/embedded/embedded-postgres.ts'
 import { migratePostgres, roleOf } from '../../shared/postgres/migrate.ts'
 import { openPool, type Pool } from '../../shared/postgres/pool.ts'
+import { askRun, isInRun } from '../run/ask-run.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-let server: Promise<EmbeddedPostgres> | undefined
-let folder: string | undefined
+/** Where the databases of tests are: of the test run, or of this process alone where there is none. */
+type Server = Pick<EmbeddedPostgres, 'superuserUrl' | 'ownerUrl' | 'serviceUrl'>
 
-/** The PostgreSQL server of this test run: one for all files, started when the first one needs it. */
-function startServer(): Promise<EmbeddedPostgres> {
-  server ??= makeTempFolder('postgres').then((made) => {
-    folder = made
-    return startEmbeddedPostgres({
-      dataFolder: made,
-      log: testLog,
-      onUnexpectedExit: (reason) => {
-        throw new Error(reason)
-      },
-    })
-  })
-  return server
+/** Several files at once, some of them with many processes. */
+const CONNECTIONS_MAX = 300
+
+let own: Promise<EmbeddedPostgres> | undefined
+
+function findServer(): Promise<Server> {
+  if (isInRun()) return askRun('postgres')
+  own ??= startPostgresServer()
+  return own
 }
 
-/** Ends the server, and forgets its databases unless a test failed. */
-export async function stopPostgres(keepData: boolean): Promise<void> {
-  if (server === undefined) return
-  await (await server).close()
-  if (folder !== undefined && !keepData) await rm(folder, { recursive: true, force: true })
+/** A PostgreSQL server for tests; it is forgotten when it closes, and does not outlive this process. */
+export async function startPostgresServer(): Promise<EmbeddedPostgres> {
+  const dataFolder = await makeTempFolder('postgres')
+  const server = await startEmbeddedPostgres({
+    dataFolder,
+    connectionsMax: CONNECTIONS_MAX,
+    log: testLog,
+    onUnexpectedExit: (reason) => {
+      throw new Error(reason)
+    },
+  })
+  const kill = () => {
+    const [pid] = readFileSync(path.join(dataFolder, 'postgres/postmaster.pid'), 'utf8').split('\n')
+    process.kill(Number(pid), 'SIGQUIT')
+  }
+  process.once('exit', kill)
+  return {
+    ...server,
+    async close() {
+      await server.close()
+      process.off('exit', kill)
+      if (!isInRun()) await rm(dataFolder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Ends the server of this process, where it has one. */
+export async function stopPostgres(): Promise<void> {
+  await (await own)?.close()
 }
 
 export interface TestDatabase {
@@ -45,14 +68,14 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
-/** A database of its own for one test file, migrated; it is kept with the data when a test fails. */
+/** A database of its own for one test file, migrated; it goes with the server. */
 export async function createDatabase(purpose: string): Promise<TestDatabase> {
-  return createDatabaseOn(await startServer(), purpose)
+  return createDatabaseOn(await findServer(), purpose)
 }
 
 /** The same on a server of the test's own. */
 export async function createDatabaseOn(
-  { superuserUrl, ownerUrl, serviceUrl }: EmbeddedPostgres,
+  { superuserUrl, ownerUrl, serviceUrl }: Server,
   purpose: string,
 ): Promise<TestDatabase> {
   const name = `test_${purpose}_${randomBytes(4).toString('hex')}`

@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { Redis } from 'ioredis'
 import type { RedisConfig } from '../../shared/redis/config.ts'
+import { skipFor } from '../run/pending.ts'
 import { makeTempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
@@ -111,8 +112,7 @@ function reachable(url: string): TestRedis {
 
 function pending(suite: Mocha.Context, reason: string): never {
   if (process.env['REQUIRE_REDIS'] === '1') throw new Error(`REQUIRE_REDIS=1, and ${reason}`)
-  process.stdout.write(`      pending: REDIS_URL is not set, and ${reason}\n`)
-  return suite.skip()
+  return skipFor(suite, `REDIS_URL is not set, and ${reason}`)
 }
 
 async function freePort(): Promise<number> {

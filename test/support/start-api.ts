@@ -17,6 +17,9 @@ import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { withTransaction } from '../../shared/postgres/transaction.ts'
+import { askRun, type RunApi } from '../run/ask-run.ts'
+import type { Shared } from '../run/serve-run.ts'
+import { openPoolByHand } from './by-hand.ts'
 import { insertKey } from './insert-key.ts'
 import { ApiClient } from './api-client.ts'
 import { createClickHouse } from './clickhouse.ts'
@@ -61,23 +64,13 @@ export interface RunningApi {
 const FAR_FUTURE_S = 2 ** 32 - 1
 
 /**
- * Starts the API without gateway and loader: tests store events themselves, with any times and versions.
+ * Starts the API without gateway and loader: tests store events themselves, with any times and versions. As a process it is
+ * the test run's, for whatever files look at, they make companies of their own.
  *
  * @param purpose names the databases: letters, digits and underscores
  */
 export const startApi = (purpose: string): Promise<RunningApi> =>
-  LAYOUT === 'processes' ? shareApiProcess() : startApiHere(purpose)
-
-let shared: Promise<RunningApi> | undefined
-
-/** One for all files: whatever they look at, they make companies of their own. It ends with the test run. */
-async function shareApiProcess(): Promise<RunningApi> {
-  shared ??= startApiAsProcess('api')
-  return { ...(await shared), stop: () => Promise.resolve() }
-}
-
-/** Ends the one that files shared. */
-export const stopSharedApi = async (): Promise<void> => (await shared)?.stop()
+  LAYOUT === 'processes' ? reachRunApi() : startApiHere(purpose)
 
 async function startApiHere(purpose: string): Promise<RunningApi> {
   const database = await createDatabase(purpose)
@@ -149,17 +142,29 @@ async function makeCompany(pool: Pool): Promise<{ companyId: string; namespaceId
 /** Limits that no test reaches. */
 const NO_LIMITS = { RATE_LIMIT_REQUESTS_PER_S: '1000000', RATE_LIMIT_WRONG_KEYS_PER_MIN: '1000000' }
 
-async function startApiAsProcess(purpose: string): Promise<RunningApi> {
-  const engines = await startSharedEngines(purpose, await requireKafka())
+/** The API as a process, and a loader and a rollup service beside it, which the files of a test run share. */
+export async function startRunApi(): Promise<Shared<RunApi>> {
+  const engines = await startSharedEngines('api', await requireKafka())
   await migrateEngines(engines)
-  const { pool } = engines.db
   const env = { ...engines.env, ...NO_LIMITS }
   const [loader, api, rollup] = await Promise.all([
     startService('loader', env),
     startService('api', env),
     startService('rollup', env),
   ])
-  const read = new EnvReader(engines.env)
+  return {
+    facts: { url: api.url, env: engines.env },
+    async end() {
+      await Promise.all([loader.stop(), api.stop(), rollup.stop()])
+      await engines.close()
+    },
+  }
+}
+
+async function reachRunApi(): Promise<RunningApi> {
+  const { url: apiUrl, env } = await askRun('api')
+  const read = new EnvReader(env)
+  const pool = openPoolByHand(env['DATABASE_URL'] ?? '')
   const { database, queryTimeoutS, url } = readClickHouseServerConfig(read)
   const clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })
   const log = await openEventLog(readEventLogConfig(read), {
@@ -175,7 +180,7 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
     async newCaller() {
       const { companyId, namespaceId, key } = await makeCompany(pool)
       await insertKey(pool, { companyId, key })
-      return { api: new ApiClient(api.url, key), namespaceId }
+      return { api: new ApiClient(apiUrl, key), namespaceId }
     },
     async store(stored) {
       await log.append(
@@ -188,10 +193,9 @@ async function startApiAsProcess(purpose: string): Promise<RunningApi> {
       await until(async () => (await log.lag(LOADER_GROUP)).every(({ committed, end }) => committed === end))
     },
     async stop() {
-      await Promise.all([loader.stop(), api.stop(), rollup.stop()])
       await log.close()
       await clickhouse.close()
-      await engines.close()
+      await pool.end()
     },
   }
 }

@@ -1,14 +1,9 @@
 import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { makeFirstCompanies } from '../../services/standalone/first-companies.ts'
-import {
-  openPoolByHand,
-  runCommand,
-  runProgram,
-  serviceUrl,
-  superuserUrl,
-  type CommandResult,
-} from './by-hand.ts'
+import { askRun, outputOf, type RunTally } from '../run/ask-run.ts'
+import type { Shared } from '../run/serve-run.ts'
+import { openPoolByHand, runProgram, serviceUrl, superuserUrl, type CommandResult } from './by-hand.ts'
 import { requireKafka } from './kafka.ts'
 import { LAYOUT } from './layout.ts'
 import { startServices, startSharedEngines } from './start-services.ts'
@@ -30,7 +25,7 @@ export interface TallyUnderTest {
   /** The processes that serve. */
   pids: number[]
   /** Everything they wrote so far. */
-  output(): string
+  output(): Promise<string>
   /** Runs a maintenance command, as `npm run COMMAND` does. */
   command(...words: string[]): Promise<CommandResult>
   /** Where its PostgreSQL is. */
@@ -40,28 +35,25 @@ export interface TallyUnderTest {
 }
 
 /**
- * One for a file alone, with the companies `default` and `sandbox`.
+ * One for a file alone, with the companies `default` and `sandbox`. The file says why it cannot share one.
  *
  * @param env further settings of every process
  */
-export const startTallyUnderTest = (env: Record<string, string> = {}): Promise<TallyUnderTest> =>
-  LAYOUT === 'processes' ? startAsProcesses(env) : startAsOne(env)
+export async function startTallyUnderTest(env: Record<string, string> = {}): Promise<TallyUnderTest> {
+  const { facts, output, end } = await start(env)
+  return { ...underTest(facts), company: 'default', output: () => Promise.resolve(output()), end }
+}
 
-let shared: Promise<TallyUnderTest> | undefined
 let sharers = 0
-
-/** Whoever shares it tries wrong keys from the same address. */
-const OF_THE_SHARED = { RATE_LIMIT_WRONG_KEYS_PER_MIN: '100000' }
 
 /**
  * One that files share, each with two companies of its own: for those that look at nothing but their companies, and neither
  * stop nor burden a process. It is started when the first one needs it, and ends with the test run.
  */
 export async function shareTallyUnderTest(): Promise<TallyUnderTest> {
-  shared ??= startTallyUnderTest(OF_THE_SHARED)
-  const tally = await shared
+  const tally = await askRun('tally')
   const folder = await makeTempFolder('keys')
-  const number = ++sharers
+  const number = `${process.pid} ${++sharers}`
   const [live, test] = [
     { name: `live ${number}`, mode: 'live', keyFile: path.join(folder, 'live') },
     { name: `test ${number}`, mode: 'test', keyFile: path.join(folder, 'test') },
@@ -72,30 +64,51 @@ export async function shareTallyUnderTest(): Promise<TallyUnderTest> {
   const [key, testKey] = [await readFile(live.keyFile, 'utf8'), await readFile(test.keyFile, 'utf8')]
   await rm(folder, { recursive: true })
   return {
-    ...tally,
+    ...underTest(tally),
     key: key.trim(),
     testKey: testKey.trim(),
     company: live.name,
+    output: () => outputOf('tally'),
     end: () => Promise.resolve(),
   }
 }
 
-/** Ends the one that files shared. */
-export const stopSharedTally = async (): Promise<void> => (await shared)?.end()
+/** Whoever shares it tries wrong keys from the same address. */
+const OF_THE_SHARED = { RATE_LIMIT_WRONG_KEYS_PER_MIN: '100000' }
 
-async function startAsOne(env: Record<string, string>): Promise<TallyUnderTest> {
+/** The one that the files of a test run share. */
+export const startRunTally = (): Promise<Shared<RunTally>> => start(OF_THE_SHARED)
+
+const underTest = ({ url, gatewayUrl, apiUrl, key, testKey, pids, commandEnv, postgres }: RunTally) => ({
+  url,
+  key,
+  testKey,
+  pids,
+  postgres,
+  portOf: (path: string) => Number(new URL(path.startsWith('/v2/events') ? gatewayUrl : apiUrl).port),
+  command: (...words: string[]) => runProgram('operator/main', commandEnv, ...words),
+})
+
+type Started = Required<Shared<RunTally>>
+
+const start = (env: Record<string, string>): Promise<Started> =>
+  LAYOUT === 'processes' ? startAsProcesses(env) : startAsOne(env)
+
+async function startAsOne(env: Record<string, string>): Promise<Started> {
   const tally = await startTally({ env })
   const { url, key, testKey, dataFolder, output } = tally
   return {
-    url,
-    key,
-    testKey,
-    company: 'default',
+    facts: {
+      url,
+      gatewayUrl: url,
+      apiUrl: url,
+      key,
+      testKey,
+      pids: [tally.process.pid ?? 0],
+      commandEnv: { DATA_DIR: dataFolder },
+      postgres: { serviceUrl: await serviceUrl(dataFolder), superuserUrl: await superuserUrl(dataFolder) },
+    },
     output,
-    portOf: () => portOf(url),
-    pids: [tally.process.pid ?? 0],
-    command: (...words) => runCommand(dataFolder, ...words),
-    postgres: { serviceUrl: await serviceUrl(dataFolder), superuserUrl: await superuserUrl(dataFolder) },
     async end() {
       await tally.stop()
       await tally.discard()
@@ -105,25 +118,25 @@ async function startAsOne(env: Record<string, string>): Promise<TallyUnderTest> 
 
 let started = 0
 
-async function startAsProcesses(env: Record<string, string>): Promise<TallyUnderTest> {
+async function startAsProcesses(env: Record<string, string>): Promise<Started> {
   const engines = await startSharedEngines(`under_test_${started++}`, await requireKafka())
   const services = await startServices(engines, env)
   const { url, key, testKey, gateway, loader, api, refill, rollup } = services
   return {
-    url,
-    key,
-    testKey,
-    company: 'default',
+    facts: {
+      url,
+      gatewayUrl: gateway.url,
+      apiUrl: api.url,
+      key,
+      testKey,
+      pids: [gateway, api].map(({ process }) => process.pid ?? 0),
+      commandEnv: engines.env,
+      postgres: { serviceUrl: engines.db.serviceUrl, superuserUrl: engines.db.superuserUrl },
+    },
     output: () => [gateway, loader, api, refill, rollup].map(({ output }) => output()).join(''),
-    portOf: (path) => portOf((path.startsWith('/v2/events') ? gateway : api).url),
-    pids: [gateway, api].map(({ process }) => process.pid ?? 0),
-    command: (...words) => runProgram('operator/main', engines.env, ...words),
-    postgres: engines.db,
     async end() {
       await services.stop()
       await engines.close()
     },
   }
 }
-
-const portOf = (url: string): number => Number(new URL(url).port)

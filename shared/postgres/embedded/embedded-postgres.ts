@@ -28,6 +28,8 @@ export interface EmbeddedPostgres extends Closeable {
 export interface EmbeddedPostgresOptions {
   /** Tally's data folder; the server's own is `postgres` in it, its log `postgres.log`. */
   dataFolder: string
+  /** Connections that it takes; 100 otherwise. */
+  connectionsMax?: number
   log: Logger
   /** Called when the server ends without having been asked to. */
   onUnexpectedExit: (reason: string) => void
@@ -36,6 +38,7 @@ export interface EmbeddedPostgresOptions {
 const DATABASE = 'tally'
 const OWNER = 'tally_owner'
 const SERVICE = 'tally_service'
+const CONNECTIONS_MAX = 100
 const START_MS = 60_000
 const STOP_MS = 8_000
 const LOG_BYTES_MAX = 10_000_000
@@ -43,7 +46,6 @@ const LOG_BYTES_MAX = 10_000_000
 const SERVER_SETTINGS: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '100',
   shared_buffers: '128MB',
   max_wal_size: '2GB',
   wal_compression: 'off', // what is large is gzipped already
@@ -77,7 +79,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
   const port = await findFreePort()
   const logFile = path.resolve(options.dataFolder, 'postgres.log')
-  const server = await launch(binaries, folder, port, logFile, user)
+  const settings = { ...SERVER_SETTINGS, max_connections: String(options.connectionsMax ?? CONNECTIONS_MAX) }
+  const server = await launch(binaries, folder, { port, ...settings }, logFile, user)
   const url = (role: string, password: string, database: string) =>
     `postgres://${role}:${password}@127.0.0.1:${port}/${database}`
   const superuserUrl = url('postgres', passwords.superuser, 'postgres')
@@ -166,7 +169,7 @@ async function initialise(
 async function launch(
   binaries: PostgresBinaries,
   folder: string,
-  port: number,
+  settings: Record<string, string | number>,
   logFile: string,
   user: OsUser | undefined,
 ): Promise<ChildProcess> {
@@ -176,11 +179,11 @@ async function launch(
   )
   if (size > LOG_BYTES_MAX) await truncate(logFile)
   const output = await open(logFile, 'a', 0o600)
-  const settings = Object.entries(SERVER_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   try {
     // Why detached: Ctrl-C in a terminal reaches every process of the group, and the database must outlive what we
     // still have to write. Why a file: a pipe would break when we are killed and the server lives on.
-    const server = spawn(binaries.postgres, ['-D', folder, '-p', String(port), ...settings], {
+    const server = spawn(binaries.postgres, ['-D', folder, ...args], {
       ...user,
       cwd: '/',
       env: SERVER_ENV,

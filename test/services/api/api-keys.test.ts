@@ -55,7 +55,7 @@ describe('API keys over HTTP', function () {
     expect(list.body.data.map(({ id }) => id)).to.contain(api_key.id)
     expect(one.text + list.text).not.to.contain(key.slice(11, 43))
     expect((await tally.command('keys', 'list', '--company', tally.company)).output).to.contain(api_key.id)
-    expect(tally.output()).not.to.contain(key.slice(11, 43))
+    expect(await tally.output()).not.to.contain(key.slice(11, 43))
   })
 
   it('are listed in order of creation, a page at a time, and the company’s own alone', async () => {

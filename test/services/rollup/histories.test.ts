@@ -32,7 +32,7 @@ import { UsageRows } from '../../support/usage-rows.ts'
 
 /** So many; else for a while. */
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 300 : undefined
-const SHORT_MS = 25_000
+const SHORT_MS = 15_000
 
 const HOUR_S = 3_600
 const MARGIN_S = 15

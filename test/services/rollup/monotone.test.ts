@@ -47,7 +47,7 @@ import { UsageWatch, type Watched } from '../../support/usage-watch.ts'
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
 /** Until so many reads were made; else for a while. */
 const READS = process.env['FAULT_LONG'] === '1' ? 20_000 : undefined
-const SHORT_MS = 25_000
+const SHORT_MS = 15_000
 const TELL_EVERY_MS = 60_000
 
 const SLOT_S = 10

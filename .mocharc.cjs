@@ -1,0 +1,3 @@
+const { mocharc, isSlow } = require('./test/run/mocharc.cjs')
+
+module.exports = mocharc((file) => !isSlow(file))

@@ -1,0 +1,3 @@
+const { mocharc } = require('./mocharc.cjs')
+
+module.exports = mocharc((file) => file.startsWith('faults/'))

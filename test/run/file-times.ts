@@ -1,0 +1,47 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { RUN_FOLDER } from './ask-run.ts'
+
+/** In the folder of the run: a file and its milliseconds a line, from the hooks of the workers. */
+export const TIMES_FILE = 'times.tsv'
+
+const BUILT = path.join(PROJECT_ROOT, 'dist/test/')
+
+/** The test file that a suite at the top, or what is around it, is from: below test/, without its ending. */
+export function fileOf(suite: Mocha.Suite | undefined): string {
+  const file = suite?.file ?? suite?.suites[0]?.file ?? ''
+  return file.replace(BUILT, '').replace(/\.test\.js$/, '')
+}
+
+/** How long each file took, whether it ran here or in a worker. */
+export class FileTimes {
+  private readonly here = new Map<string, number>()
+  private startedAt = 0
+
+  constructor(runner: Mocha.Runner) {
+    const isAtTop = (suite: Mocha.Suite) => suite.parent?.root === true
+    runner.on('suite', (suite) => {
+      if (isAtTop(suite)) this.startedAt = performance.now()
+    })
+    runner.on('suite end', (suite) => {
+      if (isAtTop(suite)) this.add(this.here, fileOf(suite), performance.now() - this.startedAt)
+    })
+  }
+
+  /** @returns milliseconds by file, the slowest first */
+  list(): [file: string, ms: number][] {
+    const noted = path.join(process.env[RUN_FOLDER] ?? '', TIMES_FILE)
+    const times = existsSync(noted) ? new Map<string, number>() : this.here
+    if (existsSync(noted))
+      for (const line of readFileSync(noted, 'utf8').trim().split('\n')) {
+        const [file = '', ms] = line.split('\t')
+        this.add(times, file, Number(ms))
+      }
+    return [...times].sort(([, a], [, b]) => b - a)
+  }
+
+  private add(times: Map<string, number>, file: string, ms: number): void {
+    times.set(file, (times.get(file) ?? 0) + ms)
+  }
+}

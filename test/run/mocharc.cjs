@@ -1,0 +1,42 @@
+const { readdirSync } = require('node:fs')
+const path = require('node:path')
+const { slow, quick } = require('./files.json')
+
+const TESTS = path.join(__dirname, '..')
+/** More than a machine of two cores has: much of what tests do is to wait. */
+const LANES = 3
+
+/** Every test file: below test/, without its ending. */
+const files = readdirSync(TESTS, { recursive: true })
+  .filter((name) => name.endsWith('.test.ts'))
+  .map((name) => name.replaceAll(path.sep, '/').slice(0, -'.test.ts'.length))
+  .sort()
+
+/**
+ * The settings of mocha for some of the test files, several at once in processes of their own. What takes longest begins
+ * first, so that no process is left with a long one in the end. TEST_ONLY=TEXT takes those whose name has the text, of
+ * whichever tier.
+ *
+ * @param {(file: string) => boolean} isWanted
+ */
+const mocharc = (isWanted) => {
+  const only = process.env.TEST_ONLY
+  const seconds = (file) => slow[file] ?? quick[file] ?? 0
+  const wanted = files
+    .filter(only === undefined ? isWanted : (file) => file.includes(only))
+    .sort((a, b) => seconds(b) - seconds(a))
+  return {
+    // Of the sources: what was deleted may still be built.
+    spec: wanted.map((file) => `dist/test/${file}.test.js`),
+    require: ['dist/test/run/root-hooks.js'],
+    'node-option': ['enable-source-maps'],
+    parallel: wanted.length > 1,
+    jobs: Number(process.env.TEST_LANES ?? LANES),
+    timeout: 60_000,
+    slow: 4_000,
+    exit: true,
+    reporter: 'dist/test/run/spec-reporter.js',
+  }
+}
+
+module.exports = { mocharc, isSlow: (file) => file in slow }

@@ -1,0 +1,30 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { RUN_FOLDER } from './ask-run.ts'
+import { fileOf } from './file-times.ts'
+
+/** In the folder of the run: a reason and a file a line. */
+const PENDING_FILE = 'pending.tsv'
+
+const pendingFile = () => path.join(process.env[RUN_FOLDER] ?? '', PENDING_FILE)
+
+/** Skips a suite for want of something, and has the run tell of it at its end. */
+export function skipFor(suite: Mocha.Context, reason: string): never {
+  const file = fileOf(topOf(suite.test?.parent))
+  appendFileSync(pendingFile(), `${reason}\t${file}\n`)
+  return suite.skip()
+}
+
+const topOf = (suite: Mocha.Suite | undefined): Mocha.Suite | undefined =>
+  suite?.parent === undefined || suite.parent.root ? suite : topOf(suite.parent)
+
+/** Why suites were skipped, and in which files. */
+export function listPending(): Map<string, Set<string>> {
+  const reasons = new Map<string, Set<string>>()
+  if (!existsSync(pendingFile())) return reasons
+  for (const line of readFileSync(pendingFile(), 'utf8').trim().split('\n')) {
+    const [reason = '', file = ''] = line.split('\t')
+    reasons.set(reason, (reasons.get(reason) ?? new Set()).add(file))
+  }
+  return reasons
+}

@@ -1,0 +1,43 @@
+import { appendFile } from 'node:fs/promises'
+import path from 'node:path'
+import { stopClickHouse } from '../support/clickhouse.ts'
+import { stopLeftBrokers } from '../support/kafka.ts'
+import { stopLeftTallies } from '../support/start-tally.ts'
+import { RUN_FOLDER } from './ask-run.ts'
+import { fileOf, TIMES_FILE } from './file-times.ts'
+import { hasFailed } from './has-failed.ts'
+import { serveRun, type Run } from './serve-run.ts'
+
+/** One of several processes that files are dealt out to. */
+const IS_WORKER = process.env['MOCHA_WORKER_ID'] !== undefined
+
+let run: Run | undefined
+let startedAt = 0
+
+/** In the process that deals out the files, before it does. */
+export async function mochaGlobalSetup(): Promise<void> {
+  run = await serveRun()
+}
+
+/** … and after all of them. */
+export async function mochaGlobalTeardown(): Promise<void> {
+  if (hasFailed()) process.stdout.write(`what the tests stored is kept in ${run?.folder ?? ''}\n`)
+  await run?.end(hasFailed())
+}
+
+/** Around each file where there are workers, else around all of them. */
+export const mochaHooks = {
+  beforeAll(): void {
+    startedAt = performance.now()
+  },
+  async afterAll(this: Mocha.Context): Promise<void> {
+    await stopLeftTallies()
+    await stopLeftBrokers()
+    if (!IS_WORKER) await stopClickHouse()
+    else await noteTime(fileOf(this.test?.parent), performance.now() - startedAt)
+  },
+}
+
+/** A worker cannot tell the reporter. */
+const noteTime = (file: string, ms: number): Promise<void> =>
+  appendFile(path.join(process.env[RUN_FOLDER] ?? '', TIMES_FILE), `${file}\t${Math.round(ms)}\n`)

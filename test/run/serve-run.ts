@@ -1,0 +1,79 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { startBroker } from '../support/kafka.ts'
+import { startPostgresServer } from '../support/postgres.ts'
+import { startRunApi } from '../support/start-api.ts'
+import { startRunTally } from '../support/tally-under-test.ts'
+import { makeTempFolder } from '../support/temp-folder.ts'
+import { RUN_FOLDER, RUN_URL, type RunEngines } from './ask-run.ts'
+
+/** An engine of the run, as its processes are told of it. */
+export interface Shared<Facts> {
+  facts: Facts
+  /** Everything it wrote so far. */
+  output?: () => string
+  end(): Promise<void>
+}
+
+const MAKERS: { [Name in keyof RunEngines]: () => Promise<Shared<RunEngines[Name]>> } = {
+  postgres: async () => {
+    const server = await startPostgresServer()
+    const { superuserUrl, ownerUrl, serviceUrl } = server
+    return { facts: { superuserUrl, ownerUrl, serviceUrl }, end: () => server.close() }
+  },
+  kafka: async () => {
+    const broker = await startBroker()
+    return { facts: { brokers: broker.brokers }, end: () => broker.stop() }
+  },
+  tally: startRunTally,
+  api: startRunApi,
+}
+
+/** In which they end: a Tally before the servers that it stands on. */
+const ENDING: readonly (keyof RunEngines)[] = ['tally', 'api', 'kafka', 'postgres']
+
+/** A test run, whose engines are started when the first of its processes asks for them. */
+export interface Run {
+  folder: string
+  /** Ends what was started. */
+  end(keepFolder: boolean): Promise<void>
+}
+
+/** Begins a test run: from now on this process, and those it starts, share engines through `askRun`. */
+export async function serveRun(): Promise<Run> {
+  const folder = await makeTempFolder('run')
+  const started = new Map<string, Promise<Shared<unknown>>>()
+  const get = (name: string) => {
+    const engine = started.get(name) ?? make(name)
+    started.set(name, engine)
+    return engine
+  }
+  const server = createServer((req, res) => {
+    const [, name = '', part] = (req.url ?? '').split('/')
+    get(name).then(
+      ({ facts, output }) => res.end(part === 'output' ? output?.() : JSON.stringify(facts)),
+      (err: unknown) => res.writeHead(503).end(err instanceof Error ? err.message : String(err)),
+    )
+  })
+  server.requestTimeout = 0
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  process.env[RUN_FOLDER] = folder
+  process.env[RUN_URL] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return {
+    folder,
+    async end(keepFolder) {
+      server.close()
+      server.closeAllConnections()
+      for (const name of ENDING) await (await started.get(name)?.catch(() => undefined))?.end()
+      if (!keepFolder) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function make(name: string): Promise<Shared<unknown>> {
+  if (!Object.hasOwn(MAKERS, name)) return Promise.reject(new Error(`a run has no ${name}`))
+  return MAKERS[name as keyof RunEngines]()
+}

@@ -1,0 +1,3 @@
+const { mocharc, isSlow } = require('./mocharc.cjs')
+
+module.exports = mocharc(isSlow)
