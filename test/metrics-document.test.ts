@@ -31,6 +31,7 @@ describe('docs/metrics.md', function () {
   let documented: { name: string; type: string; labels: string[]; shownBy: string[] }[]
 
   before(async () => {
+    // Why services of its own: each must show all of its metrics, and no others.
     engines = await startSharedEngines('metrics')
     services = await startServices(engines)
     const text = await readFile(path.join(PROJECT_ROOT, 'docs/metrics.md'), 'utf8')

@@ -36,6 +36,7 @@ describe('every operation of openapi.yaml', function () {
 
   before(async () => {
     const env = { RATE_LIMIT_REQUESTS_PER_S: '1', RATE_LIMIT_EVENTS_PER_S: '1000' }
+    // Why Tallies of its own: one has limits that nobody else could live with, and the other is told to its last key.
     ;[tally, limited] = await Promise.all([startTallyUnderTest(), startTallyUnderTest(env)])
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)

@@ -22,6 +22,7 @@ describe('answers when something is at fault', function () {
   let world: World
 
   before(async () => {
+    // Why a Tally of its own: its tables are locked, and its services may not connect.
     tally = await startTallyUnderTest(SETTINGS)
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)

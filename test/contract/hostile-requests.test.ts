@@ -18,6 +18,7 @@ describe('hostile requests', function () {
   let world: World
 
   before(async () => {
+    // Why a Tally of its own: its memory is measured, and all of its connections are taken.
     tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)

@@ -56,6 +56,7 @@ describe('refills by four services at once', function () {
 
   before(async () => {
     tell(`seed ${SEED}, FAULT_SEED=${SEED} runs it again`)
+    // Why services of its own: four refill services, which crash.
     engines = await startSharedEngines('refills')
     services = await startServices(engines, SETTINGS)
     const env = { ...envOfServices(engines), ...SETTINGS }

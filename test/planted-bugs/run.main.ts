@@ -104,7 +104,7 @@ async function runSuites(suites: readonly string[], copy: string, limitMs = SUIT
     [
       path.join(PROJECT_ROOT, 'node_modules/mocha/bin/mocha.js'),
       ...['--no-config', '--bail', '--exit', '--timeout', '60000', '--reporter', 'json-stream'],
-      ...['--require', 'dist/test/support/root-hooks.js'],
+      ...['--require', 'dist/test/run/root-hooks.js'],
       ...suites.map((suite) => `dist/test/${suite}.test.js`),
     ],
     { cwd: copy, env: { ...process.env, FORCE_COLOR: '0' }, stdio: ['ignore', 'pipe', 'pipe'] },

@@ -30,11 +30,12 @@ export interface RunApi {
   env: Record<string, string>
 }
 
-/** What all files of a test run share; each is started when the first one asks. */
+/** What files of a test run share; each is started when the first one asks. */
 export interface RunEngines {
   postgres: RunPostgres
   kafka: { brokers: string }
   tally: RunTally
+  /** One for the files that run one after the other: what some store must not come between others. */
   api: RunApi
 }
 
@@ -54,13 +55,16 @@ export const isInRun = (): boolean => process.env[RUN_URL] !== undefined
  * @throws Error with the reason when it cannot be started
  */
 export function askRun<Name extends keyof RunEngines>(name: Name): Promise<RunEngines[Name]> {
-  const answer = asked.get(name) ?? ask(name).then((text) => JSON.parse(text) as unknown)
+  const answer = asked.get(name) ?? ask(placeOf(name)).then((text) => JSON.parse(text) as unknown)
   asked.set(name, answer)
   return answer as Promise<RunEngines[Name]>
 }
 
 /** Everything that the processes of an engine of the run wrote so far. */
-export const outputOf = (name: keyof RunEngines): Promise<string> => ask(`${name}/output`)
+export const outputOf = (name: keyof RunEngines): Promise<string> => ask(`${placeOf(name)}/output`)
+
+const placeOf = (name: keyof RunEngines): string =>
+  name === 'api' ? `api-of-worker-${process.env['MOCHA_WORKER_ID'] ?? '0'}` : name
 
 async function ask(path: string): Promise<string> {
   const response = await fetch(`${process.env[RUN_URL] ?? ''}/${path}`)

@@ -31,8 +31,8 @@ const MAKERS: { [Name in keyof RunEngines]: () => Promise<Shared<RunEngines[Name
   api: startRunApi,
 }
 
-/** In which they end: a Tally before the servers that it stands on. */
-const ENDING: readonly (keyof RunEngines)[] = ['tally', 'api', 'kafka', 'postgres']
+/** What others stand on, and ends after them. */
+const SERVERS: readonly string[] = ['kafka', 'postgres']
 
 /** A test run, whose engines are started when the first of its processes asks for them. */
 export interface Run {
@@ -67,13 +67,16 @@ export async function serveRun(): Promise<Run> {
     async end(keepFolder) {
       server.close()
       server.closeAllConnections()
-      for (const name of ENDING) await (await started.get(name)?.catch(() => undefined))?.end()
+      const names = [...started.keys()].filter((name) => !SERVERS.includes(name))
+      for (const name of [...names, ...SERVERS])
+        await (await started.get(name)?.catch(() => undefined))?.end()
       if (!keepFolder) await rm(folder, { recursive: true, force: true })
     },
   }
 }
 
-function make(name: string): Promise<Shared<unknown>> {
+function make(place: string): Promise<Shared<unknown>> {
+  const [name = ''] = place.split('-')
   if (!Object.hasOwn(MAKERS, name)) return Promise.reject(new Error(`a run has no ${name}`))
   return MAKERS[name as keyof RunEngines]()
 }

@@ -26,6 +26,7 @@ describe('the list of events over several gateways', function () {
   let second: RunningService
 
   before(async () => {
+    // Why services of its own: gateways are stopped and killed.
     engines = await startSharedEngines('followed')
     services = await startServices(engines, QUICK)
     second = await startService('gateway', { ...envOfServices(engines), ...QUICK })

@@ -25,6 +25,7 @@ describe('services as processes of their own', function () {
   let engines: SharedEngines
 
   before(async () => {
+    // Why services of its own: how they start, go on without each other and end is what is tested.
     engines = await startSharedEngines('processes')
   })
   after(() => engines.close())

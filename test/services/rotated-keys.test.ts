@@ -44,6 +44,7 @@ for (const withRedis of [false, true])
 
     before(async function () {
       const redis = withRedis ? (await startRedis(this)).env : {}
+      // Why services of its own: there must be two gateways and two APIs, with and without Redis.
       engines = await startSharedEngines(`rotated_keys_${withRedis ? 'redis' : 'alone'}`)
       services = await startServices(engines, redis)
       const env = { ...envOfServices(engines), ...redis }

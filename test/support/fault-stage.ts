@@ -35,7 +35,10 @@ export interface FaultStageOptions {
   load?: Partial<Pick<LedgerOptions, 'workers' | 'batchMax' | 'pauseMs' | 'corrects' | 'spanS'>>
 }
 
-/** Gateway, loader and API in processes of their own, with reporters that keep books, and ways to get between all of them. */
+/**
+ * Gateway, loader and API in processes of their own, which no two files can share as each breaks them, with reporters that keep books, and ways to get between
+ * all of them.
+ */
 export interface FaultStage {
   services: RunningServices
   engines: SharedEngines

@@ -6,6 +6,8 @@ import type { Shared } from '../run/serve-run.ts'
 import { openPoolByHand, runProgram, serviceUrl, superuserUrl, type CommandResult } from './by-hand.ts'
 import { requireKafka } from './kafka.ts'
 import { LAYOUT } from './layout.ts'
+import { startOwnPostgres } from './own-postgres.ts'
+import { createDatabaseOn } from './postgres.ts'
 import { startServices, startSharedEngines } from './start-services.ts'
 import { startTally } from './start-tally.ts'
 import { makeTempFolder } from './temp-folder.ts'
@@ -116,10 +118,12 @@ async function startAsOne(env: Record<string, string>): Promise<Started> {
   }
 }
 
-let started = 0
-
+/** On a PostgreSQL server of its own: roles, and whether they may connect, are of a whole server. */
 async function startAsProcesses(env: Record<string, string>): Promise<Started> {
-  const engines = await startSharedEngines(`under_test_${started++}`, await requireKafka())
+  const postgres = await startOwnPostgres()
+  const engines = await startSharedEngines('under_test', await requireKafka(), () =>
+    createDatabaseOn(postgres.server, 'under_test'),
+  )
   const services = await startServices(engines, env)
   const { url, key, testKey, gateway, loader, api, refill, rollup } = services
   return {
@@ -137,6 +141,7 @@ async function startAsProcesses(env: Record<string, string>): Promise<Started> {
     async end() {
       await services.stop()
       await engines.close()
+      await postgres.stop()
     },
   }
 }

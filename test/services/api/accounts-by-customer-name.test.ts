@@ -49,7 +49,9 @@ describe(`${ACCOUNTS} accounts by customer name`, function () {
 
   const pageAfter = async (id: string | undefined): Promise<Listed> => {
     const cursor = id === undefined ? '' : `&starting_after=${id}`
-    return (await api.get<Listed>(`/v2/accounts?sort=customer_name&limit=${PAGE}${cursor}`)).body
+    const page = await api.get<Listed>(`/v2/accounts?sort=customer_name&limit=${PAGE}${cursor}`)
+    expect(page.status, page.text).to.equal(200)
+    return page.body
   }
 
   it('are listed page by page, each once, in order, none missed', async function () {

@@ -26,6 +26,7 @@ describe('maintenance commands', function () {
     let tally: RunningTally
 
     before(async () => {
+      // Why a Tally of its own: its rollups are rebuilt, and it must have no dead letters.
       tally = await startTally()
     })
     after(async () => {

@@ -44,6 +44,7 @@ describe('npm run doctor', function () {
 
   describe('in a running Tally', () => {
     it('finds a new one as it should be', async () => {
+      // Why a Tally of its own: the doctor looks at all of an installation, which must be as new.
       const tally = await startTally()
       try {
         const { code, output } = await runCommand(tally.dataFolder, 'doctor')

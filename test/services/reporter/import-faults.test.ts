@@ -20,6 +20,7 @@ describe('import through failures', () => {
 
   before(async function () {
     this.timeout(60_000)
+    // Why a Tally of its own: it is killed.
     tally = await startTally()
     folder = await makeTempFolder('import-faults')
     await writeFile(path.join(folder, 'key'), `${tally.key}\n`)

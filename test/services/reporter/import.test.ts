@@ -17,6 +17,7 @@ describe('import', () => {
 
   before(async function () {
     this.timeout(60_000)
+    // Why a Tally of its own: an import finds key and address in its data folder.
     tally = await startTally()
     folder = await makeTempFolder('import')
     await writeFile(path.join(folder, 'key'), `${tally.key}\n`)

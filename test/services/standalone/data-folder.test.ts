@@ -4,8 +4,10 @@ import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
+import { requireReachable } from '../../../shared/postgres/embedded/os-user.ts'
 import { openDataFolder } from '../../../services/standalone/data-folder.ts'
 import { readOrMakeSecret } from '../../../shared/config/secret-file.ts'
+import { skipFor } from '../../run/pending.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 
 const HOLDER = path.join(import.meta.dirname, '../../support/hold-data-folder.js')
@@ -31,9 +33,13 @@ describe('the data folder', function () {
     return { holder, said }
   }
 
-  it('refuses a folder that this user cannot write, in one line', async () => {
+  it('refuses a folder that this user cannot write, in one line', async function () {
     await mkdir(folder, { mode: 0o755 })
     const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined
+    for (const file of [process.execPath, HOLDER])
+      await requireReachable(file, file, user).catch(() =>
+        skipFor(this, `another user cannot enter the way to ${file}`),
+      )
     if (user === undefined) await chmod(folder, 0o555)
     const holder = spawn(process.execPath, [HOLDER, folder], {
       stdio: ['ignore', 'pipe', 'inherit'],

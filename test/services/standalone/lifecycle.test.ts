@@ -23,6 +23,7 @@ describe('Tally as a process', function () {
   })
   afterEach(() => rm(path.dirname(folder), { recursive: true, force: true }))
 
+  // Why a Tally of its own: it is started, stopped and killed.
   const start = (env: Record<string, string> = {}) => startTally({ dataFolder: folder, env })
 
   const refusalOf = async (env: Record<string, string>): Promise<string> => {

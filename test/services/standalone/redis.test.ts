@@ -36,6 +36,7 @@ describe('two Tallies with one Redis', function () {
       RATE_LIMIT_WRONG_KEYS_PER_MIN: String(WRONG_KEYS_PER_MIN),
       LOG_LEVEL: 'info',
     }
+    // Why Tallies of its own: there must be two, on a Redis that fails.
     one = await startTally({ env })
     started.push(one)
     const dataFolder = path.join(await makeTempFolder('tally'), 'data')

@@ -81,6 +81,7 @@ describe('Tally on servers', function () {
     await rm(folder, { recursive: true, force: true })
   })
 
+  // Why a Tally of its own: on servers, which are taken from it.
   const start = async () => {
     tally = await startTally({ dataFolder: path.join(folder, 'data'), env })
     started.push(tally)

@@ -13,6 +13,7 @@ describe('draining', function () {
   let api: ApiClient
 
   before(async () => {
+    // Why a Tally of its own: its loader is slow on purpose, and kept from committing.
     tally = await startTallyUnderTest({ LOADER_FLUSH_MS: '400' })
     api = new ApiClient(tally.url, tally.testKey)
   })

@@ -12,6 +12,7 @@ describe('the reset of a test company', function () {
   let api: ApiClient
 
   before(async () => {
+    // Why a Tally of its own: its deadline is short, and its worlds are held.
     tally = await startTallyUnderTest({ REQUEST_TIMEOUT_MS: '6000' })
     api = new ApiClient(tally.url, tally.testKey)
   })

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import type { EventBody, UsageLine } from '../../support/usage-world.ts'
 
 interface Seeded {
@@ -26,7 +26,7 @@ describe('the world that a seed makes up', function () {
   let api: ApiClient
 
   before(async () => {
-    tally = await startTallyUnderTest()
+    tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.testKey)
   })
   beforeEach(() => api.create('/v2/test/reset', {}))

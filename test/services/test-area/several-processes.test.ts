@@ -49,6 +49,7 @@ for (const { name, brokers, env } of LAYOUTS)
     before(async function () {
       const given = await brokers?.(this)
       const settings = { ...QUICK, ...(await env?.(this)) }
+      // Why services of its own: there must be two gateways and two APIs, one of which is killed.
       engines = await startSharedEngines('test_area', given)
       services = await startServices(engines, settings)
       const start = (of: 'gateway' | 'api') => startService(of, { ...envOfServices(engines), ...settings })
