@@ -2,7 +2,6 @@
 export const LOADER_POINTS = [
   'loader-gathered', // it is read; the one before may be on its way into ClickHouse
   'loader-marked', // late usage is marked as pending, and not stored
-  'loader-history', // … and what is history is in order of accounts, and not among the events
   'loader-stored', // … and all is stored; the marks are pending still
   'loader-readied', // … and the marks are ready
   'loader-inserting', // some of its blocks are in ClickHouse, others are not

@@ -2,13 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
-import { monthAfter, monthOf } from '../../shared/domain/month.ts'
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
-import { isHistory, isHistoryDay } from '../../shared/domain/usage-history.ts'
 import { breather, SMALL_STEPS } from '../../shared/lifecycle/breather.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { LoaderPoint } from './crash-points.ts'
-import { historyLines } from './history-lines.ts'
 import type { StoreBlocksDeps } from './store-blocks.ts'
 
 export interface MarkLateDeps {
@@ -16,8 +13,6 @@ export interface MarkLateDeps {
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
   /** Stores lines, all of them or none. */
   insertLines: (lines: Buffer) => Promise<void>
-  /** … those of history in order of accounts, each with its insert_mark. */
-  insertHistory: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
 }
 
@@ -28,8 +23,6 @@ export interface MarkLateDeps {
 const MARKS_MAX = 1_000
 const ROWS_A_MARK = 50
 const SLOTS_OF_ACCOUNTS_MAX = 5_000
-/** More days of history than this are marked as months. */
-const DAYS_MAX = 200
 
 /**
  * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
@@ -41,12 +34,10 @@ const DAYS_MAX = 200
  * Why looking after it is enough for slots that are closed meanwhile: who closes a slot says so before reading its events, so whoever
  * says so after this look reads these lines.
  *
- * Lines of history are stored twice, in order of accounts first: what is there and no more pending is among the events, too.
- *
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */
 export function markLate(
-  { clock, dirty, insertLines, insertHistory, reached }: MarkLateDeps,
+  { clock, dirty, insertLines, reached }: MarkLateDeps,
   marginS: number,
 ): StoreBlocksDeps['insertLines'] {
   return async (lines, touched) => {
@@ -57,20 +48,12 @@ export function markLate(
       return ({ occurredAt }: LineSubject) => occurredAt - (occurredAt % slotS) < end
     }
     const wasLate = isLateAt(now + marginS, closing)
-    // Of a day that is not old by ClickHouse's clock it is marked as any other late usage is, and carries that mark.
-    const isOfHistory = (one: LineSubject) => isHistory(one) && isHistoryDay(dayOf(one.occurredAt), now)
     const [late, inTime] = await partition(touched, wasLate)
-    const [old, recent] = await partition(late, isOfHistory)
-    const ofHistory = { mark: randomMark(), slots: await historyMarks(old, now) }
     const slotMarksMax = Math.max(MARKS_MAX, Math.min(touched.length / ROWS_A_MARK, SLOTS_OF_ACCOUNTS_MAX))
-    const ofSlots = { mark: randomMark(), slots: await slotMarks(recent, slotS, now, slotMarksMax) }
-    const placed = [ofSlots, ofHistory].filter(({ slots }) => slots.length > 0)
-    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)
-    if (placed.length > 0) reached('loader-marked')
-    const history = await historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
-    if (history !== undefined) {
-      await insertHistory(history)
-      reached('loader-history')
+    const [mark, slots] = [randomMark(), await slotMarks(late, slotS, now, slotMarksMax)]
+    if (slots.length > 0) {
+      await dirty.placePending(slots, mark, now)
+      reached('loader-marked')
     }
     await insertLines(lines)
     reached('loader-stored')
@@ -78,34 +61,12 @@ export function markLate(
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
     const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
-    for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
+    if (slots.length > 0) await dirty.turnReady(slots, mark, now)
     reached('loader-readied')
   }
 }
 
-/** What is marked of history: days, or months of all accounts where it is spread wide. */
-async function historyMarks(history: readonly LineSubject[], now: number): Promise<DirtySlot[]> {
-  const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
-    namespaceId,
-    accountId,
-    slot: dayOf(occurredAt),
-    kind: 'dayOfHistory',
-  })
-  const ofAll = (one: LineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
-  const ofMonth = (one: LineSubject): DirtySlot => {
-    const month = monthOf(one.occurredAt)
-    const isWhole = isHistoryDay(monthAfter(month) - DAY_S, now)
-    return isWhole ? { ...ofAll(one), slot: month, kind: 'monthOfHistory' } : ofAll(one)
-  }
-  return (
-    (await distinctUpTo(MARKS_MAX, history, ofAccount)) ??
-    (await distinctUpTo(DAYS_MAX, history, ofAll)) ??
-    (await distinctUpTo(Infinity, history, ofMonth)) ??
-    []
-  )
-}
-
-/** What is marked of other late usage: as fine as it can be without becoming too much. */
+/** What is marked of late usage: as fine as it can be without becoming too much. */
 async function slotMarks(
   late: readonly LineSubject[],
   slotS: number,

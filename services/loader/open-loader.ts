@@ -48,7 +48,6 @@ export async function openLoader(
           clock: rollupEpochRepository(clickhouse),
           dirty: dirtySlotRepository(clickhouse),
           insertLines: usage.insertLines,
-          insertHistory: usage.insertHistory,
           reached,
         },
         config.lateMarginS,

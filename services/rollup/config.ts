@@ -35,13 +35,6 @@ export function readRollupConfig(read: EnvReader) {
       min: 0,
       max: 600,
     }),
-    historyAfterS: read.integer('ROLLUP_HISTORY_AFTER_S', {
-      about:
-        'seconds for which usage that was accepted 40 days late gathers before its days are computed again; balances read it in order of accounts until then',
-      default: 60,
-      min: 0,
-      max: 86_400,
-    }),
     rowsPerS: read.integer('ROLLUP_ROWS_PER_S', {
       about:
         'rows a second that may be read for late usage, besides as many as were read for slots that ended; readers read late slots from the events until then',

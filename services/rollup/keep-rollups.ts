@@ -3,7 +3,6 @@ import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import type { MarkedUsage } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { Allowance } from './allowance.ts'
 import { closeSlots } from './close-slots.ts'
@@ -48,13 +47,9 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
   const { signal } = stopping
   const working = new Activity('computing rollups')
   const parts = { ...deps, signal }
-  /** Each by itself: what years of history cost must not hold up what was late by minutes. */
-  const allowances = {
-    lately: new Allowance(config.rowsPerS, ROWS_SAVED_MAX),
-    history: new Allowance(config.rowsPerS, ROWS_SAVED_MAX),
-  }
+  const allowance = new Allowance(config.rowsPerS, ROWS_SAVED_MAX)
   /** How many marks are worked off in one go: half as many after each failure, until it succeeds. */
-  const atOnce = { ...MARKS_AT_ONCE }
+  let atOnce = MARKS_AT_ONCE
   let droppedAt = -Infinity
   let isBuilt = true
 
@@ -64,20 +59,20 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     isBuilt = closed !== undefined
     if (closed === undefined) return
     metrics.closed(closed, secondsSince(startedAt))
-    allowances.lately.earn(closed.rowsRead)
+    allowance.earn(closed.rowsRead)
   }
-  const late = async (kind: MarkedUsage) => {
+  const late = async () => {
     const since = performance.now()
     // Not for as long as there is some: where usage is always late, nothing would ever be closed.
     while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
-      if (!allowances[kind].isLeft()) break
+      if (!allowance.isLeft()) break
       const startedAt = performance.now()
-      const tried = atOnce[kind]
-      atOnce[kind] = Math.ceil(tried / 2)
-      const recomputed = await recomputeLate(parts, kind, config, tried)
-      atOnce[kind] = Math.min(2 * tried, MARKS_AT_ONCE[kind])
+      const tried = atOnce
+      atOnce = Math.ceil(tried / 2)
+      const recomputed = await recomputeLate(parts, config, tried)
+      atOnce = Math.min(2 * tried, MARKS_AT_ONCE)
       metrics.recomputed(recomputed, secondsSince(startedAt))
-      allowances[kind].spend(recomputed.rowsRead)
+      allowance.spend(recomputed.rowsRead)
       if (recomputed.marks === 0) break
     }
   }
@@ -109,8 +104,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     const failures: unknown[] = []
     for (const [name, work] of [
       ['close', close],
-      ['late', () => late('lately')],
-      ['late', () => late('history')],
+      ['late', late],
       ['drop', drop],
     ] as const)
       await step(name, work).catch((err: unknown) => failures.push(err))

@@ -1,5 +1,5 @@
 import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
-import type { MarkedUsage, MarksAfter, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import type { MarksAfter, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
@@ -12,11 +12,8 @@ export interface Recomputed {
   rowsRead: number
 }
 
-/**
- * Batches of late usage whose marks are worked off, or taken back, in one statement; a server takes 128 KiB a parameter. Those of history
- * tell of the same days again and again.
- */
-export const MARKS_AT_ONCE: Record<MarkedUsage, number> = { lately: 500, history: 3_000 }
+/** Batches of late usage whose marks are worked off, or taken back, in one statement; a server takes 128 KiB a parameter. */
+export const MARKS_AT_ONCE = 500
 
 /**
  * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days, then theirs, in the epoch in use and in
@@ -28,12 +25,11 @@ export const MARKS_AT_ONCE: Record<MarkedUsage, number> = { lately: 500, history
  */
 export async function recomputeLate(
   deps: RollupDeps,
-  kind: MarkedUsage,
   after: MarksAfter,
-  atOnce = MARKS_AT_ONCE[kind],
+  atOnce = MARKS_AT_ONCE,
 ): Promise<Recomputed> {
   const { dirty, epochs, tables, reached } = deps
-  const marks = await dirty.listReady(kind, after, atOnce)
+  const marks = await dirty.listReady(after, atOnce)
   if (marks.length === 0) return { marks: 0, rowsRead: 0 }
   reached('rollup-marks')
   const days = await tables.listDays(marks)
@@ -75,8 +71,8 @@ export async function passOverMarks(
   if (marks.length === 0) return
   const live = liveOf(await epochs.list(), await epochs.now())
   const begun = Math.max(...live.map(({ closingThrough }) => closingThrough))
-  for (let start = 0; start < marks.length; start += MARKS_AT_ONCE.lately)
-    await dirty.cancel(marks.slice(start, start + MARKS_AT_ONCE.lately), begun)
+  for (let start = 0; start < marks.length; start += MARKS_AT_ONCE)
+    await dirty.cancel(marks.slice(start, start + MARKS_AT_ONCE), begun)
 }
 
 /** What late usage must reach: what readers use, what they will, and what some may still use. */

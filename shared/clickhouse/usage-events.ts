@@ -14,13 +14,9 @@ const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize
 /** A usage event as it counts now. */
 export type CurrentEvent = Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>
 
-const LINE = `namespace_id, account_id, source, occurred_at, event_id, quantity, properties,
-    property_pairs, accepted_at, corrected_at, voided, version`
 const INSERT = `
-  INSERT INTO usage_events (${LINE})
-  FORMAT JSONEachRow`
-const INSERT_HISTORY = `
-  INSERT INTO usage_history (insert_mark, ${LINE})
+  INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties,
+    property_pairs, accepted_at, corrected_at, voided, version)
   FORMAT JSONEachRow`
 
 // Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass or
@@ -68,13 +64,6 @@ export const usageEventRepository = (client: ClickHouse) => ({
    * @param lines newline-delimited JSON, each line as usageEventToLine writes it
    */
   insertLines: (lines: Buffer): Promise<void> => insert(client, INSERT, lines),
-
-  /**
-   * Stores those of history in order of accounts, before they are stored among the events.
-   *
-   * @param lines as for insertLines, each with its insert_mark
-   */
-  insertHistory: (lines: Buffer): Promise<void> => insert(client, INSERT_HISTORY, lines),
 
   /**
    * The events of these ids as they count now; ids that are not stored are absent.

@@ -40,7 +40,7 @@ export function pendingMigrations(
   for (const name of applied.keys())
     if (!known.has(name))
       throw new StartupError(
-        `the database was migrated by a newer version of Tally (${name} is not known to this one)`,
+        `the database was migrated by a newer version of Tally, or by one from before the first release (${name} is not known to this one)`,
       )
   for (const { name, checksum } of files) {
     const before = applied.get(name)

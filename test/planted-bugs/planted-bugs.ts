@@ -420,7 +420,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'late usage is marked after its rows are stored only',
     file: 'services/loader/mark-late.ts',
-    right: '    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)\n',
+    right: '      await dirty.placePending(slots, mark, now)\n',
     wrong: '',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
     each: true,
@@ -428,12 +428,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'late usage is marked before its rows are stored only, and worked off at once',
     file: 'services/loader/mark-late.ts',
-    right: `    for (const { slots, mark } of placed) await dirty.placePending(slots, mark, now)
-    if (placed.length > 0) reached('loader-marked')
-    const history = await historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
-    if (history !== undefined) {
-      await insertHistory(history)
-      reached('loader-history')
+    right: `      await dirty.placePending(slots, mark, now)
+      reached('loader-marked')
     }
     await insertLines(lines)
     reached('loader-stored')
@@ -441,14 +437,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
     const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
-    for (const { slots, mark } of placed) await dirty.turnReady(slots, mark, now)
+    if (slots.length > 0) await dirty.turnReady(slots, mark, now)
 `,
-    wrong: `    for (const { slots, mark } of placed) await dirty.placeReady(slots, mark, now)
-    if (placed.length > 0) reached('loader-marked')
-    const history = await historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
-    if (history !== undefined) {
-      await insertHistory(history)
-      reached('loader-history')
+    wrong: `      await dirty.placeReady(slots, mark, now)
+      reached('loader-marked')
     }
     await insertLines(lines)
     reached('loader-stored')
@@ -468,20 +460,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/rollup/races'],
   },
   {
-    name: 'events that are found by their ids count as any of their rows has them',
-    file: 'shared/clickhouse/rollups/few-or-many.ts',
-    right: 'argMax((quantity, voided), version) AS newest',
-    wrong: 'any((quantity, voided)) AS newest',
-    suites: ['shared/clickhouse/usage-readers'],
-  },
-  {
-    name: 'who has more events than are found by their ids is refused',
-    file: 'shared/clickhouse/rollups/few-or-many.ts',
-    right: 'if (!(err instanceof ClickHouseError) || !REFUSED.has(err.code)) throw err',
-    wrong: 'throw err',
-    suites: ['shared/clickhouse/usage-readers'],
-  },
-  {
     name: 'the day after a run of marked days is not read at all',
     file: 'shared/clickhouse/rollups/cover-query.ts',
     right: 'isoDay(endAt - DAY_S),',
@@ -496,92 +474,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
-    name: 'history is stored among the events first, and then in order of accounts',
-    file: 'services/loader/mark-late.ts',
-    right: `    const history = await historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
-    if (history !== undefined) {
-      await insertHistory(history)
-      reached('loader-history')
-    }
-    await insertLines(lines)
-`,
-    wrong: `    await insertLines(lines)
-    const history = await historyLines(lines, touched, (one) => (isOfHistory(one) ? ofHistory : ofSlots).mark)
-    if (history !== undefined) {
-      await insertHistory(history)
-      reached('loader-history')
-    }
-`,
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'history that is not among the events yet counts',
-    file: 'shared/clickhouse/rollups/usage-history.ts',
-    right: 'insert_mark IN {pending:Array(UInt64)} AS is_unsure',
-    wrong: 'insert_mark IN {pending:Array(UInt64)} AND 0 AS is_unsure',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'inserts of history that begin while it is read are not looked for',
-    file: 'shared/clickhouse/rollups/usage-history.ts',
-    right: 'pendingNow.every((mark) => pending.includes(mark))',
-    wrong: 'pendingNow.length >= 0',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'days that have other usage than history are read as if they had none',
-    file: 'shared/clickhouse/rollups/usage-history.ts',
-    right: '.filter((day) => asked.has(day))',
-    wrong: '.filter((day) => !asked.has(day))',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'days with marks of other usage than history are read as if they had none',
-    file: 'shared/clickhouse/rollups/rollup-state.ts',
-    right: 'historyDays.filter((day) => !ofSlots.has(day))',
-    wrong: 'historyDays.filter((day) => !ofSlots.has(-day))',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'history of a day that is not as old has a mark that is placed nowhere',
-    file: 'services/loader/mark-late.ts',
-    right: '(isOfHistory(one) ? ofHistory : ofSlots).mark)',
-    wrong: '(isOfHistory(one) ? ofHistory : ofHistory).mark)',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'of a month of history that is marked, readers take the first day to be',
-    file: 'shared/clickhouse/rollups/rollup-state.ts',
-    right: 'kind === MARK_KIND.monthOfHistory ? monthAfter(at)',
-    wrong: 'kind === MARK_KIND.slot ? monthAfter(at)',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'of a month of history that is marked, the first day is worked off',
-    file: 'shared/clickhouse/rollups/dirty-slots.ts',
-    right: "toUInt32(dateDiff('day', start, start + toIntervalMonth(1)))",
-    wrong: 'toUInt32(1)',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'a range that begins within a marked month of history is not seen to be marked',
-    file: 'shared/clickhouse/rollups/rollup-state.ts',
-    right: 'monthFrom: monthOf(startAt)',
-    wrong: 'monthFrom: dayOf(startAt)',
-    suites: ['services/rollup/races'],
-  },
-  {
-    name: 'the mark of a loader that was killed is worked off before its history is among the events',
-    file: 'shared/clickhouse/rollups/dirty-slots.ts',
-    right: 'if (found.length === 0) return marks',
-    wrong: 'if (found.length >= 0) return marks',
-    suites: ['services/rollup/races'],
-  },
-  {
     name: 'late usage that gathers is worked off early, for an insert that is not through',
     file: 'shared/clickhouse/rollups/dirty-slots.ts',
-    right: 'minIf(placed_at, is_history = {ofHistory:UInt8} AND is_ready) OVER ()',
-    wrong: 'minIf(placed_at, is_history = {ofHistory:UInt8}) OVER ()',
+    right: 'minIf(placed_at, is_ready) OVER ()',
+    wrong: 'min(placed_at) OVER ()',
     suites: ['shared/clickhouse/dirty-slots'],
   },
   {

@@ -91,7 +91,6 @@ const SETTINGS = {
   ROLLUP_PAUSE_MS: '500',
   ROLLUP_GRACE_S: '2',
   ROLLUP_LATE_AFTER_S: '4',
-  ROLLUP_HISTORY_AFTER_S: '4',
   ROLLUP_ORPHAN_S: '10', // above the time a query may take
   GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // after a crash of one the list of events waits so long, and for what is on its way
 }
@@ -100,7 +99,6 @@ const SETTINGS = {
 export const BUSY_ROLLUPS = {
   ROLLUP_PAUSE_MS: '100',
   ROLLUP_LATE_AFTER_S: '1',
-  ROLLUP_HISTORY_AFTER_S: '1',
 }
 
 /** Time slots, in seconds: so that some end during every test. */

@@ -45,11 +45,11 @@ export const ORPHAN_S = 600
 const MARGIN_S = 15
 
 /** Marks are worked off as soon as they can be. */
-export const MARKS_AFTER = { orphanS: ORPHAN_S, lateAfterS: 0, historyAfterS: 0 }
+export const MARKS_AFTER = { orphanS: ORPHAN_S, lateAfterS: 0 }
 
-/** Works off what is marked, of either kind. */
+/** Works off what is marked. */
 export async function workOffLate(deps: RollupDeps, after: MarksAfter = MARKS_AFTER): Promise<void> {
-  for (const kind of ['lately', 'history'] as const) await recomputeLate(deps, kind, after)
+  await recomputeLate(deps, after)
 }
 
 /** Stores an event as the loader does. */
@@ -57,12 +57,9 @@ export async function storeAsLoader(
   { writing, epochs }: Pick<RollupStage, 'writing' | 'epochs'>,
   event: UsageEvent,
 ): Promise<void> {
-  const { insertLines, insertHistory } = usageEventRepository(writing)
+  const { insertLines } = usageEventRepository(writing)
   const dirty = dirtySlotRepository(writing)
-  const store = markLate(
-    { clock: epochs, dirty, insertLines, insertHistory, reached: () => undefined },
-    MARGIN_S,
-  )
+  const store = markLate({ clock: epochs, dirty, insertLines, reached: () => undefined }, MARGIN_S)
   await store(Buffer.from(usageEventToLine(event)), [event])
 }
 

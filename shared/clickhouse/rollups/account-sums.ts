@@ -1,14 +1,11 @@
-import type { ClickHouseSettings } from '@clickhouse/client'
-import { addAmounts, ZERO, type Amount } from '../../amount/amount.ts'
+import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import { ALL_TIME } from '../../domain/time-slot.ts'
-import { coverUsage, type UsageCover } from '../../domain/usage-cover.ts'
+import { coverUsage } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
-import { COUNTING_OF_MANY, partsOf, type Counting, type Wanted } from './cover-query.ts'
-import { fewOrMany } from './few-or-many.ts'
-import type { KnownEpoch, MarkedState, RollupStateReader } from './rollup-state.ts'
-import { sumsOf, usageHistory, type SumRow as SumOfPlace, type SumsByAccount } from './usage-history.ts'
+import { partsOf, type Wanted } from './cover-query.ts'
+import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
 
 /**
  * Sums of usage of accounts, of everything there is. What is closed of an account is remembered (decision 14), so that the next sum reads
@@ -16,20 +13,17 @@ import { sumsOf, usageHistory, type SumRow as SumOfPlace, type SumsByAccount } f
  */
 export function accountSums(client: ClickHouse, states: RollupStateReader) {
   const closed = closedSums(client)
-  const history = usageHistory(client)
-  const askFewOrMany = fewOrMany()
 
   const askSums = async (
     { parts, params }: ReturnType<typeof partsOf>,
     epoch: KnownEpoch,
     namespaceId: string,
     accountIds: readonly string[],
-    settings: ClickHouseSettings = {},
   ): Promise<SumRow[]> => {
     if (parts.length === 0) return []
     const query = parts.map((part) => `${part} GROUP BY account_id, source, is_open`).join('\nUNION ALL\n')
     const all = { ...params, namespaceId, accountIds, epoch: epoch.epoch }
-    return queryRows<SumRow>(client, query, all, settings)
+    return queryRows<SumRow>(client, query, all)
   }
 
   /**
@@ -70,25 +64,6 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     }
   }
 
-  /** Sums of days of history as far as they are to be had where it is in order of accounts; and the days that are left. */
-  const readHistory = async (
-    { epoch, pendingHistory: pending }: MarkedState,
-    namespaceId: string,
-    accountIds: readonly string[],
-    days: readonly number[],
-  ): Promise<{ rows: SumOfPlace[]; left: readonly number[] }> => {
-    if (days.length === 0) return { rows: [], left: days }
-    const [others, rows] = await Promise.all([
-      history.listDaysWithOthers(epoch, namespaceId, accountIds, days),
-      history.sumDays(namespaceId, accountIds, days, pending),
-    ])
-    if (others.length === 0) return rows === undefined ? { rows: [], left: days } : { rows, left: [] }
-    const alone = without(days, others)
-    const again =
-      alone.length === 0 ? undefined : await history.sumDays(namespaceId, accountIds, alone, pending)
-    return again === undefined ? { rows: [], left: days } : { rows: again, left: others }
-  }
-
   /**
    * Sums of everything that is closed, for whom nothing is remembered; undefined when there are no rollups any more.
    *
@@ -111,31 +86,8 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     if (unmarked.length === 0) return new Map()
     // Marks of the others would send these to the events, too.
     if (unmarked.length < accountIds.length) return sumClosed(epoch, namespaceId, unmarked, late, isAhead)
-    const cover = coverUsage(range, state)
-    const rowsOf = (one: UsageCover) => {
-      const ask = (counting: Counting) =>
-        askSums(
-          partsOf(one, state, OF_SUMS, false, counting),
-          state,
-          namespaceId,
-          accountIds,
-          counting.settings,
-        )
-      const { ranges, slots, days } = one.raw
-      const isRolled = ranges.length + slots.length + days.length === 0
-      return isRolled ? ask(COUNTING_OF_MANY) : askFewOrMany(ask, namespaceId, accountIds)
-    }
-    const historyDays = new Set(state.historyDays)
-    const ofHistory = cover.raw.days.filter((day) => historyDays.has(day))
-    const ofEvents = without(cover.raw.days, ofHistory)
-    const [rest, found] = await Promise.all([
-      rowsOf({ ...cover, raw: { ...cover.raw, days: ofEvents } }),
-      readHistory(state, namespaceId, accountIds, ofHistory),
-    ])
-    const { left } = found
-    const missed =
-      left.length === 0 ? [] : await rowsOf({ ...NOTHING, raw: { ...NOTHING.raw, days: [...left] } })
-    const sums = sumsOf([...rest, ...found.rows, ...missed])
+    const parts = partsOf(coverUsage(range, state), state, OF_SUMS, false)
+    const sums = sumsOf(await askSums(parts, state, namespaceId, accountIds))
     if (late !== undefined && state.epoch === epoch.epoch)
       for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
         closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
@@ -193,8 +145,25 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
 
 const OF_ACCOUNTS = 'account_id IN {accountIds:Array(String)}'
 
-interface SumRow extends SumOfPlace {
+/** Usage of accounts, by account and source. */
+type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
+
+/** An account's sum of a place, as it is read. An account and source may have several. */
+interface SumRow {
+  account_id: string
+  source: string
+  total: string
   is_open: number
+}
+
+/** Adds up rows, of which an account and source may have several. */
+function sumsOf(rows: readonly SumRow[]): SumsByAccount {
+  const sums = new Map<string, Map<UsageSource, Amount>>()
+  for (const { account_id: accountId, source, total } of rows) {
+    const known = sums.get(accountId) ?? new Map<UsageSource, Amount>()
+    sums.set(accountId, known.set(source, addAmounts(known.get(source) ?? ZERO, amountFromDatabase(total))))
+  }
+  return sums
 }
 
 const OF_SUMS: Wanted = {
@@ -217,11 +186,4 @@ function addUp(parts: readonly SumsByAccount[]): Map<string, Map<UsageSource, Am
       for (const [source, sum] of sums) known.set(source, addAmounts(known.get(source) ?? ZERO, sum))
     }
   return total
-}
-
-const NOTHING: UsageCover = { days: undefined, slots: undefined, raw: { ranges: [], slots: [], days: [] } }
-
-function without(days: readonly number[], some: readonly number[]): number[] {
-  const left = new Set(some)
-  return days.filter((day) => !left.has(day))
 }

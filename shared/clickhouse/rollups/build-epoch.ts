@@ -75,7 +75,6 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
     const range = { startAt: days[0]?.day ?? 0, endAt: Math.min((days.at(-1)?.day ?? 0) + DAY_S, through) }
     if (range.startAt < slotsFrom) {
       await tables.computeDaysFromEvents(target, range)
-      await tables.copyHistory(range)
     } else {
       const isLarge = (days[0]?.count ?? 0) > EVENTS_AT_ONCE
       const stretchS = isLarge ? SLOTS_AT_ONCE_S : DAYS_AT_ONCE * DAY_S

@@ -32,7 +32,7 @@ export const REMEMBERED_MAX = 50_000
 const REMEMBERED_FOR_S = DAY_S / 2
 
 /** What is remembered of an account is remembered under this. */
-export const nameOf = (namespaceId: string, accountId: string): string => `${namespaceId} ${accountId}`
+const nameOf = (namespaceId: string, accountId: string): string => `${namespaceId} ${accountId}`
 
 const LATE_COUNTS = `
   SELECT account_id, toString(sum(marks)) AS marks FROM late_usage_counts

@@ -1,9 +1,7 @@
-import type { ClickHouseSettings } from '@clickhouse/client'
 import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import { DAY_S, hullOf, namedOrStretched, type UsageCover } from '../../domain/usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
 import { timesOf } from './times-of.ts'
-import { isoDay } from './usage-history.ts'
 
 /** Stretches of the events that the sorting key is asked for at most; see hullOf. */
 const STRETCHES_MAX = 32
@@ -21,31 +19,16 @@ export interface Wanted {
   filters: readonly string[]
 }
 
-/** How events are read so that each counts once, as it counts now. */
-export interface Counting {
-  /** What to read from. @param ofKey conditions on the columns of the sorting key */
-  from: (ofKey: string) => string
-  settings: ClickHouseSettings
-}
-
-export const COUNTING_OF_MANY: Counting = {
-  // Why PREWHERE: see usage-aggregates.
-  from: (ofKey) => `usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`,
-  settings: {},
-}
-
 /**
  * A SELECT for each place that a cover reads.
  *
  * @param totals whether days, and slots that have them, come from the totals of the namespace
- * @param counting how the events that count are found
  */
 export function partsOf(
   { days, slots, raw }: UsageCover,
   { slotS, slotTotalsFrom }: KnownEpoch,
   { fromDays, fromSlots, fromEvents, filters }: Wanted,
   totals: boolean,
-  counting: Counting = COUNTING_OF_MANY,
 ): { parts: string[]; params: Record<string, unknown> } {
   const parts: string[] = []
   const params: Record<string, unknown> = {}
@@ -91,7 +74,8 @@ export function partsOf(
   if (events !== undefined) {
     Object.assign(params, events.params)
     const ofKey = [ofNamespace, ...filters, ...events.conditions].join(' AND ')
-    parts.push(`SELECT ${fromEvents} FROM ${counting.from(ofKey)}`)
+    // Why PREWHERE: see usage-aggregates.
+    parts.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }
   return { parts, params }
 }
@@ -164,3 +148,5 @@ const secondsOf = (ranges: readonly TimeRange[]): number =>
 
 /** Whether a slot of the sorting key begins at a second. */
 const beginsSlot = (second: number): boolean => slotOf(second) === second
+
+const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

@@ -1,16 +1,15 @@
-import { LRUCache } from 'lru-cache'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
-/** What the column whole_day says of a mark. All events that marks of history are about are in usage_history (decision 17). */
-export const MARK_KIND = { slot: 0, day: 1, dayOfHistory: 2, monthOfHistory: 3 } as const
+/** What the column whole_day says of a mark. */
+export const MARK_KIND = { slot: 0, day: 1 } as const
 type MarkKind = keyof typeof MARK_KIND
 
-/** A slot, or a whole day or month, whose rollups may lack events. */
+/** A slot, or a whole day, whose rollups may lack events. */
 export interface DirtySlot {
   namespaceId: string
   /** Empty: of all accounts. */
   accountId: string
-  /** Unix seconds: the start of the slot, of the day or of the month. */
+  /** Unix seconds: the start of the slot or of the day. */
   slot: number
   kind: MarkKind
 }
@@ -22,7 +21,7 @@ export interface ReadMark {
   stage: Stage
 }
 
-export const PENDING = 0
+const PENDING = 0
 const READY = 1
 export type Stage = typeof PENDING | typeof READY
 
@@ -32,22 +31,17 @@ export interface OldestMark {
   placedAt: number
 }
 
-/** What marks are about: of one insert those of history are marks of their own. */
-export type MarkedUsage = 'lately' | 'history'
-
 /** When marks are worked off, in seconds. */
 export interface MarksAfter {
   /** Pending ones, whose loader fell silent. */
   orphanS: number
-  /** All of late usage, once the oldest that can be worked off was placed so long ago. */
+  /** All of them, once the oldest that can be worked off was placed so long ago. */
   lateAfterS: number
-  /** … of history. */
-  historyAfterS: number
 }
 
 // Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another.
 const STANDING = `
-  SELECT mark, stage, whole_day, any(placed_at) AS placed_at FROM usage_dirty_slots
+  SELECT mark, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 
 // A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own. Marks
@@ -55,12 +49,11 @@ const STANDING = `
 // even the oldest is of a time to come, as the clock was set back, nothing is waited for.
 const LIST_READY = `
   SELECT toString(mark) AS mark, stage FROM (
-    SELECT mark, stage, min(placed_at) AS placed_at, max(whole_day) >= ${MARK_KIND.dayOfHistory} AS is_history,
+    SELECT mark, stage, min(placed_at) AS placed_at,
       stage = ${READY} OR placed_at < now() - toIntervalSecond({orphanS:UInt32}) AS is_ready,
-      minIf(placed_at, is_history = {ofHistory:UInt8} AND is_ready) OVER () AS oldest
-    FROM (${STANDING}) WHERE mark NOT IN {unstored:Array(UInt64)} GROUP BY mark, stage)
-  WHERE is_ready AND is_history = {ofHistory:UInt8}
-    AND (oldest <= now() - toIntervalSecond({afterS:UInt32}) OR oldest > now())
+      minIf(placed_at, is_ready) OVER () AS oldest
+    FROM (${STANDING}) GROUP BY mark, stage)
+  WHERE is_ready AND (oldest <= now() - toIntervalSecond({lateAfterS:UInt32}) OR oldest > now())
   ORDER BY placed_at, mark LIMIT {limit:UInt32}`
 
 const LIST_READY_FROM = `
@@ -68,36 +61,16 @@ const LIST_READY_FROM = `
   WHERE stage = ${READY} AND whole_day = 0 AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 
-// Every one that has such a row, as of rows that are alike, of several attempts, a merge leaves any.
-const UNSTORED = `
-  SELECT DISTINCT toString(held.insert_mark) AS mark FROM (
-    SELECT namespace_id, id, version, insert_mark FROM usage_history WHERE insert_mark IN {orphans:Array(UInt64)}) AS held
-  LEFT ANY JOIN (
-    SELECT namespace_id, id, max(version) AS newest FROM usage_events
-    PREWHERE (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
-        SELECT DISTINCT namespace_id, toStartOfFiveMinutes(occurred_at) FROM usage_history
-        WHERE insert_mark IN {orphans:Array(UInt64)})
-    WHERE id IN (SELECT id FROM usage_history WHERE insert_mark IN {orphans:Array(UInt64)})
-    GROUP BY namespace_id, id) AS stored USING (namespace_id, id)
-  WHERE stored.newest < held.version
-  SETTINGS join_use_nulls = 0`
-
 const OLDEST = `
   SELECT stage, toString(uniqExact(mark)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})
   GROUP BY stage`
 
 const OF_MARKS = `((mark IN {readyMarks:Array(UInt64)} AND stage = ${READY}) OR (mark IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
-/**
- * What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds; of months their days. Params:
- * markParams.
- */
+/** What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams. */
 export const MARKED = `(
-  SELECT namespace_id, account_id, least(kind, ${MARK_KIND.dayOfHistory}) AS whole_day, start + toIntervalDay(nth) AS slot
-  FROM (
-    SELECT namespace_id, account_id, whole_day AS kind, slot AS start FROM usage_dirty_slots WHERE ${OF_MARKS}
-    GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)
-  ARRAY JOIN range(if(kind = ${MARK_KIND.monthOfHistory}, toUInt32(dateDiff('day', start, start + toIntervalMonth(1))), 1)) AS nth)`
+  SELECT namespace_id, account_id, whole_day, slot FROM usage_dirty_slots WHERE ${OF_MARKS}
+  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)`
 
 /** The values of MARKED. */
 export const markParams = (marks: readonly ReadMark[]) => ({
@@ -133,27 +106,8 @@ const COLUMNS = [
   'sign',
 ] as const
 
-/** Marks of inserts of history that were never through stay until their lines come again, and are looked at once in a while. */
-const UNSTORED_FOR_MS = 30_000
-/** A server takes 128 KiB a parameter. */
-const UNSTORED_MAX = 3_000
-/** The rows of so many batches are compared with the events in one statement. */
-const ORPHANS_AT_ONCE = 50
-
 /** Marks of late usage. */
 export const dirtySlotRepository = (client: ClickHouse) => {
-  const unstored = new LRUCache<string, true>({ max: UNSTORED_MAX, ttl: UNSTORED_FOR_MS })
-  /** Which of them are of inserts of history that were never through: what they had is not all among the events. */
-  const listUnstored = async (marks: readonly ReadMark[]): Promise<string[]> => {
-    const { orphans } = markParams(marks)
-    const found: string[] = []
-    for (let start = 0; start < orphans.length; start += ORPHANS_AT_ONCE) {
-      const some = orphans.slice(start, start + ORPHANS_AT_ONCE)
-      const rows = await queryRows<{ mark: string }>(client, UNSTORED, { orphans: some })
-      found.push(...rows.map(({ mark }) => mark))
-    }
-    return found
-  }
   const insert = async (
     slots: readonly DirtySlot[],
     mark: string,
@@ -200,28 +154,9 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     placeReady: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
       insert(slots, mark, placedAt, [{ stage: READY, sign: 1 }]),
 
-    /**
-     * Those that can be worked on, the oldest first; none before the oldest has waited for as long as they gather. Readers go by the
-     * marks of a killed loader to tell what of usage_history is not among the events: they are left out until it is.
-     */
-    async listReady(kind: MarkedUsage, after: MarksAfter, limit: number): Promise<ReadMark[]> {
-      const { orphanS, lateAfterS, historyAfterS } = after
-      const gathering =
-        kind === 'history' ? { ofHistory: 1, afterS: historyAfterS } : { ofHistory: 0, afterS: lateAfterS }
-      const asked = { ...gathering, orphanS, limit }
-      const passedOver = new Set(unstored.keys())
-      for (;;) {
-        const params = { ...asked, unstored: [...passedOver].map(BigInt) }
-        const marks = await queryRows<ReadMark>(client, LIST_READY, params)
-        const found = await listUnstored(marks)
-        if (found.length === 0) return marks
-        for (const mark of found) {
-          unstored.set(mark, true)
-          passedOver.add(mark)
-        }
-        if (passedOver.size >= UNSTORED_MAX) return marks.filter(({ mark }) => !passedOver.has(mark))
-      }
-    },
+    /** Those that can be worked on, the oldest first; none before the oldest has waited for as long as they gather. */
+    listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<ReadMark[]> =>
+      queryRows<ReadMark>(client, LIST_READY, { orphanS, lateAfterS, limit }),
 
     /** Those of slots from one on whose rows are stored. */
     listReadyFrom: (slotFrom: number): Promise<ReadMark[]> =>

@@ -1,9 +1,8 @@
 import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
-import { monthAfter, monthOf } from '../../domain/month.ts'
-import { DAY_S, dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
+import { dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { MARK_KIND, PENDING } from './dirty-slots.ts'
+import { MARK_KIND } from './dirty-slots.ts'
 import { IN_USE } from './rollup-epochs.ts'
 
 /** More dirty slots than this are read as whole days. */
@@ -29,31 +28,21 @@ export const EPOCH_IN_USE = `
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
 // Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. Marks
-// are wanted from the day or month that the range begins in: one of that whole day or month reaches into it.
+// are wanted from the day that the range begins in: one of that whole day reaches into it.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
   WHERE namespace_id = {namespaceId:String} ${ofAccounts}
-    AND (slot >= toDateTime({markFrom:UInt32}, 'UTC')
-      OR (whole_day = ${MARK_KIND.monthOfHistory} AND slot >= toDateTime({monthFrom:UInt32}, 'UTC')))
-    AND slot < toDateTime({markTo:UInt32}, 'UTC')
+    AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
-// One row: the places, and the marks themselves where they are of history and their inserts are not through.
-const OF_PENDING = `groupUniqArrayIf(toString(mark), whole_day >= ${MARK_KIND.dayOfHistory} AND stage = ${PENDING}) AS pending`
 const DIRTY = (ofAccounts: string) => `
-  SELECT groupUniqArray(${MARKED_MAX + 1})((account_id, whole_day, toUnixTimestamp(slot))) AS places, ${OF_PENDING}
-  FROM (SELECT account_id, whole_day, slot, mark, stage ${MARKS(ofAccounts)})`
+  SELECT groupUniqArray(${MARKED_MAX + 1})((account_id, whole_day, toUnixTimestamp(slot))) AS places
+  FROM (SELECT account_id, whole_day, slot ${MARKS(ofAccounts)})`
 const DIRTY_DAYS = (ofAccounts: string) => `
-  SELECT groupUniqArray((whole_day, toUnixTimestamp(toStartOfDay(slot)))) AS places, ${OF_PENDING}
-  FROM (SELECT whole_day, slot, mark, stage ${MARKS(ofAccounts)})`
+  SELECT groupUniqArray(toUnixTimestamp(toStartOfDay(slot))) AS places FROM (SELECT slot ${MARKS(ofAccounts)})`
 
 /** @see MARK_KIND */
-type MarkedPlace = [kind: number, at: number]
-
-interface MarksRow<Place> {
-  places: Place[]
-  pending: string[]
-}
+type MarkedPlace = [accountId: string, kind: number, at: number]
 
 interface EpochRow {
   epoch: number
@@ -70,13 +59,9 @@ export interface KnownEpoch extends Omit<RollupState, 'dirtySlots' | 'dirtyDays'
 }
 
 /** … and the marks that stand. */
-export interface MarkedState extends RollupState, KnownEpoch {
+interface MarkedState extends RollupState, KnownEpoch {
   /** Whether a mark stands that tells of this account, which was asked about. */
   isMarked: (accountId: string) => boolean
-  /** Those of the days that have marks of history alone. */
-  historyDays: readonly number[]
-  /** The marks of inserts of history that are not through. */
-  pendingHistory: readonly string[]
 }
 
 export interface RollupStateReader {
@@ -93,21 +78,6 @@ export interface RollupStateReader {
   ): Promise<MarkedState | undefined>
   /** The epoch in use and how far it reaches, as this process knows it. */
   epoch(): Promise<KnownEpoch | undefined>
-}
-
-/** The days of marks, those of slots too, and those that have marks of history alone. */
-function daysOf(places: readonly MarkedPlace[]): Pick<MarkedState, 'dirtyDays' | 'historyDays'> {
-  const leastKinds = new Map<number, number>()
-  for (const [kind, at] of places) {
-    const end = kind === MARK_KIND.monthOfHistory ? monthAfter(at) : dayOf(at) + DAY_S
-    for (let day = dayOf(at); day < end; day += DAY_S)
-      leastKinds.set(day, Math.min(kind, leastKinds.get(day) ?? Infinity))
-  }
-  const dirtyDays = [...leastKinds.keys()]
-  return {
-    dirtyDays,
-    historyDays: dirtyDays.filter((day) => (leastKinds.get(day) ?? 0) >= MARK_KIND.dayOfHistory),
-  }
 }
 
 /** Reads it for one process, which remembers the epoch for a moment. */
@@ -152,45 +122,30 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     const params = {
       namespaceId,
       markFrom: dayOf(startAt),
-      monthFrom: monthOf(startAt),
       markTo: endAt,
       ...(accountIds === undefined ? {} : { accountIds: ['', ...accountIds] }),
     }
-    const ask = async <Place>(query: string): Promise<MarksRow<Place>> => {
-      const [row] = await queryRows<MarksRow<Place>>(client, query, params)
-      return row ?? { places: [], pending: [] }
+    const ask = async <Place>(query: string): Promise<Place[]> => {
+      const [row] = await queryRows<{ places: Place[] }>(client, query, params)
+      return row?.places ?? []
     }
-    const [marks] = await Promise.all([
-      ask<[accountId: string, ...MarkedPlace]>(DIRTY(ofAccounts)),
-      epochNow(),
-    ])
+    const [places] = await Promise.all([ask<MarkedPlace>(DIRTY(ofAccounts)), epochNow()])
     // Asked again after the marks: this process may have stood still in between.
     const state = await epochNow()
     if (state === undefined) return undefined
-    if (marks.places.length > MARKED_MAX) {
-      const { places: days, pending } = await ask<MarkedPlace>(DIRTY_DAYS(ofAccounts))
+    if (places.length > MARKED_MAX) {
+      const dirtyDays = await ask<number>(DIRTY_DAYS(ofAccounts))
       const latest = await epochNow()
-      const isMarked = () => true
-      return latest && { ...latest, ...daysOf(days), dirtySlots: [], pendingHistory: pending, isMarked }
+      return latest && { ...latest, dirtyDays, dirtySlots: [], isMarked: () => true }
     }
-    const pendingHistory = marks.pending
-    const marked = new Set(marks.places.map(([accountId]) => accountId))
+    const marked = new Set(places.map(([accountId]) => accountId))
     const isMarked = (accountId: string) => marked.has('') || marked.has(accountId)
-    const places = marks.places.map(([, kind, at]): MarkedPlace => [kind, at])
-    const slots = new Set(places.filter(([kind]) => kind === MARK_KIND.slot).map(([, at]) => at))
-    if (slots.size > DIRTY_SLOTS_MAX)
-      return { ...state, ...daysOf(places), dirtySlots: [], pendingHistory, isMarked }
-    const days = places.filter(([kind]) => kind !== MARK_KIND.slot)
-    const ofSlots = new Set([...slots].map(dayOf))
-    const { dirtyDays, historyDays } = daysOf(days)
-    return {
-      ...state,
-      dirtySlots: [...slots],
-      dirtyDays,
-      historyDays: historyDays.filter((day) => !ofSlots.has(day)),
-      pendingHistory,
-      isMarked,
-    }
+    const startsOf = (wanted: number) =>
+      new Set(places.filter(([, kind]) => kind === wanted).map(([, , at]) => at))
+    const [slots, days] = [startsOf(MARK_KIND.slot), startsOf(MARK_KIND.day)]
+    return slots.size > DIRTY_SLOTS_MAX
+      ? { ...state, dirtyDays: [...new Set([...days, ...[...slots].map(dayOf)])], dirtySlots: [], isMarked }
+      : { ...state, dirtyDays: [...days], dirtySlots: [...slots], isMarked }
   }
   return { read, epoch: epochNow }
 }

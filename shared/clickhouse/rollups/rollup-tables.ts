@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { TimeRange } from '../../domain/time-slot.ts'
 import { slotOf } from '../../domain/time-slot.ts'
-import { IS_HISTORY } from '../../domain/usage-history.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { MARKED, markParams, type ReadMark } from './dirty-slots.ts'
 
@@ -66,16 +65,10 @@ const intoDaysFromSlots = (where: string) => `
     FROM usage_by_slot AS r FINAL WHERE ${IN_SLOTS} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
 const intoDaysFromEvents = (where: string) => `
-  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, others, ${COLUMNS})
+  INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
-    SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, countIf(NOT (${IS_HISTORY})), ${OF_EVENTS}
+    SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, ${OF_EVENTS}
     FROM usage_events FINAL PREWHERE ${IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
-
-// Those that are there stay as they are: they have the same version.
-const COPY_HISTORY = `
-  INSERT INTO usage_history (namespace_id, account_id, source, occurred_at, id, quantity, voided, version, insert_mark)
-  SELECT namespace_id, account_id, source, occurred_at, id, quantity, voided, version, 0 FROM usage_events
-  PREWHERE ${IN_RANGE} WHERE ${IS_HISTORY}`
 
 const intoTotals = (where: string) => `
   INSERT INTO usage_by_day_total (epoch, namespace_id, source, day, ${COLUMNS})
@@ -145,7 +138,7 @@ const TOTALS_OF_MARKS = `
 
 const MARKED_DAYS = `
   SELECT toUnixTimestamp(toStartOfDay(slot)) AS day, toUInt32(uniqExactIf((namespace_id, account_id), account_id != '')) AS accounts,
-    max(account_id = '' AND whole_day = 0) AS of_slots, max(account_id = '' AND whole_day > 0) AS of_days
+    max(account_id = '' AND whole_day = 0) AS of_slots, max(account_id = '' AND whole_day = 1) AS of_days
   FROM ${MARKED} GROUP BY day ORDER BY day`
 
 // The value of a partition begins with its epoch: (1,202611).
@@ -232,9 +225,6 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     /** … from the events. */
     computeDaysFromEvents: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoDaysFromEvents('1'), { epoch, ...rangeParams(range) }),
-
-    /** Puts history of a range in order of accounts that is not: somebody stored it by hand. */
-    copyHistory: (range: TimeRange) => run(COPY_HISTORY, rangeParams(range)),
 
     computeTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoTotals('1'), { epoch, ...rangeParams(range) }),

@@ -26,7 +26,6 @@ describe('marking late usage', () => {
           placeReady: done,
         },
         insertLines: done,
-        insertHistory: done,
         reached: () => undefined,
       },
       15,

@@ -44,7 +44,6 @@ describe('npm run rebuild', function () {
     services = await startServices(engines, {
       ROLLUP_PAUSE_MS: '100',
       ROLLUP_LATE_AFTER_S: '0',
-      ROLLUP_HISTORY_AFTER_S: '0',
     })
     const { database, queryTimeoutS, url } = readClickHouseServerConfig(new EnvReader(engines.env))
     clickhouse = await openClickHouse({ database, queryTimeoutS, url, connections: 2 })

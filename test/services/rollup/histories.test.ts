@@ -10,9 +10,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-th
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage-reader.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
-import { monthAfter, monthOf } from '../../../shared/domain/month.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
-import { isHistoryDay } from '../../../shared/domain/usage-history.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { compareReader, type ReaderAsk } from '../../support/compare-reader.ts'
@@ -88,7 +86,7 @@ const meanwhile = fc.option(fc.record({ after: fc.integer({ min: 1, max: 12 }), 
 const crash = (points: readonly string[]) =>
   fc.option(fc.constantFrom(...points), { freq: 2, nil: undefined })
 const LOADER_CRASHES: readonly LoaderPoint[] = LOADER_POINTS.filter((point) =>
-  ['loader-marked', 'loader-history', 'loader-stored', 'loader-readied'].includes(point),
+  ['loader-marked', 'loader-stored', 'loader-readied'].includes(point),
 )
 const step = fc.oneof(
   { weight: 5, arbitrary: fc.record({ step: store, meanwhile, crash: crash(LOADER_CRASHES) }) },
@@ -132,7 +130,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-const TABLES = ['usage_events', 'usage_history', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts']
+const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts']
 
 describe('random histories, read through rollups', function () {
   this.timeout(HISTORIES === undefined ? 300_000 : 7_200_000)
@@ -167,7 +165,6 @@ describe('random histories, read through rollups', function () {
     for (const table of ['usage_by_slot', 'usage_by_slot_total', 'usage_by_day', 'usage_by_day_total'])
       expect(readFrom.has(table), `whether ${table} was read`).to.equal(true)
     if (HISTORIES === undefined) return
-    expect(readFrom.has('usage_history'), 'whether usage_history was read').to.equal(true)
     expect([...crashes.keys()]).to.include.members([...LOADER_CRASHES, ...ROLLUP_POINTS])
   })
 
@@ -202,7 +199,7 @@ describe('random histories, read through rollups', function () {
       await run(world, one)
       await compare(world, one.crash === undefined ? 'rolled' : 'both')
     }
-    // What was stored is worked off; only history that a crash kept from the events waits for its lines.
+    // What was stored is worked off.
     world.passed.push('worked off')
     await run(world, whole({ kind: 'close', upTo: 300 }))
     for (let left = 4, marked = 1; left > 0 && marked > 0; left--) {
@@ -309,10 +306,6 @@ describe('random histories, read through rollups', function () {
           isStored = true
           await uncrashed()
         },
-        async insertHistory(lines) {
-          await usageEventRepository(stage.writing).insertHistory(lines)
-          await uncrashed()
-        },
         reached,
       },
       MARGIN_S,
@@ -395,12 +388,6 @@ function rowsOf(drawn: History, now: number): UsageEvent[] {
 }
 
 function coarser(slot: DirtySlot, to: 'slots' | 'days', now: number): Pick<DirtySlot, 'slot' | 'kind'> {
-  if (
-    slot.kind === 'dayOfHistory' &&
-    to === 'days' &&
-    isHistoryDay(monthAfter(monthOf(slot.slot)) - DAY_S, now)
-  )
-    return { slot: monthOf(slot.slot), kind: 'monthOfHistory' }
   if (slot.kind === 'slot' && to === 'days' && dayOf(slot.slot) + DAY_S <= now)
     return { slot: dayOf(slot.slot), kind: 'day' }
   return slot

@@ -19,7 +19,6 @@ const CONFIG = {
   graceS: 10,
   orphanS: 600,
   lateAfterS: 0,
-  historyAfterS: 0,
   rowsPerS: 100_000_000,
   queryTimeoutS: 30,
   dropAfterS: 0,

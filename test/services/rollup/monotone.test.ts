@@ -72,7 +72,7 @@ const WRITER_CRASHES = 0.002
 
 /** Usage is late for a while, then not: a slot with marks is read from the events, and only without them shows what it became. */
 const LATE_PHASE_MS = 1_500
-/** As old as what is stored in order of accounts, too; few days, so that others are at work on them. */
+/** Of long ago, too, whose days are computed from the events; few days, so that others are at work on them. */
 const HISTORY_S = 42 * DAY_S
 const ALL_PHASES_MS = 4_500
 /** A day of which nothing else is reported, so that only a rebuild mends what is lost of it; asked for without its morning, it is read by slots. */
@@ -237,10 +237,6 @@ describe('totals beside writers and rollup services that pause and crash', funct
           told.inserted?.(performance.now() - startedAt)
           await longPause()
         },
-        async insertHistory(lines) {
-          await usage.insertHistory(lines)
-          await pause()
-        },
         reached: reachedBy(own, WRITER_CRASHES),
       },
       MARGIN_S,
@@ -385,7 +381,6 @@ describe('totals beside writers and rollup services that pause and crash', funct
     graceS: GRACE_S,
     orphanS: ORPHAN_S,
     lateAfterS: 0,
-    historyAfterS: 0,
     rowsPerS: 100_000_000,
     queryTimeoutS: 30,
     dropAfterS: 86_400,

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import { closeSlots } from '../../../services/rollup/close-slots.ts'
 import { passOverMarks } from '../../../services/rollup/recompute-late.ts'
-import { formatAmount, ZERO } from '../../../shared/amount/amount.ts'
+import { formatAmount } from '../../../shared/amount/amount.ts'
 import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
@@ -12,7 +12,7 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
-import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
@@ -21,14 +21,12 @@ import {
   countMarks,
   EPOCH_KNOWN_MS,
   expectRollupsExact,
-  setSlotLength,
   startRollupStage,
   type RollupStage,
 } from '../../support/rollup-stage.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { MARKS_AFTER, workOffLate } from '../../support/rollup-steps.ts'
 import { until } from '../../support/until.ts'
-import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
+import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 const HOUR_S = 3_600
 const MARGIN_S = 15
@@ -133,7 +131,6 @@ describe('what meets in the middle of something', function () {
           await usageEventRepository(stage.writing).insertLines(lines)
           await afterRows()
         },
-        insertHistory: usageEventRepository(stage.writing).insertHistory,
         reached: () => undefined,
       },
       MARGIN_S,
@@ -351,7 +348,7 @@ describe('what meets in the middle of something', function () {
         {},
       )
     await store(await ago(6 * HOUR_S))
-    const marks = await dirty.listReady('lately', MARKS_AFTER, 10)
+    const marks = await dirty.listReady(MARKS_AFTER, 10)
     expect(marks).to.have.length(1)
     // Before it is cancelled: a merge may leave nothing of it then.
     const standing = await queryRows<Record<string, unknown>>(
@@ -405,213 +402,6 @@ describe('what meets in the middle of something', function () {
         await workOff()
         expect(await readCount()).to.deep.equal(everywhere(expected))
       },
-    })
-  })
-
-  describe('history', () => {
-    /** The middle of a day of which nobody else has spoken yet. */
-    const longAgo = async () => dayOf(await ago((1_300 + 10 * ++days) * DAY_S)) + DAY_S / 2
-    let days = 0
-
-    /** Which tables events were read from, to sum up the account. */
-    async function readFrom(): Promise<string[]> {
-      const counts = new QueryCounts()
-      const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
-      expect(await readCount(reader)).to.deep.equal(everywhere(expected))
-      counts.clear()
-      await usageThroughRollups(countingClickHouse(stage.client, counts)).sumByAccount(NAMESPACE, [ACCOUNT])
-      const closed = counts.clickhouse.filter(({ params }) => !('since' in params))
-      return ['usage_history', 'usage_events'].filter((table) =>
-        closed.some(({ query }) => query.includes(`FROM ${table}`)),
-      )
-    }
-
-    plays(
-      'that is late is read in order of accounts, and from the events where it is not alone',
-      async () => {
-        const at = await longAgo()
-        await store(at)
-        await store(at + DAY_S)
-        expect(await readFrom()).to.deep.equal(['usage_history'])
-        await workOffAll()
-        await store(at)
-        expect(await readFrom(), 'once it is rolled up').to.deep.equal(['usage_history'])
-        // Accepted in time, and loaded as late as that.
-        const event = makeReport({ occurredAt: at + 1, acceptedAt: (at + 60) * 1_000_000 })
-        await markedInsert(nothing, nothing)(lineOf([event]), [event])
-        expected++
-        expect(await readFrom(), 'with a mark of the other one').to.deep.equal(['usage_events'])
-        await workOffAll()
-        await store(at)
-        expect(await readFrom(), 'with the other one rolled up').to.include('usage_events')
-      },
-    )
-
-    plays('counts once it is among the events, and not before', async () => {
-      const at = await longAgo()
-      const event = await reportedNow(at)
-      const insert = markedInsert(
-        async () => {
-          expect(await readCount(), 'in order of accounts alone').to.deep.equal(everywhere(expected))
-          await workOff()
-          expect(await readCount(), 'with others worked off').to.deep.equal(everywhere(expected))
-        },
-        async () => {
-          expected++
-          expect(await readCount(), 'among the events').to.deep.equal(everywhere(expected))
-          await workOff()
-          expect(await readCount(), 'with others worked off').to.deep.equal(everywhere(expected))
-        },
-      )
-      await store(at + 1)
-      await insert(lineOf([event]), [event])
-      expect(await readCount()).to.deep.equal(everywhere(expected))
-      // … and while it is corrected it counts as it was.
-      await workOffAll()
-      const voided = makeCorrection(event, { voided: true })
-      await markedInsert(
-        async () => {
-          expect(await readCount(), 'not yet voided').to.deep.equal(everywhere(expected))
-        },
-        async () => {
-          expected--
-          expect(await readCount(), 'voided').to.deep.equal(everywhere(expected))
-        },
-      )(lineOf([voided]), [voided])
-    })
-
-    const killed = new Error('killed')
-    /** Up to before it is among the events. */
-    const beginToStore = async (event: UsageEvent, behindS = 0) => {
-      const insert = markedInsert(() => Promise.reject(killed), nothing, behindS)
-      await insert(lineOf([event]), [event]).catch((err: unknown) => {
-        if (err !== killed) throw err
-      })
-    }
-    const workOffOrphans = async () => {
-      await sleep(1_100)
-      await workOffLate(partsOf(stage.computing), { ...MARKS_AFTER, orphanS: 0 })
-    }
-    const mergeHistory = () => stage.client.command({ query: 'OPTIMIZE TABLE usage_history FINAL' })
-
-    plays('of loaders that were killed counts when it comes again, however long that takes', async () => {
-      const at = await longAgo()
-      const event = await reportedNow(at)
-      for (let times = 0; times < 3; times++) await beginToStore(event)
-      await store(at + 1)
-      for (const what of [workOffOrphans, mergeHistory, workOffOrphans]) {
-        await what()
-        await store(at + 2)
-        expect(await readCount()).to.deep.equal(everywhere(expected))
-      }
-      await markedInsert(nothing, nothing)(lineOf([event]), [event])
-      expected++
-      expect(await readCount()).to.deep.equal(everywhere(expected))
-      await until(async () => {
-        await workOffOrphans()
-        return (await countMarks(stage.client)) === 0
-      }, 20_000)
-    })
-
-    plays('by a clock that ClickHouse is behind of keeps its mark until it is among the events', async () => {
-      const event = await reportedNow(dayOf(await stage.epochs.now()) - 41 * DAY_S)
-      await beginToStore(event, 20 * DAY_S)
-      expect(await countRows('usage_history', event.id)).to.equal(1)
-      await workOffOrphans()
-      expect(await countMarks(stage.client)).to.equal(1)
-      expect(await readCount()).to.deep.equal(everywhere(expected))
-      await markedInsert(nothing, nothing)(lineOf([event]), [event])
-      expected++
-      await workOffOrphans()
-      expect(await countMarks(stage.client)).to.equal(0)
-    })
-
-    plays('that was stored among the events alone is put in order of accounts by a rebuild', async () => {
-      const at = await longAgo()
-      const event = await reportedNow(at)
-      await usageEventRepository(stage.writing).insertLines(lineOf([event]))
-      expected++
-      expect(await countRows('usage_history', event.id)).to.equal(0)
-      await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 5 * HOUR_S)
-      await sleep(EPOCH_KNOWN_MS)
-      expect(await countRows('usage_history', event.id)).to.equal(1)
-      await store(at + 1)
-      expect(await readFrom()).to.deep.equal(['usage_history'])
-    })
-
-    const countRows = async (table: string, id: string): Promise<number> => {
-      const [row] = await queryRows<{ rows: number }>(
-        stage.client,
-        `SELECT toUInt32(count()) AS rows FROM ${table} WHERE concat('event_', lower(hex(id))) = {id:String}`,
-        { id },
-      )
-      return row?.rows ?? 0
-    }
-
-    plays('whose insert begins while others are read does not count ahead of that', async () => {
-      const at = await longAgo()
-      await store(at)
-      const event = await reportedNow(at + 1)
-      let inserting: Promise<void> | undefined
-      let goOn: () => void = () => undefined
-      const isRead = new Promise<void>((resolve) => {
-        goOn = resolve
-      })
-      /** It has begun, and is not through before all is read. */
-      const begin = () =>
-        new Promise<void>((resolve) => {
-          const wait = () => {
-            resolve()
-            return isRead
-          }
-          inserting = markedInsert(wait, nothing)(lineOf([event]), [event])
-        })
-      const isAskedForMarks = /AS pending/
-      const counts = new QueryCounts()
-      const client = countingClickHouse(stage.client, counts)
-      const reader = usageThroughRollups(onceAfter(client, isAskedForMarks, begin))
-      for (const times of [2, 1]) {
-        counts.clear()
-        const sums = await reader.sumByAccount(NAMESPACE, [ACCOUNT])
-        expect(inserting, 'was it asked?').to.not.equal(undefined)
-        expect(Number(formatAmount(sums.get(ACCOUNT)?.get('usd') ?? ZERO))).to.equal(expected)
-        const asked = counts.clickhouse.filter(({ query }) => query.includes('FROM usage_history'))
-        expect(asked, 'anew only where it had begun meanwhile').to.have.lengthOf(times)
-      }
-      goOn()
-      await inserting
-      expected++
-    })
-
-    plays('that is spread wide is marked by months', async () => {
-      // Epochs of the plays before are kept up to date for a while, too: over years that takes long.
-      for (const table of ROLLUP_TABLES) await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
-      await setSlotLength(stage.client, 300)
-      await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 5 * HOUR_S)
-      await sleep(EPOCH_KNOWN_MS)
-      const [first, count] = [dayOf(await stage.epochs.now()) - 41 * DAY_S, 1_200]
-      const reports = await Promise.all(
-        Array.from({ length: count }, (_, n) => reportedNow(first - n * DAY_S)),
-      )
-      const insert = markedInsert(nothing, () => {
-        expected += count
-        return Promise.resolve()
-      })
-      await insert(lineOf(reports), reports)
-      const kinds = await queryRows<{ kind: number; marks: number }>(
-        stage.client,
-        `SELECT whole_day AS kind, toUInt32(count()) AS marks FROM usage_dirty_slots FINAL
-          WHERE whole_day >= 2 GROUP BY kind ORDER BY kind`,
-        {},
-      )
-      expect(kinds.map(({ kind }) => kind).join(), 'days at one end at most').to.match(/^(?:2,)?3$/)
-      expect(kinds.at(-1)?.marks).to.be.within(38, 41)
-      expect(await readCount()).to.deep.equal(everywhere(expected))
-      // In the middle of a month that is marked.
-      const range = { startAt: first - 400 * DAY_S, endAt: first - 395 * DAY_S }
-      const part = await stage.rolled.aggregate(NAMESPACE, { range, accountId: ACCOUNT })
-      const meant = await stage.raw.aggregate(NAMESPACE, { range, accountId: ACCOUNT })
-      expect(part.get('usd')?.count).to.equal(meant.get('usd')?.count)
     })
   })
 
@@ -713,18 +503,6 @@ describe('what meets in the middle of something', function () {
 })
 
 const nothing = () => Promise.resolve()
-
-/** A client with whose first answer to some query something happens before it is given. */
-function onceAfter(client: ClickHouse, isIt: RegExp, happens: () => Promise<void>): ClickHouse {
-  let hasHappened = false
-  return asking(client, async (given, query) => {
-    const answer = await query(given)
-    if (hasHappened || !isIt.test(given.query)) return answer
-    hasHappened = true
-    await happens()
-    return answer
-  })
-}
 
 /** A client of which some queries are answered before others are begun, and something happens in between. */
 function beforeOthers(client: ClickHouse, isFirst: RegExp, happens: () => Promise<void>): ClickHouse {

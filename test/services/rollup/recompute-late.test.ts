@@ -55,10 +55,10 @@ describe('late usage', function () {
       FROM numbers(2 * {accounts:UInt32})`)
     await insert(`
       INSERT INTO usage_dirty_slots
-      SELECT {namespaceId:String}, 'account_' || leftPad(toString(number), 32, '0'), 2, toDateTime({day:UInt32}, 'UTC'), 7, 1, now(), 1
+      SELECT {namespaceId:String}, 'account_' || leftPad(toString(number), 32, '0'), 0, toDateTime({day:UInt32}, 'UTC'), 7, 1, now(), 1
       FROM numbers({accounts:UInt32})`)
     expect(await countMarks(stage.client)).to.equal(ACCOUNTS)
-    await recomputeLate(parts, 'history', MARKS_AFTER)
+    await recomputeLate(parts, MARKS_AFTER)
     expect(await countMarks(stage.client)).to.equal(0)
     const [row] = await stage.client
       .query({

@@ -1,21 +1,14 @@
 import { expect } from 'chai'
-import {
-  dirtySlotRepository,
-  type DirtySlot,
-  type MarkedUsage,
-} from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { startRollupStage } from '../../support/rollup-stage.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'
 
-const AFTER = { orphanS: 600, lateAfterS: 60, historyAfterS: 120 }
-const GATHERING_S: Record<MarkedUsage, number> = {
-  lately: AFTER.lateAfterS,
-  history: AFTER.historyAfterS,
-}
-/** A mark of each kind of usage. */
-const SLOTS: Record<MarkedUsage, DirtySlot> = {
-  lately: { namespaceId: NAMESPACE, accountId: 'account_1', slot: 1_600_000_200, kind: 'slot' },
-  history: { namespaceId: NAMESPACE, accountId: 'account_1', slot: 1_600_041_600, kind: 'dayOfHistory' },
+const AFTER = { orphanS: 600, lateAfterS: 60 }
+const SLOT: DirtySlot = {
+  namespaceId: NAMESPACE,
+  accountId: 'account_1',
+  slot: 1_600_000_200,
+  kind: 'slot',
 }
 
 describe('marks of late usage', function () {
@@ -34,45 +27,38 @@ describe('marks of late usage', function () {
 
   const dirty = () => dirtySlotRepository(stage.writing)
   /** As a loader does whose insert is through. @param agoS how long ago it was placed */
-  const place = (usage: MarkedUsage, mark: string, agoS: number) =>
-    dirty().placeReady([SLOTS[usage]], mark, now - agoS)
-  const listed = async (usage: MarkedUsage, limit = 10) =>
-    (await dirty().listReady(usage, AFTER, limit)).map(({ mark }) => mark)
+  const place = (mark: string, agoS: number) => dirty().placeReady([SLOT], mark, now - agoS)
+  const listed = async (limit = 10) => (await dirty().listReady(AFTER, limit)).map(({ mark }) => mark)
 
-  for (const usage of ['lately', 'history'] as const) {
-    const other = usage === 'lately' ? 'history' : 'lately'
+  it('gather until the oldest has waited', async () => {
+    await place('1', AFTER.lateAfterS - 30)
+    await place('2', 0)
+    expect(await listed()).to.deep.equal([])
+    await place('4', AFTER.lateAfterS + 1)
+    expect(await listed()).to.deep.equal(['4', '1', '2'])
+    expect(await listed(2), 'as many as are asked for').to.deep.equal(['4', '1'])
+  })
 
-    it(`gather until the oldest has waited (${usage})`, async () => {
-      await place(usage, '1', GATHERING_S[usage] - 30)
-      await place(usage, '2', 0)
-      await place(other, '3', 1_000) // waits for its own kind alone
-      expect(await listed(usage)).to.deep.equal([])
-      await place(usage, '4', GATHERING_S[usage] + 1)
-      expect(await listed(usage)).to.deep.equal(['4', '1', '2'])
-      expect(await listed(usage, 2), 'as many as are asked for').to.deep.equal(['4', '1'])
-    })
+  it('of a time to come, before the clock was set back, wait for nothing', async () => {
+    await place('1', -1_000)
+    expect(await listed()).to.deep.equal(['1'])
+  })
 
-    it(`of a time to come, before the clock was set back, wait for nothing (${usage})`, async () => {
-      await place(usage, '1', -1_000)
-      expect(await listed(usage)).to.deep.equal(['1'])
-    })
+  it('of a time to come wait for those that gather', async () => {
+    await place('1', -1_000)
+    await place('2', 0)
+    expect(await listed()).to.deep.equal([])
+  })
 
-    it(`of a time to come wait for those that gather (${usage})`, async () => {
-      await place(usage, '1', -1_000)
-      await place(usage, '2', 0)
-      expect(await listed(usage)).to.deep.equal([])
-    })
+  it('of a loader that was killed are due once they count as stored, and others with them', async () => {
+    await dirty().placePending([SLOT], '1', now - AFTER.orphanS - 10)
+    await place('2', 0)
+    expect(await listed()).to.deep.equal(['1', '2'])
+  })
 
-    it(`of a loader that was killed are due once they count as stored, and others with them (${usage})`, async () => {
-      await dirty().placePending([SLOTS[usage]], '1', now - AFTER.orphanS - 10)
-      await place(usage, '2', 0)
-      expect(await listed(usage)).to.deep.equal(['1', '2'])
-    })
-
-    it(`of inserts that are not through hurry nobody (${usage})`, async () => {
-      await dirty().placePending([SLOTS[usage]], '1', now - GATHERING_S[usage] - 100)
-      await place(usage, '2', 0)
-      expect(await listed(usage)).to.deep.equal([])
-    })
-  }
+  it('of inserts that are not through hurry nobody', async () => {
+    await dirty().placePending([SLOT], '1', now - AFTER.lateAfterS - 100)
+    await place('2', 0)
+    expect(await listed()).to.deep.equal([])
+  })
 })

@@ -9,7 +9,6 @@ import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
-import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'
@@ -96,59 +95,6 @@ describe('the readers of usage', function () {
         expected,
       )
     }
-  })
-
-  it('sum late events of an account alike, few or very many', async () => {
-    const namespaceId = '018cc251-f400-7000-8000-000000000003'
-    const now = await stage.epochs.now()
-    const day = dayOf(now - DAY_S)
-    const [few, many] = ['c', 'd'].map((digit) => `account_${digit.repeat(32)}`) as [string, string]
-    const tooMany = 200_001
-    /** Each event is stored twice; and the first hundred as what took them out. */
-    const storeEvents = async (accountId: string, count: number) => {
-      for (const [rows, version, voided] of [
-        [count, 1, 0],
-        [count, 1, 0],
-        [100, 2, 1],
-      ] as const)
-        await stage.writing.command({
-          query: `INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, id, quantity, accepted_at, voided, version)
-            SELECT {namespaceId:String}, {accountId:String}, 'usd', toDateTime({day:UInt32}, 'UTC'),
-              toFixedString(concat(reverse(reinterpretAsFixedString(toUInt32({day:UInt32}))), substring(sipHash128(number, {accountId:String}), 1, 12)), 16),
-              toDecimal128('0.000000000000000001', 18), now64(6, 'UTC'), {voided:UInt8}, {version:UInt64}
-            FROM numbers({rows:UInt64})`,
-          query_params: { namespaceId, accountId, day, rows, version, voided },
-        })
-    }
-    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
-    for (const [accountId, count] of [
-      [few, 1_000],
-      [many, tooMany],
-    ] as const)
-      await storeEvents(accountId, count)
-    await dirtySlotRepository(stage.writing).placeReady(
-      [{ namespaceId, accountId: '', slot: day, kind: 'day' as const }],
-      '9',
-      now,
-    )
-    const counts = new QueryCounts()
-    const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
-    const read = async (...accountIds: string[]) => {
-      counts.clear()
-      const sums = await reader.sumByAccount(namespaceId, accountIds)
-      const sum = sums.get(accountIds[0] ?? '')?.get('usd')
-      const ways = counts.clickhouse
-        .filter(({ query }) => query.includes('FROM usage_by_day '))
-        .map(({ query }) => (query.includes('argMax') ? 'few' : 'many'))
-      return { sum: sum && formatAmount(sum), ways }
-    }
-    const ofFew = '0.0000000000000009'
-    expect(await read(few)).to.deep.equal({ sum: ofFew, ways: ['few'] })
-    for (const ways of [['few', 'many'], ['many']])
-      expect(await read(few, many), 'together').to.deep.equal({ sum: ofFew, ways })
-    expect(await read(few), 'by itself').to.deep.equal({ sum: ofFew, ways: ['few'] })
-    for (const ways of [['few', 'many'], ['many']])
-      expect(await read(many)).to.deep.equal({ sum: '0.000000000000199901', ways })
   })
 
   it('read clean slots once that lie between more late ones than they ask the sorting key for', async () => {
