@@ -13,7 +13,7 @@ export interface BenchAllOptions {
 }
 
 /**
- * Every bench but those of rollups and of the import of history, one after the other; in the end each figure beside its floor and
+ * Every bench but those of many balances at once, of rollups and of the import of history, one after the other; in the end each figure beside its floor and
  * target. The process ends with 1 when a floor is missed.
  */
 export async function benchAll({ events, data, save, print }: BenchAllOptions): Promise<void> {

@@ -10,6 +10,7 @@ import { benchAll } from './all.ts'
 import { dataSetFolder } from './data-set/data-set.ts'
 import { formatEvents, parseEvents } from './event-number.ts'
 import { benchFreshness } from './freshness.ts'
+import { benchBalances } from './balances.ts'
 import { benchHistory } from './history.ts'
 import { benchIngest, LOGS } from './ingest.ts'
 import { benchLoad } from './load.ts'
@@ -37,6 +38,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
   rollups    [--slots N] [--rate N] [--late PERCENT]
              how many rows rollups read for each event at --rate (3,000 a second unless given), over --slots (3) time slots of
              five minutes and one more; --late has some usage late
+  balances   [--events N] [--seconds N] [--data FOLDER]
+             balances of 10,000 accounts over 1 to 256 connections, beside nothing, usage that comes in and an import; each with an
+             account itself and health in the same run, --seconds (5 unless given) each
   query      [--events N] [--requests N] [--data FOLDER]
              balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
              the other; rollups beside the raw events
@@ -45,7 +49,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but history and rollups, with 10M events, or up to --events 100M, and every figure in one table
+             all of these but balances, history and rollups, with 10M events, or up to --events 100M, and every figure in one table
 
   all, history and rollups end with 1 when a floor is missed.
 
@@ -78,6 +82,7 @@ interface Bench {
 
 const SIZES = [1e6, 1e7, 1e8]
 const SECONDS = { default: 8, min: 1, max: 600 }
+const READ_SECONDS = { ...SECONDS, default: 5 }
 const RUN_SECONDS = { ...SECONDS, default: 30 }
 const RATE = { default: 0, min: 0, max: 1_000_000 }
 const STEADY_RATE = { default: 3_000, min: 100, max: 100_000 }
@@ -126,6 +131,17 @@ const BENCHES: Record<string, Bench> = {
       const rate = integerOption('rate', values.rate, STEADY_RATE)
       const latePercent = numberOption('late', values.late, PERCENT)
       await benchRollups({ slots, rate, latePercent, save: await saveIn(values, 'rollups'), print })
+    },
+  },
+  balances: {
+    options: ['events', 'seconds', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const seconds = integerOption('seconds', values.seconds, READ_SECONDS)
+      const save = await saveIn(values, `balances-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchBalances({ events, seconds, folder: dataSetFolder(data, events), save, print }),
+      )
     },
   },
   query: {

@@ -34,6 +34,13 @@ const TARGETS = {
   allBytes: less('stored bytes an event, all tables', 'B', 170, 120),
   memoryAtRest: less('all in one, resident memory at rest', 'GB', 1, 0.6),
   memoryLoaded: less('all in one, resident memory at 25,000 events/s', 'GB', 2, 1.2),
+  balancesPerS: more('64 balances at once, nothing else going on', 'answers/s', 860, 3_000),
+  balancesAtOnce: { ...more('… of the answers a second of an account itself', '', 0.6, 1), digits: 2 },
+  balancesAtOnceP99: less('… p99 against that of an account itself', 'x', 3, 1.5),
+  balancesBesideUsage: {
+    ...more('… beside 2,000 events/s, of the answers of an account itself', '', 0.4, 0.6),
+    digits: 2,
+  },
   rollupRows: less('rows that rollups read, at a steady rate, for each event', 'rows', 3, 3),
   whileImporting: less('balance while five years are imported, p50', 's', 1, 1),
 } satisfies Record<string, Target>

@@ -2,6 +2,7 @@ import type { Account, Metric } from '../../shared/domain/resources.ts'
 import type { TimeRange } from '../../shared/domain/time-slot.ts'
 import { formatAggregation, measuresOf } from '../../shared/domain/usage-aggregate.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
+import type { BatchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { getAccount } from './get-account.ts'
 import { orderSources } from './ordered-sources.ts'
@@ -33,11 +34,15 @@ export type AccountUsageIn = (
  *
  * @throws DomainError not_found when there is no such account, unprocessable when the range does not run forwards
  */
-export function accountUsageIn(pool: Pool, usage: UsageReader): AccountUsageIn {
+export function accountUsageIn(
+  pool: Pool,
+  { findAccount }: Pick<BatchedReads, 'findAccount'>,
+  usage: UsageReader,
+): AccountUsageIn {
   return async (namespaceId, accountId, { range, aggregation, currency }) => {
     requireForwards(range)
     const [account, aggregates] = await Promise.all([
-      getAccount(pool, namespaceId, accountId),
+      getAccount(findAccount, { namespaceId, accountId }),
       usage.aggregate(namespaceId, { accountId, range, source: currency, measures: measuresOf(aggregation) }),
     ])
     const sources = await orderSources(pool, namespaceId, aggregates.keys())

@@ -8,6 +8,7 @@ import type { Drain } from '../../shared/event-log/drain.ts'
 import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
 import { findStoredEventsIn } from '../../shared/events/stored-events.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
+import { batchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
@@ -50,6 +51,7 @@ export function apiApp(
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
 ): Express {
   const { pool, clickhouse, usage } = deps
+  const reads = batchedReads(pool)
   const events = usageEventRepository(clickhouse)
   const eventList = usageEventListRepository(clickhouse)
   const findStored = findStoredEventsIn(events, deps.untilLoaded)
@@ -61,12 +63,12 @@ export function apiApp(
       getRootWithSlash: of(health),
       getOpenApi: of(getOpenApi()),
       getDocs: of(getDocs),
-      ...resourceHandlers(pool, deps.purges),
-      getAccountUsage: of(accounts.getAccountUsage(accountUsageIn(pool, usage))),
-      getAccountMonthlyUsage: of(usageRoutes.getAccountMonthlyUsage(accountMonthlyUsage(pool, usage))),
-      getAccountDailyUsage: of(usageRoutes.getAccountDailyUsage(accountDailyUsage(pool, usage))),
-      getAccountBalance: of(accounts.getAccountBalance(balanceAt(pool, usage))),
-      listBalances: of(getBalances(balancesOf(pool, usage))),
+      ...resourceHandlers(pool, reads, deps.purges),
+      getAccountUsage: of(accounts.getAccountUsage(accountUsageIn(pool, reads, usage))),
+      getAccountMonthlyUsage: of(usageRoutes.getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage))),
+      getAccountDailyUsage: of(usageRoutes.getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
+      getAccountBalance: of(accounts.getAccountBalance(balanceAt(reads, usage))),
+      listBalances: of(getBalances(balancesOf(reads, usage))),
       getMonthlyUsage: of(usageRoutes.getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
       listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
       getEvent: of(getEvent(currentEvent(pool, findStored))),

@@ -3,10 +3,7 @@ import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
 import { isMetric } from '../../shared/domain/resources.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
-import { grantRepository } from '../../shared/postgres/grants.ts'
-import { metricRepository } from '../../shared/postgres/metrics.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { BatchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
 
 export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
@@ -15,27 +12,28 @@ type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
 
 /**
  * The balances of several accounts: for each account in the order given one for every active metric, in order of creation,
- * then one for every currency it was ever granted, by code. Two queries to PostgreSQL and a fixed number to ClickHouse, however many
- * accounts and metrics there are.
+ * then one for every currency it was ever granted, by code. Two queries to PostgreSQL and a fixed number to ClickHouse for a page of
+ * accounts, which others may share.
  *
  * @throws DomainError not_found when one of the accounts does not exist
  */
-export function balancesOf(pool: Pool, usage: UsageReader): BalancesOf {
+export function balancesOf(
+  { sumGrantsBySource, listActiveMetricIds }: Pick<BatchedReads, 'sumGrantsBySource' | 'listActiveMetricIds'>,
+  usage: Pick<UsageReader, 'sumByAccount'>,
+): BalancesOf {
+  const readGrants = async (namespaceId: string, accountId: string, at: Date) => {
+    const granted = await sumGrantsBySource({ namespaceId, accountId, at })
+    if (granted === undefined) throw new DomainError('not_found', `no account ${accountId}`)
+    return [accountId, granted] as const
+  }
   return async (namespaceId, accountIds, now) => {
-    const [{ metricIds, granted }, used] = await Promise.all([
-      readGrants(pool, namespaceId, accountIds, now),
+    const [metricIds, granted, used] = await Promise.all([
+      listActiveMetricIds(namespaceId),
+      Promise.all(accountIds.map((accountId) => readGrants(namespaceId, accountId, now))),
       usage.sumByAccount(namespaceId, accountIds),
     ])
-    return mergeBalances(accountIds, metricIds, granted, used)
+    return mergeBalances(accountIds, metricIds, new Map(granted), used)
   }
-}
-
-function readGrants(pool: Pool, namespaceId: string, accountIds: readonly string[], now: Date) {
-  return inNamespace(pool, namespaceId, async (db) => {
-    const granted = await grantRepository(db).sumInForceByAccount(namespaceId, accountIds, now)
-    for (const id of accountIds) if (!granted.has(id)) throw new DomainError('not_found', `no account ${id}`)
-    return { metricIds: await metricRepository(db).listActiveIds(namespaceId), granted }
-  })
 }
 
 function mergeBalances(

@@ -1,4 +1,5 @@
 import type { Handlers } from '../../shared/http/operations-app.ts'
+import type { BatchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { createIn, onceIn } from './create.ts'
 import { handlerOf as of } from './handler-of.ts'
@@ -11,7 +12,7 @@ import * as metrics from './routes/metrics.ts'
 import * as refills from './routes/refill-configurations.ts'
 
 /** What answers operations on resources: they need nothing but PostgreSQL. */
-export function resourceHandlers(pool: Pool, purges: apiKeys.PurgeCaller): Handlers {
+export function resourceHandlers(pool: Pool, reads: BatchedReads, purges: apiKeys.PurgeCaller): Handlers {
   const create = createIn(pool)
   const once = onceIn(pool)
   return {
@@ -21,7 +22,7 @@ export function resourceHandlers(pool: Pool, purges: apiKeys.PurgeCaller): Handl
     updateCustomer: of(customers.patchCustomer(pool)),
     createAccount: of(accounts.postAccount(create)),
     listAccounts: of(accounts.listAccounts(pool)),
-    getAccount: of(accounts.getAccount(pool)),
+    getAccount: of(accounts.getAccount(reads.findAccount)),
     getAccountByExternalId: of(accounts.getAccountByExternalId(pool)),
     updateAccount: of(accounts.patchAccount(pool)),
     archiveAccount: of(accounts.archiveAccount(pool)),

@@ -1,6 +1,7 @@
 import { periodStartsIn, type Period } from '../../shared/domain/period.ts'
 import { ALL_TIME, type TimeRange } from '../../shared/domain/time-slot.ts'
 import { measuresOf } from '../../shared/domain/usage-aggregate.ts'
+import type { BatchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import { getAccount } from './get-account.ts'
 import { orderSources } from './ordered-sources.ts'
@@ -28,7 +29,11 @@ export type AccountMonthlyUsage = (
  *
  * @throws DomainError not_found when there is no such account
  */
-export function accountMonthlyUsage(pool: Pool, usage: UsageReader): AccountMonthlyUsage {
+export function accountMonthlyUsage(
+  pool: Pool,
+  { findAccount }: Pick<BatchedReads, 'findAccount'>,
+  usage: UsageReader,
+): AccountMonthlyUsage {
   return async (namespaceId, accountId, query) => {
     const selection = {
       accountId,
@@ -37,7 +42,7 @@ export function accountMonthlyUsage(pool: Pool, usage: UsageReader): AccountMont
       measures: measuresOf(query.aggregation),
     }
     const [, byMonth] = await Promise.all([
-      getAccount(pool, namespaceId, accountId),
+      getAccount(findAccount, { namespaceId, accountId }),
       usage.aggregateByPeriod(namespaceId, 'month', selection),
     ])
     const months = [...byMonth.keys()]
@@ -58,12 +63,16 @@ export type AccountDailyUsage = (
  * @throws DomainError not_found when there is no such account, unprocessable when the range does not run forwards, malformed
  *   when it is too long
  */
-export function accountDailyUsage(pool: Pool, usage: UsageReader): AccountDailyUsage {
+export function accountDailyUsage(
+  pool: Pool,
+  { findAccount }: Pick<BatchedReads, 'findAccount'>,
+  usage: UsageReader,
+): AccountDailyUsage {
   return async (namespaceId, accountId, { range, ...query }) => {
     requireForwards(range)
     requireFewDays(range)
     const [, byDay] = await Promise.all([
-      getAccount(pool, namespaceId, accountId),
+      getAccount(findAccount, { namespaceId, accountId }),
       usage.aggregateByPeriod(namespaceId, 'day', {
         accountId,
         range,

@@ -89,7 +89,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   async sumByAccount(
     namespaceId: string,
     accountIds: readonly string[],
-  ): Promise<Map<string, Map<UsageSource, Amount>>> {
+  ): Promise<Map<string, ReadonlyMap<UsageSource, Amount>>> {
     const rows = await queryRows<{ account_id: string; source: string; sum: string }>(
       client,
       SUMS_OF_ACCOUNTS,

@@ -85,6 +85,31 @@ const LIST: Record<AccountSort, { first: string; next: string }> = {
   },
 }
 
+/** What an account is found by, in any namespace. */
+export interface AccountKey {
+  namespaceId: string
+  accountId: string
+}
+
+/**
+ * Finds accounts of any namespaces in one round trip, outside of a transaction.
+ *
+ * @returns for each key its account, undefined where there is none
+ */
+export async function findAccounts(
+  db: Queryable,
+  keys: readonly AccountKey[],
+): Promise<(Account | undefined)[]> {
+  const { rows } = await db.query<AccountRow & { namespace_id: string }>({
+    name: 'find-accounts',
+    text: `SELECT namespace_id, ${COLUMNS} FROM find_accounts($1, $2)`,
+    values: [keys.map(({ namespaceId }) => namespaceId), keys.map(({ accountId }) => accountId)],
+  })
+  const nameOf = (namespaceId: string, accountId: string) => `${namespaceId} ${accountId}`
+  const found = new Map(rows.map((row) => [nameOf(row.namespace_id, row.account_id), accountFromRow(row)]))
+  return keys.map(({ namespaceId, accountId }) => found.get(nameOf(namespaceId, accountId)))
+}
+
 export const accountRepository = (db: Queryable) => ({
   /**
    * @throws DomainError conflict when another account has the external id, unprocessable when there is no such customer

@@ -6,6 +6,7 @@ import { DomainError } from '../errors/domain-error.ts'
 import { holdBalance } from './balance-turn.ts'
 import { takeCreationTurn } from './creation-turn.ts'
 import { readInIndexOrder } from './in-index-order.ts'
+import type { AccountKey } from './accounts.ts'
 import type { Queryable } from './pool.ts'
 import { setOnce } from './set-once.ts'
 import { isForeignKeyViolation } from './violations.ts'
@@ -62,11 +63,6 @@ const LIST = `
     AND ($5::text IS NULL OR (created_at, grant_id) >
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
-const SUM_IN_FORCE = `
-  SELECT coalesce(sum(amount), 0) AS total FROM grants
-  WHERE namespace_id = $1 AND account_id = $2 AND source = $3
-    AND voided_at IS NULL AND archived_at IS NULL
-    AND effective_at <= $4 AND (expires_at IS NULL OR expires_at > $4)`
 // An account without grants has one row, without a source.
 const SUMS_IN_FORCE = `
   SELECT a.account_id, g.source AS source,
@@ -75,6 +71,67 @@ const SUMS_IN_FORCE = `
   FROM accounts AS a LEFT JOIN grants AS g ON g.namespace_id = a.namespace_id AND g.account_id = a.account_id
   WHERE a.namespace_id = $1 AND a.account_id = ANY ($2)
   GROUP BY a.account_id, g.source`
+
+/** Of whom grants are added up, and as of when. */
+export interface GrantsKey extends AccountKey {
+  at: Date
+}
+
+export interface GrantSum {
+  hasAccount: boolean
+  /** Whether there is such a metric; of a currency always. */
+  hasSource: boolean
+  /** What is granted and in force. */
+  total: Amount
+}
+
+/** For each key the grants of one source; of any namespaces in one round trip, outside of a transaction. */
+export async function sumGrants(
+  db: Queryable,
+  keys: readonly (GrantsKey & { source: UsageSource })[],
+): Promise<GrantSum[]> {
+  const { rows } = await db.query<{ has_account: boolean; has_source: boolean; total: string }>({
+    name: 'sum-grants',
+    text: 'SELECT has_account, has_source, total FROM sum_grants($1, $2, $3, $4) ORDER BY nth',
+    values: [
+      keys.map(({ namespaceId }) => namespaceId),
+      keys.map(({ accountId }) => accountId),
+      keys.map(({ source }) => source),
+      keys.map(({ at }) => at),
+    ],
+  })
+  return rows.map((row) => ({
+    hasAccount: row.has_account,
+    hasSource: row.has_source,
+    total: amountFromDatabase(row.total),
+  }))
+}
+
+/**
+ * For each key the sums by every source the account was ever granted, also when none of those grants is in force; undefined where there is
+ * no such account. Of any namespaces in one round trip, outside of a transaction.
+ */
+export async function sumGrantsBySource(
+  db: Queryable,
+  keys: readonly GrantsKey[],
+): Promise<(ReadonlyMap<UsageSource, Amount> | undefined)[]> {
+  const { rows } = await db.query<{ nth: string; source: string | null; total: string }>({
+    name: 'sum-grants-by-source',
+    text: 'SELECT nth, source, total FROM sum_grants_by_source($1, $2, $3)',
+    values: [
+      keys.map(({ namespaceId }) => namespaceId),
+      keys.map(({ accountId }) => accountId),
+      keys.map(({ at }) => at),
+    ],
+  })
+  const sums = keys.map((): Map<UsageSource, Amount> | undefined => undefined)
+  for (const { nth, source, total } of rows) {
+    const index = Number(nth) - 1
+    const ofAccount = (sums[index] ??= new Map())
+    if (source !== null) ofAccount.set(source, amountFromDatabase(total))
+  }
+  return sums
+}
 
 export const grantRepository = (db: Queryable) => ({
   /**
@@ -142,12 +199,6 @@ export const grantRepository = (db: Queryable) => ({
     const values = [namespaceId, limit + 1, accountId ?? null, source ?? null, startingAfter ?? null]
     const { rows } = await db.query<GrantRow>(LIST, values)
     return pageOf(rows.map(grantFromRow), limit)
-  },
-
-  /** The sum of the grants of an account and source that are active at an instant. */
-  async sumInForce(namespaceId: string, accountId: string, source: UsageSource, at: Date): Promise<Amount> {
-    const { rows } = await db.query<{ total: string }>(SUM_IN_FORCE, [namespaceId, accountId, source, at])
-    return amountFromDatabase(rows[0]?.total ?? '0')
   },
 
   /**

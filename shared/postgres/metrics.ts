@@ -43,14 +43,28 @@ const UNARCHIVE = `
   RETURNING ${COLUMNS}`
 const LIST_BY_IDS = `
   SELECT ${COLUMNS} FROM metrics WHERE namespace_id = $1 AND metric_id = ANY ($2) ORDER BY created_at, metric_id`
-const LIST_ACTIVE_IDS = `
-  SELECT metric_id FROM metrics WHERE namespace_id = $1 AND archived_at IS NULL ORDER BY created_at, metric_id`
 const LIST_FIRST = `
   SELECT ${COLUMNS} FROM metrics WHERE namespace_id = $1 ORDER BY created_at, metric_id LIMIT $2`
 const LIST_NEXT = `
   SELECT ${COLUMNS} FROM metrics WHERE namespace_id = $1
     AND (created_at, metric_id) > (SELECT created_at, metric_id FROM metrics WHERE namespace_id = $1 AND metric_id = $3)
   ORDER BY created_at, metric_id LIMIT $2`
+
+/**
+ * The ids of the metrics of each namespace that are not archived, in order of creation; in one round trip, outside of a
+ * transaction.
+ */
+export async function listActiveMetricIds(
+  db: Queryable,
+  namespaceIds: readonly string[],
+): Promise<string[][]> {
+  const { rows } = await db.query<{ metric_ids: string[] }>({
+    name: 'active-metrics',
+    text: 'SELECT metric_ids FROM active_metrics($1) ORDER BY nth',
+    values: [namespaceIds],
+  })
+  return rows.map((row) => row.metric_ids)
+}
 
 export const metricRepository = (db: Queryable) => ({
   /** Within a transaction: metrics of a namespace are made one after the other, so that a list can be kept up with. */
@@ -81,12 +95,6 @@ export const metricRepository = (db: Queryable) => ({
   async listByIds(namespaceId: string, metricIds: readonly string[]): Promise<Metric[]> {
     const { rows } = await db.query<MetricRow>(LIST_BY_IDS, [namespaceId, metricIds])
     return rows.map(metricFromRow)
-  },
-
-  /** The ids of all metrics that are not archived, in order of creation. */
-  async listActiveIds(namespaceId: string): Promise<string[]> {
-    const { rows } = await db.query<{ metric_id: string }>(LIST_ACTIVE_IDS, [namespaceId])
-    return rows.map((row) => row.metric_id)
   },
 
   /** In order of creation. @throws DomainError malformed when startingAfter is no metric of the namespace */

@@ -595,16 +595,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'what is remembered of an account is told apart by what was late after its marks were read',
     file: 'shared/clickhouse/rollups/account-sums.ts',
     right: `    if (state === undefined) return undefined
-    const unmarked =`,
+    const sum =`,
     wrong: `    if (state === undefined) return undefined
-    late = await closed.readLateCounts(namespaceId, accountIds)
-    const unmarked =`,
+    late = (await readNewest(epoch, accounts, new Map(), false)).late
+    const sum =`,
     suites: ['services/rollup/races'],
   },
   {
     name: 'what is remembered of an account holds, whatever usage was late since',
     file: 'shared/clickhouse/rollups/closed-sums.ts',
-    right: 'late === lateOf(counts, accountId)',
+    right: 'late === lateOf(counts, account)',
     wrong: 'late === late',
     suites: ['services/rollup/races'],
   },
@@ -618,8 +618,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is closed of an account is remembered although a mark of its own stands',
     file: 'shared/clickhouse/rollups/account-sums.ts',
-    right: 'for (const accountId of accountIds.filter((id) => !state.isMarked(id)))',
-    wrong: 'for (const accountId of accountIds)',
+    right:
+      'for (const account of unmarked)\n        closed.remember(account, epoch, late, clean.get(nameOf(account)) ?? new Map())',
+    wrong:
+      'for (const account of accounts)\n        closed.remember(account, epoch, late, clean.get(nameOf(account)) ?? dirty.get(nameOf(account)) ?? new Map())',
     suites: ['services/api/warm-balances', 'services/rollup/races'],
   },
   {
@@ -632,15 +634,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'slots that were closed since are missing beside what is remembered',
     file: 'shared/clickhouse/rollups/account-sums.ts',
-    right: 'const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])',
-    wrong: 'const upToNow = addUp([held])',
+    right: 'addUp(found.sums, since.get(name))',
+    wrong: 'addUp(found.sums)',
     suites: ['services/rollup/races'],
   },
   {
     name: 'slots that were closed since are those since what is remembered of another account',
     file: 'shared/clickhouse/rollups/account-sums.ts',
-    right: 'filters: [OF_ACCOUNTS, SINCE]',
-    wrong: 'filters: [OF_ACCOUNTS]',
+    right: 'filters: [...OF_SUMS.filters, SINCE]',
+    wrong: 'filters: OF_SUMS.filters',
     suites: ['services/rollup/races'],
   },
   {
@@ -656,5 +658,49 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'const wholly = new Set(state.dirtyDays)',
     wrong: 'const wholly = new Set<number>()',
     suites: ['shared/domain/usage-cover'],
+  },
+  {
+    name: 'a read joins a question that is under way: its answer is from before it came',
+    file: 'shared/batching/batch-reads.ts',
+    right: '  return (key) => questions.load(key)\n',
+    wrong: `  const begun = new Map<string, Promise<Answer>>()
+  return (key) => {
+    const name = JSON.stringify(key)
+    const read = begun.get(name) ?? questions.load(key).finally(() => begun.delete(name))
+    begun.set(name, read)
+    return read
+  }
+`,
+    suites: ['shared/batching/batch-reads', 'services/api/balances-at-once'],
+    each: true,
+  },
+  {
+    name: 'of reads that share a question one gets the answer of another',
+    file: 'shared/clickhouse/rollups/usage-through-rollups.ts',
+    right: 'return accounts.map((account) =>',
+    wrong: 'return [...accounts].reverse().map((account) =>',
+    suites: ['services/api/balances-at-once'],
+  },
+  {
+    name: 'grants that are read together are those of another account',
+    file: 'shared/postgres/grants.ts',
+    right: 'FROM sum_grants($1, $2, $3, $4) ORDER BY nth',
+    wrong: 'FROM sum_grants($1, $2, $3, $4) ORDER BY nth DESC',
+    suites: ['services/api/balances-at-once'],
+  },
+  {
+    name: 'usage that is read together is that of the account of this id in another namespace',
+    file: 'shared/clickhouse/rollups/closed-sums.ts',
+    right: '`${namespaceId} ${accountId}`',
+    wrong: '`${namespaceId.slice(0, 0)}${accountId}`',
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'accounts that are read together are those of another namespace',
+    file: 'shared/postgres/accounts.ts',
+    right: 'const nameOf = (namespaceId: string, accountId: string) => `${namespaceId} ${accountId}`',
+    wrong:
+      'const nameOf = (namespaceId: string, accountId: string) => `${namespaceId.slice(0, 0)} ${accountId}`',
+    suites: ['services/api/balances-at-once'],
   },
 ]

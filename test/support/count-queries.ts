@@ -23,7 +23,9 @@ const FRAME = /^\s*(?:BEGIN|COMMIT|ROLLBACK|SELECT set_config\()/
 
 /** The same pool, whose connections note what is sent on them. */
 export function countingPool(pool: Pool, counts: QueryCounts): Pool {
-  const note = (text: string) => {
+  const note = (query: unknown) => {
+    const text =
+      typeof query === 'object' && query !== null && 'text' in query ? String(query.text) : String(query)
     if (!FRAME.test(text)) counts.postgres.push(text)
   }
   const counted = (client: PoolClient): PoolClient =>
@@ -32,7 +34,7 @@ export function countingPool(pool: Pool, counts: QueryCounts): Pool {
         const value: unknown = Reflect.get(target, name)
         if (typeof value !== 'function') return value
         return (...args: unknown[]) => {
-          if (name === 'query') note(String(args[0]))
+          if (name === 'query') note(args[0])
           return (value as (...given: unknown[]) => unknown).apply(target, args)
         }
       },
@@ -40,7 +42,11 @@ export function countingPool(pool: Pool, counts: QueryCounts): Pool {
   return new Proxy(pool, {
     get(target, name) {
       if (name === 'connect') return async () => counted(await target.connect())
-      if (name === 'query') throw new Error('a query outside of a transaction is not counted')
+      if (name === 'query')
+        return (...args: unknown[]) => {
+          note(args[0])
+          return (target.query as (...given: unknown[]) => unknown).apply(target, args)
+        }
       return Reflect.get(target, name) as unknown
     },
   })

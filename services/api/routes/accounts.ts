@@ -10,6 +10,7 @@ import {
   type AccountChanges,
   type AccountSort,
 } from '../../../shared/postgres/accounts.ts'
+import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/pool.ts'
 import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { AccountUsageIn } from '../account-usage.ts'
@@ -65,10 +66,14 @@ export function listAccounts(pool: Pool): RequestHandler {
 
 type OfAccount = Request<{ account_id: string }>
 
-export const getAccount = (pool: Pool) =>
-  answerOne(pool, accountToBody, (db, namespaceId, { params }: OfAccount) =>
-    accountRepository(db).find(namespaceId, params.account_id),
-  )
+export function getAccount(findAccount: BatchedReads['findAccount']): RequestHandler<{ account_id: string }> {
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const account = await findAccount({ namespaceId, accountId: req.params.account_id })
+    if (account === undefined) throw new DomainError('not_found', 'no such resource')
+    res.json(accountToBody(account))
+  }
+}
 
 export const getAccountByExternalId = (pool: Pool) =>
   answerOne(pool, accountToBody, (db, namespaceId, { params }: Request<{ external_id: string }>) =>

@@ -1,118 +1,116 @@
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import { ALL_TIME } from '../../domain/time-slot.ts'
-import { coverUsage } from '../../domain/usage-cover.ts'
+import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSums, type LateCounts, type Sums } from './closed-sums.ts'
+import {
+  closedSums,
+  LATE_COUNTS,
+  nameOf,
+  type AccountName,
+  type LateCounts,
+  type Sums,
+} from './closed-sums.ts'
 import { partsOf, type Wanted } from './cover-query.ts'
 import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
+
+/** Usage of accounts of any namespaces: by nameOf an account, and by source. */
+export type SumsByName = ReadonlyMap<string, Sums>
 
 /**
  * Sums of usage of accounts, of everything there is. What is closed of an account is remembered (decision 14), so that the next sum reads
  * what came since.
  */
 export function accountSums(client: ClickHouse, states: RollupStateReader) {
-  const closed = closedSums(client)
+  const closed = closedSums()
 
-  const askSums = async (
-    { parts, params }: ReturnType<typeof partsOf>,
+  const ask = async (
+    accounts: readonly AccountName[],
     epoch: KnownEpoch,
-    namespaceId: string,
-    accountIds: readonly string[],
+    parts: readonly string[],
+    params: Record<string, unknown>,
   ): Promise<SumRow[]> => {
     if (parts.length === 0) return []
-    const query = parts.map((part) => `${part} GROUP BY account_id, source, is_open`).join('\nUNION ALL\n')
-    const all = { ...params, namespaceId, accountIds, epoch: epoch.epoch }
-    return queryRows<SumRow>(client, query, all)
+    return queryRows<SumRow>(client, parts.map((part) => `${part} ${GROUPED}`).join('\nUNION ALL\n'), {
+      ...params,
+      epoch: epoch.epoch,
+      namespaceIds: distinct(accounts.map(({ namespaceId }) => namespaceId)),
+      accountIds: distinct(accounts.map(({ accountId }) => accountId)),
+    })
   }
 
   /**
-   * Sums of what is not closed; and for accounts of whom something is remembered, of what was closed since.
+   * In one question: how often usage of these accounts was late; for those of whom something is remembered, what was closed since; and what is
+   * not closed.
    *
    * @param isOpenWanted whether what is not closed is wanted too
    */
-  const sumNewest = async (
+  const readNewest = async (
     epoch: KnownEpoch,
-    namespaceId: string,
-    accountIds: readonly string[],
+    accounts: readonly AccountName[],
     recalled: ReadonlyMap<string, { closedThrough: number }>,
     isOpenWanted: boolean,
-  ): Promise<{ since: SumsByAccount; open: SumsByAccount }> => {
+  ): Promise<{ late: LateCounts; since: SumsByName; open: SumsByName }> => {
     // Events need no marks, and whether slots are as they were is told by the count of late ones.
-    const unmarked = { ...epoch, dirtySlots: [], dirtyDays: [] }
+    const unmarked = withoutMarks(epoch)
     const { closedThrough } = epoch
-    const since = accountIds.map((accountId) => recalled.get(accountId)?.closedThrough ?? closedThrough)
+    const names = accounts.map(nameOf)
+    const since = names.map((name) => recalled.get(name)?.closedThrough ?? closedThrough)
     const lately = { startAt: Math.min(...since), endAt: closedThrough }
-    const ofSlots = partsOf(
-      coverUsage(lately, unmarked),
-      unmarked,
-      { ...OF_SUMS, filters: [OF_ACCOUNTS, SINCE] },
-      false,
-    )
+    const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
+    const slots = partsOf(coverUsage(lately, unmarked), unmarked, ofSince, false)
     const open = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-    const ofEvents = isOpenWanted
-      ? partsOf(coverUsage(open, unmarked), unmarked, OF_SUMS, false)
-      : { parts: [], params: {} }
-    const both = {
-      parts: [...ofSlots.parts, ...ofEvents.parts],
-      params: { ...ofSlots.params, ...ofEvents.params, since },
-    }
-    const rows = await askSums(both, epoch, namespaceId, accountIds)
+    const events = isOpenWanted ? partsOf(coverUsage(open, unmarked), unmarked, OF_SUMS, false) : NOTHING
+    const rows = await ask(accounts, epoch, [LATE_COUNTS, ...slots.parts, ...events.parts], {
+      ...slots.params,
+      ...events.params,
+      names,
+      since,
+    })
+    const ofPlace = (place: Place) => rows.filter((row) => row.place === place)
     return {
-      since: sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 0)),
-      open: sumsOf(rows.filter(({ is_open: isOpen }) => isOpen === 1)),
+      late: new Map(ofPlace('late').map((row) => [nameOfRow(row), row.total])),
+      since: sumsOf(ofPlace('closed')),
+      open: sumsOf(ofPlace('open')),
     }
   }
 
   /**
-   * Sums of everything that is closed, for whom nothing is remembered; undefined when there are no rollups any more.
+   * Sums of everything that is closed, for accounts of one namespace of whom nothing is remembered; undefined when there are no rollups
+   * any more.
    *
-   * @param late how often usage was late, read before; without it they are not remembered
+   * @param late how often usage was late, read before: with a mark that is counted and was not seen, what is remembered would hold without
+   *   its usage
    * @param isAhead whether all it is for is to remember them: accounts with marks, which could not be, are left out
    */
   const sumClosed = async (
     epoch: KnownEpoch,
     namespaceId: string,
-    accountIds: readonly string[],
-    late: LateCounts | undefined,
+    accounts: readonly AccountName[],
+    late: LateCounts,
     isAhead: boolean,
-  ): Promise<SumsByAccount | undefined> => {
+  ): Promise<SumsByName | undefined> => {
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
+    const accountIds = accounts.map(({ accountId }) => accountId)
     // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
     const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
-    const unmarked = isAhead ? accountIds.filter((id) => !state.isMarked(id)) : accountIds
-    closed.noteMarks(namespaceId, accountIds, state.isMarked)
-    if (unmarked.length === 0) return new Map()
-    // Marks of the others would send these to the events, too.
-    if (unmarked.length < accountIds.length) return sumClosed(epoch, namespaceId, unmarked, late, isAhead)
-    const parts = partsOf(coverUsage(range, state), state, OF_SUMS, false)
-    const sums = sumsOf(await askSums(parts, state, namespaceId, accountIds))
-    if (late !== undefined && state.epoch === epoch.epoch)
-      for (const accountId of accountIds.filter((id) => !state.isMarked(id)))
-        closed.remember(namespaceId, accountId, epoch, late, sums.get(accountId) ?? new Map())
-    return sums
-  }
-
-  /** Sums of everything that is closed: those that are remembered and still hold, and of the other accounts as they are read. */
-  const readClosed = async (
-    epoch: KnownEpoch,
-    namespaceId: string,
-    accountIds: readonly string[],
-    recalled: ReturnType<typeof closed.recall>,
-    isAhead: boolean,
-  ): Promise<{ late?: LateCounts; held: Map<string, Sums>; sums: SumsByAccount | undefined }> => {
-    // Whoever was marked is most likely so still, and would not be remembered: a question less, and nothing waits for it.
-    if (!isAhead && closed.wereMarked(namespaceId, accountIds))
-      return { held: new Map(), sums: await sumClosed(epoch, namespaceId, accountIds, undefined, false) }
-    // Before the marks: with one that is counted and was not seen, what is remembered would hold without its usage.
-    const late = await closed.readLateCounts(namespaceId, accountIds)
-    const held = new Map<string, Sums>()
-    for (const [accountId, found] of recalled)
-      if (closed.holds(found, accountId, late)) held.set(accountId, found.sums)
-    const others = accountIds.filter((accountId) => !held.has(accountId))
-    const sums = others.length === 0 ? new Map() : await sumClosed(epoch, namespaceId, others, late, isAhead)
-    return { late, held, sums }
+    const sum = async (
+      some: readonly AccountName[],
+      known: RollupState & KnownEpoch,
+    ): Promise<SumsByName> => {
+      if (some.length === 0) return new Map()
+      const { parts, params } = partsOf(coverUsage(range, known), known, OF_SUMS, false)
+      return sumsOf(await ask(some, known, parts, params))
+    }
+    // Marks of some would send the others to the events, too.
+    const unmarked = accounts.filter(({ accountId }) => !state.isMarked(accountId))
+    const marked = isAhead ? [] : accounts.filter(({ accountId }) => state.isMarked(accountId))
+    const [clean, dirty] = await Promise.all([sum(unmarked, withoutMarks(state)), sum(marked, state)])
+    if (state.epoch === epoch.epoch)
+      for (const account of unmarked)
+        closed.remember(account, epoch, late, clean.get(nameOf(account)) ?? new Map())
+    return new Map([...clean, ...dirty])
   }
 
   /**
@@ -121,69 +119,90 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
    * @param isOpenWanted whether what is not closed is wanted too
    */
   const sumUpToNow = async (
-    namespaceId: string,
-    accountIds: readonly string[],
+    accounts: readonly AccountName[],
     isOpenWanted: boolean,
-  ): Promise<Map<string, Map<UsageSource, Amount>> | undefined> => {
+  ): Promise<SumsByName | undefined> => {
     const epoch = await states.epoch()
     if (epoch === undefined) return undefined
-    const recalled = closed.recall(namespaceId, accountIds, epoch)
-    const [{ since, open }, { late, held, sums }] = await Promise.all([
-      sumNewest(epoch, namespaceId, accountIds, recalled, isOpenWanted),
-      readClosed(epoch, namespaceId, accountIds, recalled, !isOpenWanted),
-    ])
-    if (sums === undefined) return undefined
-    const upToNow = addUp([held, new Map([...since].filter(([accountId]) => held.has(accountId)))])
-    if (late !== undefined)
-      for (const accountId of held.keys())
-        closed.remember(namespaceId, accountId, epoch, late, upToNow.get(accountId) ?? new Map())
-    return addUp([sums, upToNow, open])
+    const recalled = closed.recall(accounts, epoch)
+    const { late, since, open } = await readNewest(epoch, accounts, recalled, isOpenWanted)
+    const upToNow = new Map<string, Sums>()
+    const others = new Map<string, AccountName[]>()
+    for (const account of accounts) {
+      const name = nameOf(account)
+      const found = recalled.get(name)
+      if (found !== undefined && closed.holds(found, account, late)) {
+        const sums = addUp(found.sums, since.get(name))
+        upToNow.set(name, sums)
+        closed.remember(account, epoch, late, sums)
+      } else {
+        const ofNamespace = others.get(account.namespaceId) ?? []
+        others.set(account.namespaceId, ofNamespace)
+        ofNamespace.push(account)
+      }
+    }
+    const read = await Promise.all(
+      [...others].map(([namespaceId, some]) => sumClosed(epoch, namespaceId, some, late, !isOpenWanted)),
+    )
+    for (const sums of read) {
+      if (sums === undefined) return undefined
+      for (const [name, ofAccount] of sums) upToNow.set(name, ofAccount)
+    }
+    return new Map(accounts.map(nameOf).map((name) => [name, addUp(upToNow.get(name), open.get(name))]))
   }
 
   return { sumUpToNow }
 }
 
-const OF_ACCOUNTS = 'account_id IN {accountIds:Array(String)}'
+/** From where a row is: what is closed, what is not, or the count of late usage. */
+type Place = 'closed' | 'open' | 'late'
 
-/** Usage of accounts, by account and source. */
-type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
-
-/** An account's sum of a place, as it is read. An account and source may have several. */
+/** A sum of an account and source of a place, as it is read. They may have several. */
 interface SumRow {
+  namespace_id: string
   account_id: string
   source: string
+  place: Place
   total: string
-  is_open: number
 }
 
+const GROUPED = 'GROUP BY namespace_id, account_id, source, place'
+const OF_SUMS: Wanted = {
+  fromDays: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
+  fromSlots: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
+  fromEvents:
+    "namespace_id, account_id, source, 'open' AS place, toString(sum(toDecimal256(quantity, 18))) AS total",
+  // An account of one of the namespaces that has the id of one of another: rows say whose they are, and nobody asks for those.
+  filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
+}
+
+/** Slots from when on is asked of each account by itself. @see nameOf */
+const SINCE = `toUnixTimestamp(slot) >=
+  transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`
+
+const NOTHING: ReturnType<typeof partsOf> = { parts: [], params: {} }
+
+const withoutMarks = (epoch: KnownEpoch) => ({ ...epoch, dirtySlots: [], dirtyDays: [] })
+
+const distinct = <T>(all: readonly T[]): T[] => [...new Set(all)]
+
+const nameOfRow = (row: SumRow): string =>
+  nameOf({ namespaceId: row.namespace_id, accountId: row.account_id })
+
 /** Adds up rows, of which an account and source may have several. */
-function sumsOf(rows: readonly SumRow[]): SumsByAccount {
+function sumsOf(rows: readonly SumRow[]): SumsByName {
   const sums = new Map<string, Map<UsageSource, Amount>>()
-  for (const { account_id: accountId, source, total } of rows) {
-    const known = sums.get(accountId) ?? new Map<UsageSource, Amount>()
-    sums.set(accountId, known.set(source, addAmounts(known.get(source) ?? ZERO, amountFromDatabase(total))))
+  for (const row of rows) {
+    const name = nameOfRow(row)
+    const known = sums.get(name) ?? new Map<UsageSource, Amount>()
+    const total = addAmounts(known.get(row.source) ?? ZERO, amountFromDatabase(row.total))
+    sums.set(name, known.set(row.source, total))
   }
   return sums
 }
 
-const OF_SUMS: Wanted = {
-  fromDays: 'account_id, source, 0 AS is_open, toString(sum(sum)) AS total',
-  fromSlots: 'account_id, source, 0 AS is_open, toString(sum(sum)) AS total',
-  fromEvents: 'account_id, source, 1 AS is_open, toString(sum(toDecimal256(quantity, 18))) AS total',
-  filters: [OF_ACCOUNTS],
-}
-
-/** Slots from when on is asked of each account by itself. */
-const SINCE = `toUnixTimestamp(slot) >= transform(account_id, {accountIds:Array(String)}, {since:Array(UInt32)}, toUInt32(0))`
-
-function addUp(parts: readonly SumsByAccount[]): Map<string, Map<UsageSource, Amount>> {
-  const total = new Map<string, Map<UsageSource, Amount>>()
-  for (const part of parts)
-    for (const [accountId, sums] of part) {
-      if (sums.size === 0) continue
-      const known = total.get(accountId) ?? new Map<UsageSource, Amount>()
-      total.set(accountId, known)
-      for (const [source, sum] of sums) known.set(source, addAmounts(known.get(source) ?? ZERO, sum))
-    }
+function addUp(some: Sums = new Map(), more: Sums = new Map()): Sums {
+  const total = new Map(some)
+  for (const [source, sum] of more) total.set(source, addAmounts(total.get(source) ?? ZERO, sum))
   return total
 }

@@ -2,7 +2,6 @@ import { LRUCache } from 'lru-cache'
 import type { Amount } from '../../amount/amount.ts'
 import { DAY_S, dayOf, oldestSlotDay } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /** Usage of an account by source, of closed slots. */
 export type Sums = ReadonlyMap<UsageSource, Amount>
@@ -14,7 +13,7 @@ interface Closed {
   closedThrough: number
 }
 
-/** How often usage of each account was late so far; of all accounts at once under ''. */
+/** How often usage of each account was late so far, by nameOf; under an empty id that of all accounts of a namespace at once. */
 export type LateCounts = ReadonlyMap<string, string>
 
 interface Remembered extends Closed {
@@ -22,22 +21,25 @@ interface Remembered extends Closed {
   late: string
 }
 
-/** In place of sums: when an account was read last, a mark stood that tells of it. */
-const MARKED = 'marked'
-
 /** Accounts whose sums are remembered; each takes some hundred bytes. */
 export const REMEMBERED_MAX = 50_000
 
 /** What was closed for as long since is read anew, and not slot by slot. */
 const REMEMBERED_FOR_S = DAY_S / 2
 
-/** What is remembered of an account is remembered under this. */
-const nameOf = (namespaceId: string, accountId: string): string => `${namespaceId} ${accountId}`
+/** An account of any namespace. */
+export interface AccountName {
+  namespaceId: string
+  accountId: string
+}
 
-const LATE_COUNTS = `
-  SELECT account_id, toString(sum(marks)) AS marks FROM late_usage_counts
-  WHERE namespace_id = {namespaceId:String} AND account_id IN {accountIds:Array(String)}
-  GROUP BY account_id`
+/** One text for both, as SINCE of account-sums has it too. */
+export const nameOf = ({ namespaceId, accountId }: AccountName): string => `${namespaceId} ${accountId}`
+
+/** How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before its grouping. */
+export const LATE_COUNTS = `
+  SELECT namespace_id, account_id, '' AS source, 'late' AS place, toString(sum(marks)) AS total FROM late_usage_counts
+  WHERE namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
 
 /**
  * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored (of slots that were closed
@@ -45,67 +47,36 @@ const LATE_COUNTS = `
  * read after a count, while no mark of the account or of all stood in any slot, open ones included, hold for as long as the count is the same; and
  * so do the slots that were closed since.
  */
-export function closedSums(client: ClickHouse) {
-  const remembered = new LRUCache<string, Remembered | typeof MARKED>({ max: REMEMBERED_MAX })
-  const lateOf = (counts: LateCounts, accountId: string) =>
-    `${counts.get('') ?? '0'} ${counts.get(accountId) ?? '0'}`
+export function closedSums() {
+  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
+  const lateOf = (counts: LateCounts, account: AccountName) => {
+    const ofAll = counts.get(nameOf({ ...account, accountId: '' })) ?? '0'
+    return `${ofAll} ${counts.get(nameOf(account)) ?? '0'}`
+  }
   return {
-    /** To be read before the sums that are remembered with it, and whenever they are to be used. */
-    async readLateCounts(namespaceId: string, accountIds: readonly string[]): Promise<LateCounts> {
-      const rows = await queryRows<{ account_id: string; marks: string }>(client, LATE_COUNTS, {
-        namespaceId,
-        accountIds: ['', ...accountIds],
-      })
-      return new Map(rows.map((row) => [row.account_id, row.marks]))
-    },
-
-    /** What is remembered of these in an epoch, by account; slots that were closed since are wanted beside it. */
+    /** What is remembered of these in an epoch, by nameOf; slots that were closed since are wanted beside it. */
     recall(
-      namespaceId: string,
-      accountIds: readonly string[],
+      accounts: readonly AccountName[],
       { epoch, closedThrough, now }: Closed & { now: number },
     ): Map<string, Remembered> {
       const recalled = new Map<string, Remembered>()
-      for (const accountId of accountIds) {
-        const found = remembered.get(nameOf(namespaceId, accountId))
-        if (found === MARKED || found?.epoch !== epoch) continue
-        if (dayOf(found.closedThrough) < oldestSlotDay(now)) continue
+      for (const account of accounts) {
+        const name = nameOf(account)
+        const found = remembered.get(name)
+        if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) continue
         const since = closedThrough - found.closedThrough
-        if (since >= 0 && since < REMEMBERED_FOR_S) recalled.set(accountId, found)
+        if (since >= 0 && since < REMEMBERED_FOR_S) recalled.set(name, found)
       }
       return recalled
     },
 
     /** Whether no usage of the account was late since. */
-    holds: ({ late }: Remembered, accountId: string, counts: LateCounts): boolean =>
-      late === lateOf(counts, accountId),
+    holds: ({ late }: Remembered, account: AccountName, counts: LateCounts): boolean =>
+      late === lateOf(counts, account),
 
-    /** Whether a mark stood of each of these when they were read last, so that it is of no use to ask for their counts now. */
-    wereMarked: (namespaceId: string, accountIds: readonly string[]): boolean =>
-      accountIds.every((accountId) => remembered.get(nameOf(namespaceId, accountId)) === MARKED),
-
-    /** Of whom marks stand, as they were just read; what is remembered of these does not hold any more. */
-    noteMarks(
-      namespaceId: string,
-      accountIds: readonly string[],
-      isMarked: (accountId: string) => boolean,
-    ): void {
-      for (const accountId of accountIds) {
-        const name = nameOf(namespaceId, accountId)
-        if (isMarked(accountId)) remembered.set(name, MARKED)
-        else if (remembered.get(name) === MARKED) remembered.delete(name)
-      }
-    },
-
-    remember(
-      namespaceId: string,
-      accountId: string,
-      { epoch, closedThrough }: Closed,
-      counts: LateCounts,
-      sums: Sums,
-    ): void {
-      const late = lateOf(counts, accountId)
-      remembered.set(nameOf(namespaceId, accountId), { epoch, closedThrough, sums, late })
+    /** @param counts how often usage was late, read before the sums that are remembered */
+    remember(account: AccountName, { epoch, closedThrough }: Closed, counts: LateCounts, sums: Sums): void {
+      remembered.set(nameOf(account), { epoch, closedThrough, sums, late: lateOf(counts, account) })
     },
   }
 }

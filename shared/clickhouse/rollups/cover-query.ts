@@ -35,8 +35,7 @@ export function partsOf(
   const add = (columns: string, table: string, conditions: readonly string[]) => {
     parts.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${[...conditions, ...filters].join(' AND ')}`)
   }
-  const ofNamespace = 'namespace_id = {namespaceId:String}'
-  const rolled = ['epoch = {epoch:UInt32}', ofNamespace]
+  const rolled = ['epoch = {epoch:UInt32}']
   if (days !== undefined) {
     Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
     const conditions = [...rolled, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
@@ -73,7 +72,7 @@ export function partsOf(
   const events = eventsOf(raw, slotS)
   if (events !== undefined) {
     Object.assign(params, events.params)
-    const ofKey = [ofNamespace, ...filters, ...events.conditions].join(' AND ')
+    const ofKey = [...filters, ...events.conditions].join(' AND ')
     // Why PREWHERE: see usage-aggregates.
     parts.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }

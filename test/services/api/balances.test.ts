@@ -157,8 +157,8 @@ describe('balances of several accounts over HTTP', function () {
     await sleep(EPOCH_KNOWN_MS)
     for (const accounts of [world.accounts.slice(0, 1), world.accounts.slice(1)])
       for (const [when, questions] of [
-        ['for the first time', 4],
-        ['again', 2],
+        ['for the first time', 3],
+        ['again', 1],
       ] as const) {
         inside.counts.clear()
         const { body } = await ask(world, accounts)

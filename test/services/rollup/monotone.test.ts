@@ -64,6 +64,9 @@ const PAIR_INSERT_MAX_MS = (ORPHAN_S - 1) * 1_000
 const WRITERS = 4
 const PAIR_WRITERS = 3
 const READERS = 3
+/** Who ask one reader for sums, so that they share questions. */
+const SUM_ASKERS = 8
+const SUM_PAUSE_MS = 300
 const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
 const SOURCES = ['usd', 'eur']
 const CRASHES = 0.02
@@ -95,6 +98,9 @@ interface Ways {
   pauseToStore?: (table: string, epoch: unknown) => Pause | undefined
 }
 
+/** What is told of usage that comes in. */
+type Noted = Pick<UsageWatch, 'noteSent' | 'noteStored'>
+
 class Crash extends Error {}
 
 describe('totals beside writers and rollup services that pause and crash', function () {
@@ -119,6 +125,15 @@ describe('totals beside writers and rollup services that pause and crash', funct
     // Any of them: what one has seen, no other may lack.
     const reader = () => readers[asked++ % readers.length] ?? stage.rolled
     const watch = new UsageWatch(watchedOf(stage, reader, await stage.epochs.now()))
+    const sums = new UsageWatch(watchedSums(readers[0] ?? stage.rolled))
+    const noted: Noted = {
+      noteSent(events) {
+        for (const one of [watch, sums]) one.noteSent(events)
+      },
+      noteStored(events) {
+        for (const one of [watch, sums]) one.noteStored(events)
+      },
+    }
     const startedAt = performance.now()
     await build(GRACE_S)
     let failure: Error | undefined
@@ -132,9 +147,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
       }
     }
     const loops = [
-      ...Array.from({ length: WRITERS }, (_, n) => loop(writer(watch, random(`writer ${n}`)))),
-      ...Array.from({ length: PAIR_WRITERS }, (_, n) => loop(pairWriter(watch, random(`pairs ${n}`)))),
+      ...Array.from({ length: WRITERS }, (_, n) => loop(writer(noted, random(`writer ${n}`)))),
+      ...Array.from({ length: PAIR_WRITERS }, (_, n) => loop(pairWriter(noted, random(`pairs ${n}`)))),
       ...Array.from({ length: READERS }, (_, n) => loop(asker(watch, random(`reader ${n}`)))),
+      ...Array.from({ length: SUM_ASKERS }, (_, n) => loop(sumAsker(sums, random(`sums ${n}`)))),
       ...readers.map((one, n) => loop(aheadReader(one, random(`ahead ${n}`)))),
       ...[0, 1].map((n) => loop(service(random(`service ${n}`)))),
       loop(lateWorker(random('late'), 0.01)),
@@ -156,7 +172,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await Promise.all(loops)
     const seconds = Math.round((performance.now() - startedAt) / 1_000)
     const inserts = `the longest insert ${Math.round(longestInsertMs.any)} ms, ${Math.round(longestInsertMs.pair)} of a pair`
-    const told = `${watch.reads} reads and ${watch.events} events in ${seconds} s, ${inserts}, ${pairs.met} pairs met`
+    const told = `${watch.reads} reads, ${sums.reads} of sums, and ${watch.events} events in ${seconds} s, ${inserts}, ${pairs.met} pairs met`
     process.stdout.write(`    (${told})\n`)
     if (failure !== undefined) {
       if (longestInsertMs.any > INSERT_MAX_MS || longestInsertMs.pair > PAIR_INSERT_MAX_MS)
@@ -165,6 +181,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     }
     await settle()
     await watch.readAll()
+    await sums.readAll()
     const compared = await expectRollupsExact(stage.client, NAMESPACE)
     process.stdout.write(`    (${JSON.stringify(compared)} rows agree with the events)\n`)
     // A short run on a busy machine may not come to it.
@@ -196,6 +213,13 @@ describe('totals beside writers and rollup services that pause and crash', funct
     return usageThroughRollups(beforeQueries(stage.client, untilEnded(pauseBy(own, 0.03, 500))))
   }
 
+  const sumAsker =
+    (sums: UsageWatch, own: Random): (() => Promise<void>) =>
+    async () => {
+      await sleep(randomInteger(own, SUM_PAUSE_MS))
+      await sums.read(own)
+    }
+
   const aheadReader = (reader: RememberingReader, own: Random) => async () => {
     await sleep(500 + randomInteger(own, 3_000))
     await reader.readAhead(NAMESPACE, ACCOUNTS)
@@ -208,7 +232,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
    * @param told.inserted is told how long after its begin a batch was inserted, in ms
    */
   function storing(
-    watch: UsageWatch,
+    watch: Noted,
     own: Random,
     longestPauseMs: number,
     told: { marked?: (mark: string) => void; inserted?: (ms: number) => void },
@@ -251,7 +275,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     }
   }
 
-  function writer(watch: UsageWatch, own: Random): () => Promise<void> {
+  function writer(watch: Noted, own: Random): () => Promise<void> {
     const store = storing(watch, own, INSERT_PAUSE_MS, {
       inserted: (ms) => (longestInsertMs.any = Math.max(longestInsertMs.any, ms)),
     })
@@ -266,7 +290,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   /** Two events of one rollup of the quiet day, one after the other, and then none. */
-  function pairWriter(watch: UsageWatch, own: Random): () => Promise<void> {
+  function pairWriter(watch: Noted, own: Random): () => Promise<void> {
     const marks = { first: [] as string[], second: [] as string[] }
     let which: keyof typeof marks = 'first'
     const store = storing(watch, own, QUIET_PAUSE_MS, {
@@ -527,10 +551,7 @@ function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: n
       ],
     }
   }
-  const sumOfAccounts = (accounts: readonly string[]) => async () => {
-    const sums = await reader().sumByAccount(NAMESPACE, accounts)
-    return { sum: formatAmount(sumOf([...sums.values()].flatMap((usage) => [...usage.values()]))) }
-  }
+  const sumOfAccounts = (accounts: readonly string[]) => sumsThrough(reader, accounts)
   return [
     watch({ range: ALL_TIME }, 12, sumOfAccounts(ACCOUNTS), sumOfAccounts(ACCOUNTS)),
     watch({ range: recent }, 6),
@@ -543,6 +564,22 @@ function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: n
       ...ACCOUNTS.map((accountId) => watch({ range, accountId }, 1)),
     ]),
   ]
+}
+
+/** Sums of accounts alone, of which those that are asked for at the same time share questions. */
+function watchedSums(one: RememberingReader): Watched[] {
+  const watch = (accounts: readonly string[], weight: number): Watched => ({
+    name: `sums of ${accounts.join(', ')}`,
+    isMeant: (event) => accounts.includes(event.accountId),
+    weight,
+    asks: [sumsThrough(() => one, accounts)],
+  })
+  return [watch(ACCOUNTS, 1), ...ACCOUNTS.map((account) => watch([account], 2))]
+}
+
+const sumsThrough = (reader: () => RememberingReader, accounts: readonly string[]) => async () => {
+  const sums = await reader().sumByAccount(NAMESPACE, accounts)
+  return { sum: formatAmount(sumOf([...sums.values()].flatMap((usage) => [...usage.values()]))) }
 }
 
 const sumOf = (amounts: readonly Amount[]): Amount => amounts.reduce(addAmounts, ZERO)

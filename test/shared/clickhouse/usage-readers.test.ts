@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { formatAmount } from '../../../shared/amount/amount.ts'
+import { formatAmount, ZERO } from '../../../shared/amount/amount.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage-reader.ts'
@@ -95,6 +95,36 @@ describe('the readers of usage', function () {
         expected,
       )
     }
+  })
+
+  it('read accounts of the same id in several namespaces together, and each its own usage', async () => {
+    const namespaces = [6, 7, 8].map((n) => `018cc251-f400-7000-8000-00000000000${n}`)
+    const now = await stage.epochs.now()
+    const ages = [0, 2 * HOUR_S, 3 * DAY_S, 60 * DAY_S]
+    for (const [n, namespaceId] of namespaces.entries())
+      for (const age of ages)
+        for (let count = 0; count <= n; count++)
+          await store(makeReport({ namespaceId, occurredAt: now - age - 10 - count }))
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    const reader = usageThroughRollups(stage.client)
+    const expectAll = async (late: readonly number[]) => {
+      const sums = await Promise.all(namespaces.map((id) => reader.sumByAccount(id, [ACCOUNT])))
+      expect(sums.map((ofAll) => formatAmount(ofAll.get(ACCOUNT)?.get('usd') ?? ZERO))).to.deep.equal(
+        namespaces.map((_, n) => String(ages.length * (n + 1) + (late[n] ?? 0))),
+      )
+    }
+    await expectAll([])
+    await expectAll([]) // of what is remembered
+    await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
+    await expectAll([])
+    // One of them has late usage, which sends only its own account to the events.
+    const [, second = ''] = namespaces
+    const slot = now - 5 * HOUR_S
+    const mark = { namespaceId: second, accountId: ACCOUNT, slot: slot - (slot % 300), kind: 'slot' as const }
+    await dirtySlotRepository(stage.writing).placePending([mark], '12', now)
+    await store(makeReport({ namespaceId: second, occurredAt: slot }))
+    await expectAll([0, 1, 0])
+    await expectAll([0, 1, 0])
   })
 
   it('read clean slots once that lie between more late ones than they ask the sorting key for', async () => {

@@ -1,0 +1,246 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { formatTable } from '../shared/text/format-table.ts'
+import { startTally, type RunningTally } from '../test/support/start-tally.ts'
+import { until } from '../test/support/until.ts'
+import { cpuSecondsOf } from './cpu-time.ts'
+import { buildDataSet } from './data-set/build-data-set.ts'
+import type { DataSet } from './data-set/data-set.ts'
+import { accountId, accountOfDraw, ACCOUNTS, CURRENCY } from './data-set/made-up-events.ts'
+import { startLoadGenerator, type LoadGenerator } from './load-generator.ts'
+import { untilLoaded } from './load-stage.ts'
+import { describeMachine, saveResult } from './machine.ts'
+import { adminUrlOf, scrape } from './scrape.ts'
+import type { Load, LoadResult } from './send-load.ts'
+import { compare, formatCompared, type Compared } from './targets.ts'
+import { makeBodies } from './usage-bodies.ts'
+
+export interface BenchBalancesOptions {
+  events: number
+  /** Where the data set is, or is to be. Usage that is reported meanwhile is added to it. */
+  folder: string
+  /** Of each kind, number of connections and condition. */
+  seconds: number
+  save: string
+  print: (line: string) => void
+}
+
+/** What was asked, how, beside what, and how it was answered. */
+interface Row {
+  beside: Beside
+  connections: number
+  kind: Kind
+  answersPerS: number
+  p50Ms: number
+  p99Ms: number
+  /** Of Tally and its PostgreSQL, for each answer: of usage that comes in meanwhile, too. */
+  cpuMs: number
+}
+
+const KINDS = ['health', 'account', 'balance', 'balances of 100'] as const
+type Kind = (typeof KINDS)[number]
+
+const CONNECTIONS = [1, 16, 64, 256]
+/** The most that ask for a hundred balances each. */
+const HUNDREDS_MAX = 16
+
+const QUIET = 'nothing'
+const FEW_EVENTS = '2,000 events/s'
+const MANY_EVENTS = '10,000 events/s'
+const IMPORT = 'an import of history'
+type Beside = typeof QUIET | typeof FEW_EVENTS | typeof MANY_EVENTS | typeof IMPORT
+/** Events a batch, and batches a second: as many as are taken where there is none. */
+const USAGE: Record<Exclude<Beside, typeof QUIET>, { batch: number; rate?: number }> = {
+  [FEW_EVENTS]: { batch: 100, rate: 20 },
+  [MANY_EVENTS]: { batch: 1_000, rate: 10 },
+  [IMPORT]: { batch: 1_000 },
+}
+
+const PATHS = 5_000
+const WARM_UP_S = 1
+const HISTORY_S = 3 * 365 * 86_400
+const HISTORY_ENDED_S = 100 * 86_400
+const SETTLES_MS = 300_000
+const USAGE_CONNECTIONS = 4
+/** Of a core, for so long: more than gathers before it is worked off. */
+const IDLE_SHARE = 0.1
+const IDLE_MS = 12_000
+/** So long usage comes in before anything is measured. */
+const BEGUN_AFTER_MS = 2_000
+
+/**
+ * Balances of 10,000 accounts, many at once, each beside an account itself and health in the same minute: nothing else going on, while usage
+ * comes in, and while history is imported.
+ */
+export async function benchBalances(options: BenchBalancesOptions): Promise<void> {
+  const { events, folder, seconds, save, print } = options
+  print(describeMachine())
+  const dataSet = await buildDataSet(folder, events, print)
+  const tally = await startTally({ dataFolder: dataSet.folder, env: { LOG_LEVEL: 'error' } })
+  const [reader, reporter] = [startLoadGenerator(), startLoadGenerator()]
+  try {
+    const adminUrl = await adminUrlOf(dataSet.folder)
+    await until(async () => (await scrape(adminUrl)).sum('tally_api_warm_accounts') > 0, SETTLES_MS)
+    const rows: Row[] = []
+    for (const beside of [QUIET, FEW_EVENTS, MANY_EVENTS, IMPORT] as const) {
+      await untilIdle(tally)
+      const measured = () => measure({ tally, reader, dataSet, seconds, beside })
+      rows.push(
+        ...(beside === QUIET
+          ? await measured()
+          : await whileReporting({ tally, reporter, dataSet, adminUrl, usage: USAGE[beside] }, measured)),
+      )
+      print(`beside ${beside}: done`)
+    }
+    for (const line of formatRows(rows)) print(line)
+    const compared = compareRows(rows, events)
+    for (const line of formatCompared(compared)) print(line)
+    await saveResult(save, { bench: 'balances', events, seconds, rows, compared })
+  } finally {
+    await Promise.all([reader.close(), reporter.close()])
+    await tally.stop()
+  }
+}
+
+interface Stage {
+  tally: RunningTally
+  dataSet: DataSet
+}
+
+/** Waits until what came before is worked off: merges, late usage, reading ahead. */
+async function untilIdle({ process: { pid = 0 } }: RunningTally): Promise<void> {
+  const cpuS = async () => {
+    const { self, children } = await cpuSecondsOf(pid)
+    return self + children
+  }
+  await until(async () => {
+    const before = await cpuS()
+    await sleep(IDLE_MS)
+    return (await cpuS()) - before < (IDLE_SHARE * IDLE_MS) / 1_000
+  }, SETTLES_MS)
+}
+
+async function measure({
+  tally,
+  reader,
+  dataSet,
+  seconds,
+  beside,
+}: Stage & { reader: LoadGenerator; seconds: number; beside: Beside }): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const connections of CONNECTIONS)
+    for (const kind of KINDS) {
+      const load = {
+        url: tally.url,
+        headers: { 'x-api-key': tally.key },
+        paths: pathsOf(kind, dataSet),
+        bodies: [],
+        connections: kind === 'balances of 100' ? Math.min(connections, HUNDREDS_MAX) : connections,
+      }
+      await reader.load({ ...load, seconds: WARM_UP_S })
+      const { result, cpuS } = await withCpu(tally, () => reader.load({ ...load, seconds }))
+      rows.push({
+        beside,
+        connections: load.connections,
+        kind,
+        answersPerS: result.acknowledged / result.seconds,
+        p50Ms: result.p50Ms,
+        p99Ms: result.p99Ms,
+        cpuMs: (1_000 * cpuS) / result.acknowledged,
+      })
+    }
+  return rows
+}
+
+async function withCpu(
+  { process: { pid = 0 } }: RunningTally,
+  work: () => Promise<LoadResult>,
+): Promise<{ result: LoadResult; cpuS: number }> {
+  const before = await cpuSecondsOf(pid)
+  const result = await work()
+  const after = await cpuSecondsOf(pid)
+  return { result, cpuS: after.self - before.self + after.children - before.children }
+}
+
+function pathsOf(kind: Kind, { metrics }: DataSet): string[] {
+  const sources = [...metrics.map((id) => `metric_id=${id}`), `currency=${CURRENCY}`]
+  const anyAccount = () => accountId(accountOfDraw(Math.random()))
+  const hundred = () => {
+    const first = Math.floor(Math.random() * (ACCOUNTS - 100))
+    return Array.from({ length: 100 }, (_, n) => accountId(first + n)).join(',')
+  }
+  const pathOf: Record<Kind, (n: number) => string> = {
+    health: () => '/v2/health',
+    account: () => `/v2/accounts/${anyAccount()}`,
+    balance: (n) => `/v2/accounts/${anyAccount()}/balance?${sources[n % sources.length] ?? ''}`,
+    'balances of 100': () => `/v2/accounts/balances?account_ids=${hundred()}`,
+  }
+  return Array.from({ length: kind === 'balances of 100' ? PATHS / 100 : PATHS }, (_, n) => pathOf[kind](n))
+}
+
+/** Reports usage of the same accounts while something is measured, and waits until it is loaded. */
+async function whileReporting<T>(
+  {
+    tally,
+    reporter,
+    dataSet,
+    adminUrl,
+    usage,
+  }: Stage & { reporter: LoadGenerator; adminUrl: string; usage: { batch: number; rate?: number } },
+  work: () => Promise<T>,
+): Promise<T> {
+  const accounts = Array.from({ length: ACCOUNTS }, (_, n) => accountId(n))
+  const bodies = makeBodies({ accounts, metrics: [...dataSet.metrics] }, usage.batch, true)
+  const endAt = Math.floor(Date.now() / 1_000) - HISTORY_ENDED_S
+  const past = { kind: 'past', startAt: endAt - HISTORY_S, endAt, events: 1, shuffled: true } as const
+  const load: Omit<Load, 'seconds'> = {
+    url: `${tally.url}/v2/events/batch`,
+    headers: { 'content-type': 'application/json', 'x-api-key': tally.key },
+    bodies: bodies.map(({ bytes }) => bytes),
+    connections: USAGE_CONNECTIONS,
+    ...(usage.rate === undefined ? { times: past } : { rate: usage.rate }),
+  }
+  const before = (await scrape(adminUrl)).sum('tally_loader_rows_total')
+  const over = new AbortController()
+  let reported = 0
+  const reporting = (async () => {
+    while (!over.signal.aborted) reported += (await reporter.load({ ...load, seconds: 1 })).acknowledged
+  })()
+  try {
+    await sleep(BEGUN_AFTER_MS)
+    return await work()
+  } finally {
+    over.abort()
+    await reporting
+    await untilLoaded(adminUrl, before + reported * usage.batch)
+  }
+}
+
+function formatRows(rows: readonly Row[]): string[] {
+  const headings = ['beside', 'asked', 'connections', 'answers/s', 'p50 ms', 'p99 ms', 'CPU ms']
+  const cells = rows.map(({ beside, kind, connections, ...row }) => [
+    beside,
+    kind,
+    String(connections),
+    Math.round(row.answersPerS).toLocaleString('en-US'),
+    ...[row.p50Ms, row.p99Ms].map((ms) => ms.toFixed(1)),
+    row.cpuMs.toFixed(2),
+  ])
+  return formatTable(headings, cells, 2)
+}
+
+function compareRows(rows: readonly Row[], events: number): Compared[] {
+  const of = (beside: Beside, kind: Kind): Row => {
+    const row = rows.find((one) => one.beside === beside && one.kind === kind && one.connections === 64)
+    if (row === undefined) throw new Error(`${kind} beside ${beside} was not measured`)
+    return row
+  }
+  const ratio = (beside: Beside, figure: 'answersPerS' | 'p99Ms') =>
+    of(beside, 'balance')[figure] / of(beside, 'account')[figure]
+  const on = `${events.toLocaleString('en-US')} events`
+  return [
+    compare({ measure: 'balancesPerS', value: of(QUIET, 'balance').answersPerS, on }),
+    compare({ measure: 'balancesAtOnce', value: ratio(QUIET, 'answersPerS'), on }),
+    compare({ measure: 'balancesAtOnceP99', value: ratio(QUIET, 'p99Ms'), on }),
+    compare({ measure: 'balancesBesideUsage', value: ratio(FEW_EVENTS, 'answersPerS'), on }),
+  ]
+}

@@ -1,0 +1,29 @@
+import { batchReads, type BatchedRead, type Batching } from '../batching/batch-reads.ts'
+import type { Account } from '../domain/resources.ts'
+import type { UsageSource } from '../domain/usage-event.ts'
+import type { Amount } from '../amount/amount.ts'
+import { findAccounts, type AccountKey } from './accounts.ts'
+import { sumGrants, sumGrantsBySource, type GrantsKey, type GrantSum } from './grants.ts'
+import { listActiveMetricIds } from './metrics.ts'
+import type { Pool } from './pool.ts'
+
+/** Reads of resources that may share a statement with others that arrive at the same time, of any company. */
+export interface BatchedReads {
+  /** The account, undefined when there is none. */
+  findAccount: BatchedRead<AccountKey, Account | undefined>
+  /** Grants of one source, and whether there are such an account and such a metric. */
+  sumGrants: BatchedRead<GrantsKey & { source: UsageSource }, GrantSum>
+  /** Grants by every source that was ever granted; undefined when there is no such account. */
+  sumGrantsBySource: BatchedRead<GrantsKey, ReadonlyMap<UsageSource, Amount> | undefined>
+  /** The ids of metrics of a namespace that are not archived, in order of creation. */
+  listActiveMetricIds: BatchedRead<string, string[]>
+}
+
+const BATCHING: Batching = { atMost: 500, atOnce: 1, patienceMs: 50 }
+
+export const batchedReads = (pool: Pool): BatchedReads => ({
+  findAccount: batchReads((keys) => findAccounts(pool, keys), BATCHING),
+  sumGrants: batchReads((keys) => sumGrants(pool, keys), BATCHING),
+  sumGrantsBySource: batchReads((keys) => sumGrantsBySource(pool, keys), BATCHING),
+  listActiveMetricIds: batchReads((namespaceIds) => listActiveMetricIds(pool, namespaceIds), BATCHING),
+})

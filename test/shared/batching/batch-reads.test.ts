@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { batchReads } from '../../../shared/batching/batch-reads.ts'
+import { randomInteger, seededRandom } from '../../../services/reporter/simulate/seeded-random.ts'
+
+/** Questions that wait until they are let go, each with what it was asked. */
+function heldQuestions() {
+  const asked: { keys: readonly number[]; answer: () => void; fail: (err: Error) => void }[] = []
+  const ask = (keys: readonly number[]) =>
+    new Promise<string[]>((resolve, reject) => {
+      asked.push({
+        keys,
+        answer: () => {
+          resolve(keys.map((key) => `answer to ${key}`))
+        },
+        fail: reject,
+      })
+    })
+  return { asked, ask, keysOf: () => asked.map(({ keys }) => keys) }
+}
+
+const BATCHING = { atMost: 100, atOnce: 1, patienceMs: 10_000 }
+const turnsOf = async (count: number) => {
+  for (let n = 0; n < count; n++) await new Promise(setImmediate)
+}
+
+describe('reads that share questions', () => {
+  it('are asked at once when no question is under way, with what arrives in the same turn', async () => {
+    const { asked, ask, keysOf } = heldQuestions()
+    const read = batchReads(ask, BATCHING)
+    const answers = Promise.all([read(1), read(2), read(1)])
+    await turnsOf(2)
+    expect(keysOf()).to.deep.equal([[1, 2, 1]])
+    asked[0]?.answer()
+    expect(await answers).to.deep.equal(['answer to 1', 'answer to 2', 'answer to 1'])
+  })
+
+  it('that arrive while a question is under way are asked together in the next one, not in this', async () => {
+    const { asked, ask, keysOf } = heldQuestions()
+    const read = batchReads(ask, BATCHING)
+    const first = read(1)
+    await turnsOf(2)
+    const others = [read(1)]
+    await turnsOf(2)
+    others.push(read(2), read(3))
+    await turnsOf(2)
+    expect(keysOf()).to.deep.equal([[1]])
+    asked[0]?.answer()
+    expect(await first).to.equal('answer to 1')
+    await turnsOf(2)
+    expect(keysOf()).to.deep.equal([[1], [1, 2, 3]])
+    asked[1]?.answer()
+    expect(await Promise.all(others)).to.deep.equal(['answer to 1', 'answer to 2', 'answer to 3'])
+  })
+
+  it('are no more than so many in a question, and so many questions at a time', async () => {
+    const { asked, ask, keysOf } = heldQuestions()
+    const read = batchReads(ask, { ...BATCHING, atMost: 2, atOnce: 2 })
+    const answers = Promise.all([1, 2, 3, 4, 5].map(read))
+    await turnsOf(2)
+    expect(keysOf()).to.deep.equal([
+      [1, 2],
+      [3, 4],
+    ])
+    asked[1]?.answer()
+    await turnsOf(2)
+    expect(keysOf()).to.deep.equal([[1, 2], [3, 4], [5]])
+    for (const { answer } of asked) answer()
+    expect(await answers).to.have.length(5)
+  })
+
+  it('fail with their own question alone', async () => {
+    const { asked, ask } = heldQuestions()
+    const read = batchReads(ask, BATCHING)
+    const first = read(1).catch((err: unknown) => String(err))
+    await turnsOf(2)
+    const second = read(2)
+    asked[0]?.fail(new Error('the server is away'))
+    expect(await first).to.equal('Error: the server is away')
+    await turnsOf(2)
+    asked[1]?.answer()
+    expect(await second).to.equal('answer to 2')
+  })
+
+  it('do not wait for a slow question for longer than their patience', async () => {
+    const { asked, ask, keysOf } = heldQuestions()
+    const read = batchReads(ask, { ...BATCHING, patienceMs: 20 })
+    const slow = read(1)
+    await turnsOf(2)
+    const [startedAt, others] = [performance.now(), [read(2), read(3)]]
+    while (asked.length < 2) await sleep(1)
+    expect(performance.now() - startedAt).to.be.within(15, 2_000)
+    expect(keysOf()).to.deep.equal([[1], [2, 3]])
+    asked[1]?.answer()
+    expect(await Promise.all(others)).to.deep.equal(['answer to 2', 'answer to 3'])
+    asked[0]?.answer()
+    expect(await slow).to.equal('answer to 1')
+  })
+
+  it('get each its own answer, from a question that was asked after the read came, whatever meets', async () => {
+    const seed = randomUUID()
+    const random = seededRandom(seed)
+    let isAsking = 0
+    let most = { keys: 0, atOnce: 0 }
+    const read = batchReads(
+      async (keys: readonly { name: number }[]) => {
+        const askedAt = performance.now()
+        isAsking++
+        most = { keys: Math.max(most.keys, keys.length), atOnce: Math.max(most.atOnce, isAsking) }
+        await sleep(randomInteger(random, 4))
+        isAsking--
+        if (random() < 0.05) throw new Error('failed')
+        return keys.map(({ name }) => ({ name, askedAt }))
+      },
+      { atMost: 20, atOnce: 2, patienceMs: 60_000 },
+    )
+    const tally = { answered: 0, failed: 0 }
+    const caller = async () => {
+      for (let n = 0; n < 30; n++) {
+        const [name, cameAt] = [randomInteger(random, 50), performance.now()]
+        try {
+          const answer = await read({ name })
+          expect(answer.name, `seed ${seed}`).to.equal(name)
+          expect(answer.askedAt, `seed ${seed}`).to.be.at.least(cameAt)
+          tally.answered++
+        } catch (err) {
+          if (!(err instanceof Error) || err.message !== 'failed') throw err
+          tally.failed++
+        }
+        if (random() < 0.5) await sleep(randomInteger(random, 3))
+      }
+    }
+    await Promise.all(Array.from({ length: 64 }, caller))
+    expect(tally.answered + tally.failed).to.equal(64 * 30)
+    expect(tally.answered).to.be.greaterThan(1_000)
+    expect(most.keys).to.be.within(10, 20)
+    expect(most.atOnce).to.equal(2)
+  })
+})
