@@ -154,9 +154,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a grant that was voided still counts',
-    file: 'shared/postgres/grants.ts',
-    right: '    AND voided_at IS NULL AND archived_at IS NULL\n    AND effective_at <= $4',
-    wrong: '    AND archived_at IS NULL\n    AND effective_at <= $4',
+    file: 'shared/postgres/migrations/0025_reads_together.sql',
+    right:
+      'AND g.source = asked.source\n            AND g.voided_at IS NULL AND g.archived_at IS NULL\n            AND g.effective_at <= asked.instant AND',
+    wrong:
+      'AND g.source = asked.source\n            AND g.archived_at IS NULL\n            AND g.effective_at <= asked.instant AND',
     suites: ['services/api/grants'],
   },
   {
