@@ -22,7 +22,7 @@ export function resourceHandlers(pool: Pool, reads: BatchedReads, purges: apiKey
     updateCustomer: of(customers.patchCustomer(pool)),
     createAccount: of(accounts.postAccount(create)),
     listAccounts: of(accounts.listAccounts(pool)),
-    getAccount: of(accounts.getAccount(reads.findAccount)),
+    getAccount: of(accounts.getAccountById(reads.findAccount)),
     getAccountByExternalId: of(accounts.getAccountByExternalId(pool)),
     updateAccount: of(accounts.patchAccount(pool)),
     archiveAccount: of(accounts.archiveAccount(pool)),

@@ -1,7 +1,7 @@
 import { compareAmounts, subtractAmounts, ZERO } from '../../shared/amount/amount.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { grantRepository } from '../../shared/postgres/grants.ts'
+import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'
 import {
   refillConfigurationRepository,
@@ -34,7 +34,7 @@ export type CheckBalances = (
 export const REFILLS_AT_ONCE = 2
 /** … and so many balances each: enough that a query to ClickHouse is shared, and few enough not to hold others up. */
 const REFILLED_TOGETHER = 50
-/** An account's id is 45 bytes in a parameter, and a ClickHouse server takes 128 KiB. */
+/** Enough that what is fixed of a statement does not matter. */
 export const BALANCES_AT_ONCE = 2_000
 /** How long a balance is left alone that cannot be refilled for now, or failed to be. */
 const BLOCKED_MS = 60_000
@@ -74,8 +74,7 @@ async function listLow(
     return {
       minimums: listed,
       accountIds: ids,
-      granted:
-        ids.length === 0 ? undefined : await grantRepository(db).sumInForceByAccount(namespaceId, ids, now),
+      granted: ids.length === 0 ? undefined : await sumGrantsOfAccounts(db, namespaceId, ids, now),
     }
   })
   if (granted === undefined) return []

@@ -12,7 +12,7 @@ import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { holdBalancesAlone } from '../../shared/postgres/balance-turn.ts'
-import { grantRepository } from '../../shared/postgres/grants.ts'
+import { grantRepository, sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool, PoolClient, Queryable } from '../../shared/postgres/pool.ts'
 import {
   refillConfigurationRepository,
@@ -117,7 +117,7 @@ async function readBalances(
   const last = histories.map(({ effectiveAt }) => effectiveAt)
   const effectiveAt = refillInstant(await nowOf(db, namespaceId), last)
   const accountIds = [...new Set(configurations.map(({ accountId }) => accountId))]
-  const granted = await grantRepository(db).sumInForceByAccount(namespaceId, accountIds, effectiveAt)
+  const granted = await sumGrantsOfAccounts(db, namespaceId, accountIds, effectiveAt)
   const used = await withinMs(
     USAGE_MS,
     usage.sumByAccount(namespaceId, accountIds),

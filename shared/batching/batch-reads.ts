@@ -1,11 +1,12 @@
 import DataLoader from 'dataloader'
+import { LRUCache } from 'lru-cache'
 
 export interface Batching {
-  /** So many reads share a question at most. */
+  /** So many different reads share a question at most. */
   atMost: number
-  /** So many questions are under way at a time … */
+  /** So many questions are under way at a time, not counting those … */
   atOnce: number
-  /** … but for reads that have waited for so long: a slow question holds up nobody but those in it. */
+  /** … that take longer than this. */
   patienceMs: number
 }
 
@@ -15,14 +16,16 @@ export type BatchedRead<Key, Answer> = (key: Key) => Promise<Answer>
 /**
  * Reads that arrive together share a question: a question about a hundred things costs little more than one about one. What arrives
  * while a question is under way is asked in the next one, all of it at once; when none is, it is asked right away, with whatever
- * else arrives in the same turn of the event loop.
+ * else arrives in the same turn of the event loop. A slow question holds up others no longer than the patience.
  *
  * No answer is older than its read: a read joins a question only before that is asked, and each answer goes to the reads of
  * its own question; nothing is kept. A question that fails is the failure of the reads in it alone.
  *
+ * @param nameOf reads of the same name are one to a question
  * @param ask answers a question: for each key its answer, in the same order
  */
 export function batchReads<Key, Answer>(
+  nameOf: (key: Key) => string,
   ask: (keys: readonly Key[]) => Promise<readonly Answer[]>,
   { atMost, atOnce, patienceMs }: Batching,
 ): BatchedRead<Key, Answer> {
@@ -35,32 +38,57 @@ export function batchReads<Key, Answer>(
       begin()
     }
   }
-  const questions = new DataLoader<Key, Answer>(
+  /** @returns ends it; so does time */
+  const takePlace = (): (() => void) => {
+    let isHeld = true
+    underWay++
+    const leave = () => {
+      if (!isHeld) return
+      isHeld = false
+      clearTimeout(late)
+      underWay--
+      askNext()
+    }
+    const late = setTimeout(leave, patienceMs)
+    return leave
+  }
+  const questions = new DataLoader<Key, Answer, string>(
     async (keys) => {
-      underWay++
+      questions.clearAll() // from here on the same reads are of another question
+      const leave = takePlace()
       try {
         return await ask(keys)
       } finally {
-        underWay--
-        askNext()
+        leave()
       }
     },
     {
-      cache: false,
+      cacheKeyFn: nameOf,
       maxBatchSize: atMost,
-      batchScheduleFn(dispatch) {
-        const begin = () => {
-          clearTimeout(late)
-          dispatch()
-        }
-        const late = setTimeout(() => {
-          waiting.splice(waiting.indexOf(begin), 1)
-          begin()
-        }, patienceMs)
+      batchScheduleFn(begin) {
         waiting.push(begin)
         setImmediate(askNext)
       },
     },
   )
   return (key) => questions.load(key)
+}
+
+/** Groups whose questions are known at a time; one that is forgotten begins anew. */
+const GROUPS_MAX = 10_000
+
+/** The same for reads of many groups: those of one share questions, and have nothing to do with those of another. */
+export function batchReadsByGroup<Key, Answer>(
+  groupOf: (key: Key) => string,
+  nameOf: (key: Key) => string,
+  ask: (keys: readonly Key[]) => Promise<readonly Answer[]>,
+  batching: Batching,
+): BatchedRead<Key, Answer> {
+  const groups = new LRUCache<string, BatchedRead<Key, Answer>>({ max: GROUPS_MAX })
+  return (key) => {
+    const group = groupOf(key)
+    const read = groups.get(group) ?? batchReads(nameOf, ask, batching)
+    groups.set(group, read)
+    return read(key)
+  }
 }

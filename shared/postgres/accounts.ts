@@ -1,3 +1,4 @@
+import { nameOfAccount, type AccountKey } from '../domain/account-key.ts'
 import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { Account } from '../domain/resources.ts'
@@ -85,12 +86,6 @@ const LIST: Record<AccountSort, { first: string; next: string }> = {
   },
 }
 
-/** What an account is found by, in any namespace. */
-export interface AccountKey {
-  namespaceId: string
-  accountId: string
-}
-
 /**
  * Finds accounts of any namespaces in one round trip, outside of a transaction.
  *
@@ -105,9 +100,9 @@ export async function findAccounts(
     text: `SELECT namespace_id, ${COLUMNS} FROM find_accounts($1, $2)`,
     values: [keys.map(({ namespaceId }) => namespaceId), keys.map(({ accountId }) => accountId)],
   })
-  const nameOf = (namespaceId: string, accountId: string) => `${namespaceId} ${accountId}`
-  const found = new Map(rows.map((row) => [nameOf(row.namespace_id, row.account_id), accountFromRow(row)]))
-  return keys.map(({ namespaceId, accountId }) => found.get(nameOf(namespaceId, accountId)))
+  const keyOf = (row: (typeof rows)[number]) => ({ namespaceId: row.namespace_id, accountId: row.account_id })
+  const found = new Map(rows.map((row) => [nameOfAccount(keyOf(row)), accountFromRow(row)]))
+  return keys.map((key) => found.get(nameOfAccount(key)))
 }
 
 export const accountRepository = (db: Queryable) => ({

@@ -1,8 +1,9 @@
+import type { Amount } from '../amount/amount.ts'
 import { batchReads, type BatchedRead, type Batching } from '../batching/batch-reads.ts'
+import { nameOfAccount, type AccountKey } from '../domain/account-key.ts'
 import type { Account } from '../domain/resources.ts'
 import type { UsageSource } from '../domain/usage-event.ts'
-import type { Amount } from '../amount/amount.ts'
-import { findAccounts, type AccountKey } from './accounts.ts'
+import { findAccounts } from './accounts.ts'
 import { sumGrants, sumGrantsBySource, type GrantsKey, type GrantSum } from './grants.ts'
 import { listActiveMetricIds } from './metrics.ts'
 import type { Pool } from './pool.ts'
@@ -19,11 +20,22 @@ export interface BatchedReads {
   listActiveMetricIds: BatchedRead<string, string[]>
 }
 
-const BATCHING: Batching = { atMost: 500, atOnce: 1, patienceMs: 50 }
+/** Few enough that a statement takes a fraction of what one may, also where accounts have tens of thousands of grants. */
+const BATCHING: Batching = { atMost: 100, atOnce: 2, patienceMs: 50 }
 
 export const batchedReads = (pool: Pool): BatchedReads => ({
-  findAccount: batchReads((keys) => findAccounts(pool, keys), BATCHING),
-  sumGrants: batchReads((keys) => sumGrants(pool, keys), BATCHING),
-  sumGrantsBySource: batchReads((keys) => sumGrantsBySource(pool, keys), BATCHING),
-  listActiveMetricIds: batchReads((namespaceIds) => listActiveMetricIds(pool, namespaceIds), BATCHING),
+  findAccount: batchReads(nameOfAccount, (keys) => findAccounts(pool, keys), BATCHING),
+  sumGrants: batchReads(
+    (key) => `${nameOfGrants(key)} ${key.source}`,
+    (keys) => sumGrants(pool, keys),
+    BATCHING,
+  ),
+  sumGrantsBySource: batchReads(nameOfGrants, (keys) => sumGrantsBySource(pool, keys), BATCHING),
+  listActiveMetricIds: batchReads(
+    (namespaceId) => namespaceId,
+    (namespaceIds) => listActiveMetricIds(pool, namespaceIds),
+    BATCHING,
+  ),
 })
+
+const nameOfGrants = (key: GrantsKey): string => `${nameOfAccount(key)} ${key.at.getTime()}`

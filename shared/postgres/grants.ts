@@ -6,7 +6,7 @@ import { DomainError } from '../errors/domain-error.ts'
 import { holdBalance } from './balance-turn.ts'
 import { takeCreationTurn } from './creation-turn.ts'
 import { readInIndexOrder } from './in-index-order.ts'
-import type { AccountKey } from './accounts.ts'
+import type { AccountKey } from '../domain/account-key.ts'
 import type { Queryable } from './pool.ts'
 import { setOnce } from './set-once.ts'
 import { isForeignKeyViolation } from './violations.ts'
@@ -63,15 +63,6 @@ const LIST = `
     AND ($5::text IS NULL OR (created_at, grant_id) >
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
-// An account without grants has one row, without a source.
-const SUMS_IN_FORCE = `
-  SELECT a.account_id, g.source AS source,
-    coalesce(sum(g.amount) FILTER (WHERE g.voided_at IS NULL AND g.archived_at IS NULL
-      AND g.effective_at <= $3 AND (g.expires_at IS NULL OR g.expires_at > $3)), 0) AS total
-  FROM accounts AS a LEFT JOIN grants AS g ON g.namespace_id = a.namespace_id AND g.account_id = a.account_id
-  WHERE a.namespace_id = $1 AND a.account_id = ANY ($2)
-  GROUP BY a.account_id, g.source`
-
 /** Of whom grants are added up, and as of when. */
 export interface GrantsKey extends AccountKey {
   at: Date
@@ -109,7 +100,7 @@ export async function sumGrants(
 
 /**
  * For each key the sums by every source the account was ever granted, also when none of those grants is in force; undefined where there is
- * no such account. Of any namespaces in one round trip, outside of a transaction.
+ * no such account. Of any namespaces in one round trip, in a transaction or outside of one.
  */
 export async function sumGrantsBySource(
   db: Queryable,
@@ -131,6 +122,25 @@ export async function sumGrantsBySource(
     if (source !== null) ofAccount.set(source, amountFromDatabase(total))
   }
   return sums
+}
+
+/** The same for accounts of one namespace; those that do not exist are absent. */
+export async function sumGrantsOfAccounts(
+  db: Queryable,
+  namespaceId: string,
+  accountIds: readonly string[],
+  at: Date,
+): Promise<Map<string, ReadonlyMap<UsageSource, Amount>>> {
+  const sums = await sumGrantsBySource(
+    db,
+    accountIds.map((accountId) => ({ namespaceId, accountId, at })),
+  )
+  return new Map(
+    accountIds.flatMap((accountId, n) => {
+      const ofAccount = sums[n]
+      return ofAccount === undefined ? [] : [[accountId, ofAccount]]
+    }),
+  )
 }
 
 export const grantRepository = (db: Queryable) => ({
@@ -199,28 +209,6 @@ export const grantRepository = (db: Queryable) => ({
     const values = [namespaceId, limit + 1, accountId ?? null, source ?? null, startingAfter ?? null]
     const { rows } = await db.query<GrantRow>(LIST, values)
     return pageOf(rows.map(grantFromRow), limit)
-  },
-
-  /**
-   * For several accounts at once, the sums of the grants that are active at an instant, by every source the account was ever
-   * granted, also when none of those grants is active. Accounts that do not exist are absent; without grants, empty.
-   */
-  async sumInForceByAccount(
-    namespaceId: string,
-    accountIds: readonly string[],
-    at: Date,
-  ): Promise<Map<string, Map<UsageSource, Amount>>> {
-    const { rows } = await db.query<{ account_id: string; source: string | null; total: string }>(
-      SUMS_IN_FORCE,
-      [namespaceId, accountIds, at],
-    )
-    const sums = new Map<string, Map<UsageSource, Amount>>()
-    for (const { account_id: accountId, source, total } of rows) {
-      const ofAccount = sums.get(accountId) ?? new Map<UsageSource, Amount>()
-      if (source !== null) ofAccount.set(source, amountFromDatabase(total))
-      sums.set(accountId, ofAccount)
-    }
-    return sums
   },
 })
 

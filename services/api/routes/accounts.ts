@@ -16,6 +16,7 @@ import { inNamespace } from '../../../shared/postgres/transaction.ts'
 import type { AccountUsageIn } from '../account-usage.ts'
 import type { BalanceAt } from '../balance-at.ts'
 import { idOf, type Create } from '../create.ts'
+import { getAccount } from '../get-account.ts'
 import { answerOne } from './answer-one.ts'
 import { accountToBody, balanceToBody, pageToBody } from './bodies.ts'
 import { changeOne } from './change-one.ts'
@@ -66,12 +67,12 @@ export function listAccounts(pool: Pool): RequestHandler {
 
 type OfAccount = Request<{ account_id: string }>
 
-export function getAccount(findAccount: BatchedReads['findAccount']): RequestHandler<{ account_id: string }> {
+export function getAccountById(
+  findAccount: BatchedReads['findAccount'],
+): RequestHandler<{ account_id: string }> {
   return async (req, res) => {
-    const { namespaceId } = callerOf(res)
-    const account = await findAccount({ namespaceId, accountId: req.params.account_id })
-    if (account === undefined) throw new DomainError('not_found', 'no such resource')
-    res.json(accountToBody(account))
+    const key = { namespaceId: callerOf(res).namespaceId, accountId: req.params.account_id }
+    res.json(accountToBody(await getAccount(findAccount, key)))
   }
 }
 

@@ -1,31 +1,41 @@
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
+import { batchReads, batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
+import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { ALL_TIME } from '../../domain/time-slot.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import {
-  closedSums,
-  LATE_COUNTS,
-  nameOf,
-  type AccountName,
-  type LateCounts,
-  type Sums,
-} from './closed-sums.ts'
+import { closedSums, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums.ts'
 import { partsOf, type Wanted } from './cover-query.ts'
 import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
 
-/** Usage of accounts of any namespaces: by nameOf an account, and by source. */
+/** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
 export type SumsByName = ReadonlyMap<string, Sums>
+
+/** Each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
+const ACCOUNTS_MAX = 1_000
+const BATCHING: Batching = { atMost: ACCOUNTS_MAX, atOnce: 1, patienceMs: 100 }
+
+/** What a process knows of an account, and what it read since. */
+interface Newest {
+  account: AccountKey
+  epoch: KnownEpoch
+  late: LateCounts
+  /** What is closed, as far as what was remembered holds. */
+  closed: Sums | undefined
+  open: Sums | undefined
+}
 
 /**
  * Sums of usage of accounts, of everything there is. What is closed of an account is remembered (decision 14), so that the next sum reads
- * what came since.
+ * what came since. Accounts that are asked for at the same time share questions (decision 19): of any companies for what came since; for
+ * everything that is closed those of one company, as it may take long.
  */
 export function accountSums(client: ClickHouse, states: RollupStateReader) {
-  const closed = closedSums()
+  const remembered = closedSums()
 
   const ask = async (
-    accounts: readonly AccountName[],
+    accounts: readonly AccountKey[],
     epoch: KnownEpoch,
     parts: readonly string[],
     params: Record<string, unknown>,
@@ -47,111 +57,119 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
    */
   const readNewest = async (
     epoch: KnownEpoch,
-    accounts: readonly AccountName[],
-    recalled: ReadonlyMap<string, { closedThrough: number }>,
+    accounts: readonly AccountKey[],
     isOpenWanted: boolean,
-  ): Promise<{ late: LateCounts; since: SumsByName; open: SumsByName }> => {
+  ): Promise<Newest[]> => {
     // Events need no marks, and whether slots are as they were is told by the count of late ones.
     const unmarked = withoutMarks(epoch)
     const { closedThrough } = epoch
-    const names = accounts.map(nameOf)
-    const since = names.map((name) => recalled.get(name)?.closedThrough ?? closedThrough)
-    const lately = { startAt: Math.min(...since), endAt: closedThrough }
+    const names = accounts.map(nameOfAccount)
+    const recalled = accounts.map((account) => remembered.recall(account, epoch))
+    const from = recalled.map((found) => found?.closedThrough ?? closedThrough)
+    const lately = { startAt: Math.min(...from), endAt: closedThrough }
     const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
     const slots = partsOf(coverUsage(lately, unmarked), unmarked, ofSince, false)
-    const open = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-    const events = isOpenWanted ? partsOf(coverUsage(open, unmarked), unmarked, OF_SUMS, false) : NOTHING
+    const ofOpen = { startAt: closedThrough, endAt: ALL_TIME.endAt }
+    const events = isOpenWanted ? partsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, false) : NOTHING
     const rows = await ask(accounts, epoch, [LATE_COUNTS, ...slots.parts, ...events.parts], {
       ...slots.params,
       ...events.params,
       names,
-      since,
+      since: from,
     })
     const ofPlace = (place: Place) => rows.filter((row) => row.place === place)
-    return {
-      late: new Map(ofPlace('late').map((row) => [nameOfRow(row), row.total])),
-      since: sumsOf(ofPlace('closed')),
-      open: sumsOf(ofPlace('open')),
-    }
+    const late = new Map(ofPlace('late').map((row) => [nameOfRow(row), row.total]))
+    const [since, open] = [sumsOf(ofPlace('closed')), sumsOf(ofPlace('open'))]
+    return accounts.map((account, nth) => {
+      const [name, found] = [nameOfAccount(account), recalled[nth]]
+      const holds = found !== undefined && remembered.holds(found, account, late)
+      const closed = holds ? addUp(found.sums, since.get(name)) : undefined
+      if (closed !== undefined) remembered.remember(account, epoch, late, closed)
+      return { account, epoch, late, closed, open: open.get(name) }
+    })
   }
 
   /**
    * Sums of everything that is closed, for accounts of one namespace of whom nothing is remembered; undefined when there are no rollups
    * any more.
    *
-   * @param late how often usage was late, read before: with a mark that is counted and was not seen, what is remembered would hold without
-   *   its usage
+   * @param some as they were read before: with a mark that is counted and was not seen, what is remembered would hold without its usage
    * @param isAhead whether all it is for is to remember them: accounts with marks, which could not be, are left out
    */
   const sumClosed = async (
-    epoch: KnownEpoch,
     namespaceId: string,
-    accounts: readonly AccountName[],
-    late: LateCounts,
+    some: readonly Newest[],
     isAhead: boolean,
   ): Promise<SumsByName | undefined> => {
-    const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
-    const accountIds = accounts.map(({ accountId }) => accountId)
+    const accountIds = some.map(({ account }) => account.accountId)
     // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
     const state = await states.read(namespaceId, ALL_TIME, accountIds)
     if (state === undefined) return undefined
-    const sum = async (
-      some: readonly AccountName[],
-      known: RollupState & KnownEpoch,
-    ): Promise<SumsByName> => {
-      if (some.length === 0) return new Map()
-      const { parts, params } = partsOf(coverUsage(range, known), known, OF_SUMS, false)
-      return sumsOf(await ask(some, known, parts, params))
-    }
+    const isMarked = ({ account }: Newest) => state.isMarked(account.accountId)
+    const sum = async (ofThese: readonly Newest[], known: RollupState & KnownEpoch): Promise<SumsByName[]> =>
+      Promise.all(
+        // What is not closed was read from there on where the rollups reached to then.
+        distinct(ofThese.map(({ epoch }) => epoch.closedThrough)).map(async (endAt) => {
+          const accounts = ofThese
+            .filter(({ epoch }) => epoch.closedThrough === endAt)
+            .map(({ account }) => account)
+          const cover = coverUsage({ startAt: ALL_TIME.startAt, endAt }, known)
+          const { parts, params } = partsOf(cover, known, OF_SUMS, false)
+          return sumsOf(await ask(accounts, known, parts, params))
+        }),
+      )
     // Marks of some would send the others to the events, too.
-    const unmarked = accounts.filter(({ accountId }) => !state.isMarked(accountId))
-    const marked = isAhead ? [] : accounts.filter(({ accountId }) => state.isMarked(accountId))
-    const [clean, dirty] = await Promise.all([sum(unmarked, withoutMarks(state)), sum(marked, state)])
-    if (state.epoch === epoch.epoch)
-      for (const account of unmarked)
-        closed.remember(account, epoch, late, clean.get(nameOf(account)) ?? new Map())
-    return new Map([...clean, ...dirty])
+    const unmarked = some.filter((one) => !isMarked(one))
+    const [clean, marked] = await Promise.all([
+      sum(unmarked, withoutMarks(state)),
+      sum(isAhead ? [] : some.filter(isMarked), state),
+    ])
+    const sums = new Map([...clean, ...marked].flatMap((found) => [...found]))
+    for (const { account, epoch, late } of unmarked)
+      if (state.epoch === epoch.epoch)
+        remembered.remember(account, epoch, late, sums.get(nameOfAccount(account)) ?? new Map())
+    return sums
   }
 
-  /**
-   * Sums of everything, or of what is closed; what is closed is remembered. Undefined while there are no rollups.
-   *
-   * @param isOpenWanted whether what is not closed is wanted too
-   */
-  const sumUpToNow = async (
-    accounts: readonly AccountName[],
-    isOpenWanted: boolean,
-  ): Promise<SumsByName | undefined> => {
-    const epoch = await states.epoch()
-    if (epoch === undefined) return undefined
-    const recalled = closed.recall(accounts, epoch)
-    const { late, since, open } = await readNewest(epoch, accounts, recalled, isOpenWanted)
-    const upToNow = new Map<string, Sums>()
-    const others = new Map<string, AccountName[]>()
-    for (const account of accounts) {
-      const name = nameOf(account)
-      const found = recalled.get(name)
-      if (found !== undefined && closed.holds(found, account, late)) {
-        const sums = addUp(found.sums, since.get(name))
-        upToNow.set(name, sums)
-        closed.remember(account, epoch, late, sums)
-      } else {
-        const ofNamespace = others.get(account.namespaceId) ?? []
-        others.set(account.namespaceId, ofNamespace)
-        ofNamespace.push(account)
-      }
-    }
-    const read = await Promise.all(
-      [...others].map(([namespaceId, some]) => sumClosed(epoch, namespaceId, some, late, !isOpenWanted)),
-    )
-    for (const sums of read) {
-      if (sums === undefined) return undefined
-      for (const [name, ofAccount] of sums) upToNow.set(name, ofAccount)
-    }
-    return new Map(accounts.map(nameOf).map((name) => [name, addUp(upToNow.get(name), open.get(name))]))
-  }
+  const nameOfNewest = ({ account }: Newest) => nameOfAccount(account)
+  const newestOf = batchReads<AccountKey, Newest | undefined>(
+    nameOfAccount,
+    async (accounts) => {
+      const epoch = await states.epoch()
+      return epoch === undefined ? accounts.map(() => undefined) : readNewest(epoch, accounts, true)
+    },
+    BATCHING,
+  )
+  const closedOf = batchReadsByGroup<Newest, Sums | undefined>(
+    ({ account }) => account.namespaceId,
+    // What is not closed was read from closedThrough on: of reads that know another one it is another sum.
+    (one) => `${nameOfNewest(one)} ${one.epoch.epoch} ${one.epoch.closedThrough}`,
+    async (some) => {
+      const sums = await sumClosed(some[0]?.account.namespaceId ?? '', some, false)
+      return some.map((one) => sums && (sums.get(nameOfNewest(one)) ?? new Map<UsageSource, Amount>()))
+    },
+    BATCHING,
+  )
 
-  return { sumUpToNow }
+  return {
+    /** Usage of an account by source, of everything there is. Undefined while there are no rollups. */
+    async sumUpToNow(account: AccountKey): Promise<Sums | undefined> {
+      const newest = await newestOf(account)
+      if (newest === undefined) return undefined
+      const closed = newest.closed ?? (await closedOf(newest))
+      return closed && addUp(closed, newest.open)
+    },
+
+    /** Reads and remembers what is closed of accounts, whoever reads beside it. */
+    async readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void> {
+      const epoch = await states.epoch()
+      if (epoch === undefined) return
+      const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
+      const newest = await readNewest(epoch, accounts, false)
+      const others = newest.filter(({ closed }) => closed === undefined)
+      if (others.length > 0) await sumClosed(namespaceId, others, true)
+    },
+  }
 }
 
 /** From where a row is: what is closed, what is not, or the count of late usage. */
@@ -176,7 +194,7 @@ const OF_SUMS: Wanted = {
   filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
 }
 
-/** Slots from when on is asked of each account by itself. @see nameOf */
+/** Slots from when on is asked of each account by itself. @see nameOfAccount */
 const SINCE = `toUnixTimestamp(slot) >=
   transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`
 
@@ -187,7 +205,7 @@ const withoutMarks = (epoch: KnownEpoch) => ({ ...epoch, dirtySlots: [], dirtyDa
 const distinct = <T>(all: readonly T[]): T[] => [...new Set(all)]
 
 const nameOfRow = (row: SumRow): string =>
-  nameOf({ namespaceId: row.namespace_id, accountId: row.account_id })
+  nameOfAccount({ namespaceId: row.namespace_id, accountId: row.account_id })
 
 /** Adds up rows, of which an account and source may have several. */
 function sumsOf(rows: readonly SumRow[]): SumsByName {

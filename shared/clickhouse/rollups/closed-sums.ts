@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Amount } from '../../amount/amount.ts'
+import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { DAY_S, dayOf, oldestSlotDay } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 
@@ -13,7 +14,7 @@ interface Closed {
   closedThrough: number
 }
 
-/** How often usage of each account was late so far, by nameOf; under an empty id that of all accounts of a namespace at once. */
+/** How often usage of each account was late so far, by nameOfAccount; under an empty id that of all accounts of a namespace at once. */
 export type LateCounts = ReadonlyMap<string, string>
 
 interface Remembered extends Closed {
@@ -26,15 +27,6 @@ export const REMEMBERED_MAX = 50_000
 
 /** What was closed for as long since is read anew, and not slot by slot. */
 const REMEMBERED_FOR_S = DAY_S / 2
-
-/** An account of any namespace. */
-export interface AccountName {
-  namespaceId: string
-  accountId: string
-}
-
-/** One text for both, as SINCE of account-sums has it too. */
-export const nameOf = ({ namespaceId, accountId }: AccountName): string => `${namespaceId} ${accountId}`
 
 /** How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before its grouping. */
 export const LATE_COUNTS = `
@@ -49,34 +41,34 @@ export const LATE_COUNTS = `
  */
 export function closedSums() {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
-  const lateOf = (counts: LateCounts, account: AccountName) => {
-    const ofAll = counts.get(nameOf({ ...account, accountId: '' })) ?? '0'
-    return `${ofAll} ${counts.get(nameOf(account)) ?? '0'}`
+  const lateOf = (counts: LateCounts, account: AccountKey) => {
+    const ofAll = counts.get(nameOfAccount({ ...account, accountId: '' })) ?? '0'
+    return `${ofAll} ${counts.get(nameOfAccount(account)) ?? '0'}`
   }
   return {
-    /** What is remembered of these in an epoch, by nameOf; slots that were closed since are wanted beside it. */
+    /** What is remembered of an account in an epoch; slots that were closed since are wanted beside it. */
     recall(
-      accounts: readonly AccountName[],
+      account: AccountKey,
       { epoch, closedThrough, now }: Closed & { now: number },
-    ): Map<string, Remembered> {
-      const recalled = new Map<string, Remembered>()
-      for (const account of accounts) {
-        const name = nameOf(account)
-        const found = remembered.get(name)
-        if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) continue
-        const since = closedThrough - found.closedThrough
-        if (since >= 0 && since < REMEMBERED_FOR_S) recalled.set(name, found)
-      }
-      return recalled
+    ): Remembered | undefined {
+      const found = remembered.get(nameOfAccount(account))
+      if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) return undefined
+      const since = closedThrough - found.closedThrough
+      return since >= 0 && since < REMEMBERED_FOR_S ? found : undefined
     },
 
-    /** Whether no usage of the account was late since. */
-    holds: ({ late }: Remembered, account: AccountName, counts: LateCounts): boolean =>
+    /** Whether no usage of the account was late since. @param counts how often usage was late, read since it was recalled */
+    holds: ({ late }: Remembered, account: AccountKey, counts: LateCounts): boolean =>
       late === lateOf(counts, account),
 
-    /** @param counts how often usage was late, read before the sums that are remembered */
-    remember(account: AccountName, { epoch, closedThrough }: Closed, counts: LateCounts, sums: Sums): void {
-      remembered.set(nameOf(account), { epoch, closedThrough, sums, late: lateOf(counts, account) })
+    /**
+     * Of an account without usage there is nothing to remember: whoever asks for accounts that do not exist makes none forgotten.
+     *
+     * @param counts how often usage was late, read before the sums
+     */
+    remember(account: AccountKey, { epoch, closedThrough }: Closed, counts: LateCounts, sums: Sums): void {
+      if (sums.size > 0)
+        remembered.set(nameOfAccount(account), { epoch, closedThrough, sums, late: lateOf(counts, account) })
     },
   }
 }

@@ -39,7 +39,8 @@ const DIRTY = (ofAccounts: string) => `
   SELECT groupUniqArray(${MARKED_MAX + 1})((account_id, whole_day, toUnixTimestamp(slot))) AS places
   FROM (SELECT account_id, whole_day, slot ${MARKS(ofAccounts)})`
 const DIRTY_DAYS = (ofAccounts: string) => `
-  SELECT groupUniqArray(toUnixTimestamp(toStartOfDay(slot))) AS places FROM (SELECT slot ${MARKS(ofAccounts)})`
+  SELECT groupUniqArray(toUnixTimestamp(toStartOfDay(slot))) AS places, groupUniqArray(account_id) AS accounts
+  FROM (SELECT account_id, slot ${MARKS(ofAccounts)})`
 
 /** @see MARK_KIND */
 type MarkedPlace = [accountId: string, kind: number, at: number]
@@ -125,21 +126,25 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       markTo: endAt,
       ...(accountIds === undefined ? {} : { accountIds: ['', ...accountIds] }),
     }
-    const ask = async <Place>(query: string): Promise<Place[]> => {
-      const [row] = await queryRows<{ places: Place[] }>(client, query, params)
-      return row?.places ?? []
-    }
-    const [places] = await Promise.all([ask<MarkedPlace>(DIRTY(ofAccounts)), epochNow()])
+    const [[found]] = await Promise.all([
+      queryRows<{ places: MarkedPlace[] }>(client, DIRTY(ofAccounts), params),
+      epochNow(),
+    ])
+    const places = found?.places ?? []
     // Asked again after the marks: this process may have stood still in between.
     const state = await epochNow()
     if (state === undefined) return undefined
     if (places.length > MARKED_MAX) {
-      const dirtyDays = await ask<number>(DIRTY_DAYS(ofAccounts))
+      const [days] = await queryRows<{ places: number[]; accounts: string[] }>(
+        client,
+        DIRTY_DAYS(ofAccounts),
+        params,
+      )
+      const { places: dirtyDays, accounts } = days ?? { places: [], accounts: [] }
       const latest = await epochNow()
-      return latest && { ...latest, dirtyDays, dirtySlots: [], isMarked: () => true }
+      return latest && { ...latest, dirtyDays, dirtySlots: [], isMarked: isAmong(new Set(accounts)) }
     }
-    const marked = new Set(places.map(([accountId]) => accountId))
-    const isMarked = (accountId: string) => marked.has('') || marked.has(accountId)
+    const isMarked = isAmong(new Set(places.map(([accountId]) => accountId)))
     const startsOf = (wanted: number) =>
       new Set(places.filter(([, kind]) => kind === wanted).map(([, , at]) => at))
     const [slots, days] = [startsOf(MARK_KIND.slot), startsOf(MARK_KIND.day)]
@@ -149,3 +154,9 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
   }
   return { read, epoch: epochNow }
 }
+
+/** A mark under no account tells of all of them. */
+const isAmong =
+  (marked: ReadonlySet<string>) =>
+  (accountId: string): boolean =>
+    marked.has('') || marked.has(accountId)

@@ -1,5 +1,6 @@
 import type { Amount } from '../../amount/amount.ts'
-import { batchReads, type Batching } from '../../batching/batch-reads.ts'
+import { batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
+import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
 import { coverUsage } from '../../domain/usage-cover.ts'
@@ -12,15 +13,15 @@ import {
   type UsageSelection,
 } from '../usage-aggregates.ts'
 import type { UsageReader } from '../usage-reader.ts'
-import { accountSums, type SumsByName } from './account-sums.ts'
-import { nameOf, type AccountName } from './closed-sums.ts'
+import { accountSums } from './account-sums.ts'
+import type { Sums } from './closed-sums.ts'
 import { partsOf, type Wanted } from './cover-query.ts'
 import { columnsOf, PERIOD_START } from './measure-columns.ts'
 import { rollupStateReader } from './rollup-state.ts'
 import { steadily } from './steadily.ts'
 
-/** Accounts that share a question: each id takes 47 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
-const BATCHING: Batching = { atMost: 1_000, atOnce: 1, patienceMs: 100 }
+/** While there are no rollups: accounts of a namespace that share a question; what it takes is the events. */
+const OF_EVENTS: Batching = { atMost: 1_000, atOnce: 1, patienceMs: 100 }
 
 /** What a query gives. */
 interface Answer {
@@ -38,11 +39,19 @@ export interface RememberingReader extends UsageReader {
 export function usageThroughRollups(client: ClickHouse): RememberingReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
-  const { sumUpToNow } = accountSums(client, states)
-  const sumOf = batchReads(async (accounts: readonly AccountName[]) => {
-    const sums = (await steadily(() => sumUpToNow(accounts, true))) ?? (await sumEvents(events, accounts))
-    return accounts.map((account) => sums.get(nameOf(account)) ?? new Map<UsageSource, Amount>())
-  }, BATCHING)
+  const sums = accountSums(client, states)
+  const sumOfEvents = batchReadsByGroup<AccountKey, Sums>(
+    ({ namespaceId }) => namespaceId,
+    nameOfAccount,
+    async (accounts) => {
+      const accountIds = accounts.map(({ accountId }) => accountId)
+      const found = await events.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
+      return accountIds.map((accountId) => found.get(accountId) ?? new Map<UsageSource, Amount>())
+    },
+    OF_EVENTS,
+  )
+  const sumOf = async (account: AccountKey): Promise<Sums> =>
+    (await steadily(() => sums.sumUpToNow(account))) ?? sumOfEvents(account)
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = <Row>(
@@ -116,18 +125,17 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     },
 
     async sumByAccount(namespaceId, accountIds) {
-      const sums = await Promise.all(accountIds.map((accountId) => sumOf({ namespaceId, accountId })))
+      const found = await Promise.all(accountIds.map((accountId) => sumOf({ namespaceId, accountId })))
       return new Map(
         accountIds.flatMap((accountId, nth) => {
-          const ofAccount = sums[nth]
+          const ofAccount = found[nth]
           return ofAccount === undefined || ofAccount.size === 0 ? [] : [[accountId, ofAccount]]
         }),
       )
     },
 
     async readAhead(namespaceId, accountIds) {
-      const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
-      await steadily(() => sumUpToNow(accounts, false))
+      await steadily(() => sums.readAhead(namespaceId, accountIds))
     },
   }
 }
@@ -149,21 +157,3 @@ const paramsOf = ({ accountId, source }: UsageSelection): Record<string, unknown
   ...(accountId === undefined ? {} : { accountId }),
   ...(source === undefined ? {} : { source }),
 })
-
-/** The same sums while there are no rollups. */
-async function sumEvents(events: UsageReader, accounts: readonly AccountName[]): Promise<SumsByName> {
-  const sums: SumsByName[] = []
-  for (const namespaceId of new Set(accounts.map((account) => account.namespaceId))) {
-    const ids = accounts.filter((account) => account.namespaceId === namespaceId)
-    const ofNamespace = await events.sumByAccount(
-      namespaceId,
-      ids.map(({ accountId }) => accountId),
-    )
-    sums.push(
-      new Map(
-        [...ofNamespace].map(([accountId, ofAccount]) => [nameOf({ namespaceId, accountId }), ofAccount]),
-      ),
-    )
-  }
-  return new Map(sums.flatMap((ofNamespace) => [...ofNamespace]))
-}

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { batchReads } from '../../../shared/batching/batch-reads.ts'
+import { batchReads, batchReadsByGroup } from '../../../shared/batching/batch-reads.ts'
 import { randomInteger, seededRandom } from '../../../services/reporter/simulate/seeded-random.ts'
 
 /** Questions that wait until they are let go, each with what it was asked. */
@@ -26,19 +26,19 @@ const turnsOf = async (count: number) => {
 }
 
 describe('reads that share questions', () => {
-  it('are asked at once when no question is under way, with what arrives in the same turn', async () => {
+  it('are asked at once when no question is under way, with what arrives in the same turn, each once', async () => {
     const { asked, ask, keysOf } = heldQuestions()
-    const read = batchReads(ask, BATCHING)
+    const read = batchReads(String, ask, BATCHING)
     const answers = Promise.all([read(1), read(2), read(1)])
     await turnsOf(2)
-    expect(keysOf()).to.deep.equal([[1, 2, 1]])
+    expect(keysOf()).to.deep.equal([[1, 2]])
     asked[0]?.answer()
     expect(await answers).to.deep.equal(['answer to 1', 'answer to 2', 'answer to 1'])
   })
 
   it('that arrive while a question is under way are asked together in the next one, not in this', async () => {
     const { asked, ask, keysOf } = heldQuestions()
-    const read = batchReads(ask, BATCHING)
+    const read = batchReads(String, ask, BATCHING)
     const first = read(1)
     await turnsOf(2)
     const others = [read(1)]
@@ -56,7 +56,7 @@ describe('reads that share questions', () => {
 
   it('are no more than so many in a question, and so many questions at a time', async () => {
     const { asked, ask, keysOf } = heldQuestions()
-    const read = batchReads(ask, { ...BATCHING, atMost: 2, atOnce: 2 })
+    const read = batchReads(String, ask, { ...BATCHING, atMost: 2, atOnce: 2 })
     const answers = Promise.all([1, 2, 3, 4, 5].map(read))
     await turnsOf(2)
     expect(keysOf()).to.deep.equal([
@@ -72,7 +72,7 @@ describe('reads that share questions', () => {
 
   it('fail with their own question alone', async () => {
     const { asked, ask } = heldQuestions()
-    const read = batchReads(ask, BATCHING)
+    const read = batchReads(String, ask, BATCHING)
     const first = read(1).catch((err: unknown) => String(err))
     await turnsOf(2)
     const second = read(2)
@@ -83,19 +83,59 @@ describe('reads that share questions', () => {
     expect(await second).to.equal('answer to 2')
   })
 
-  it('do not wait for a slow question for longer than their patience', async () => {
+  it('do not wait for a slow question for longer than their patience, nor does who comes later', async () => {
     const { asked, ask, keysOf } = heldQuestions()
-    const read = batchReads(ask, { ...BATCHING, patienceMs: 20 })
+    const read = batchReads(String, ask, { ...BATCHING, patienceMs: 200 })
     const slow = read(1)
     await turnsOf(2)
     const [startedAt, others] = [performance.now(), [read(2), read(3)]]
     while (asked.length < 2) await sleep(1)
-    expect(performance.now() - startedAt).to.be.within(15, 2_000)
+    expect(performance.now() - startedAt).to.be.within(150, 5_000)
     expect(keysOf()).to.deep.equal([[1], [2, 3]])
     asked[1]?.answer()
     expect(await Promise.all(others)).to.deep.equal(['answer to 2', 'answer to 3'])
+    // The slow one has given up its place, so nothing is under way that these wait for.
+    for (const key of [4, 5]) {
+      const later = read(key)
+      await turnsOf(2)
+      expect(asked.at(-1)?.keys).to.deep.equal([key])
+      asked.at(-1)?.answer()
+      expect(await later).to.equal(`answer to ${key}`)
+    }
     asked[0]?.answer()
     expect(await slow).to.equal('answer to 1')
+    // … and does not give it up twice.
+    const last = read(6)
+    await turnsOf(2)
+    const behind = read(7)
+    await turnsOf(2)
+    expect(keysOf().slice(4)).to.deep.equal([[6]])
+    asked.at(-1)?.answer()
+    expect(await last).to.equal('answer to 6')
+    while (asked.length < 6) await sleep(1)
+    asked.at(-1)?.answer()
+    expect(await behind).to.equal('answer to 7')
+  })
+
+  it('of one group have nothing to do with those of another', async () => {
+    const { asked, ask, keysOf } = heldQuestions()
+    const read = batchReadsByGroup((key: number) => String(key % 2), String, ask, BATCHING)
+    const [odd, even] = [read(1), read(2)]
+    await turnsOf(2)
+    const [more, others] = [read(3), read(4)]
+    await turnsOf(2)
+    expect(keysOf()).to.deep.equal([[1], [2]])
+    asked[1]?.answer()
+    expect(await even).to.equal('answer to 2')
+    await turnsOf(2)
+    expect(keysOf()).to.deep.equal([[1], [2], [4]])
+    asked[2]?.answer()
+    expect(await others).to.equal('answer to 4')
+    asked[0]?.fail(new Error('slow and then away'))
+    expect(await odd.catch(String)).to.equal('Error: slow and then away')
+    await turnsOf(2)
+    asked[3]?.answer()
+    expect(await more).to.equal('answer to 3')
   })
 
   it('get each its own answer, from a question that was asked after the read came, whatever meets', async () => {
@@ -104,7 +144,8 @@ describe('reads that share questions', () => {
     let isAsking = 0
     let most = { keys: 0, atOnce: 0 }
     const read = batchReads(
-      async (keys: readonly { name: number }[]) => {
+      ({ name }: { name: number }) => String(name),
+      async (keys) => {
         const askedAt = performance.now()
         isAsking++
         most = { keys: Math.max(most.keys, keys.length), atOnce: Math.max(most.atOnce, isAsking) }
