@@ -672,8 +672,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     return read
   }
 `,
-    suites: ['shared/batching/batch-reads', 'services/api/balances-at-once'],
-    each: true,
+    suites: ['shared/batching/batch-reads'],
   },
   {
     name: 'of reads that share a question one gets the answer of another',
