@@ -63,6 +63,7 @@ const LIST = `
     AND ($5::text IS NULL OR (created_at, grant_id) >
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
+
 /** Of whom grants are added up, and as of when. */
 export interface GrantsKey extends AccountKey {
   at: Date

@@ -599,8 +599,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `    if (state === undefined) return undefined
     const isMarked =`,
     wrong: `    if (state === undefined) return undefined
-    const [first] = some
-    if (first !== undefined) some = await readNewest(first.epoch, some.map(({ account }) => account), false)
+    some = await readNewest(epoch, accounts, false)
     const isMarked =`,
     suites: ['services/rollup/races'],
   },
@@ -614,15 +613,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is closed of an account is remembered while usage of an open slot is marked as late',
     file: 'shared/clickhouse/rollups/account-sums.ts',
-    right: 'states.read(namespaceId, ALL_TIME, accountIds)',
-    wrong: 'states.read(namespaceId, range, accountIds)',
+    right: '      namespaceId,\n      ALL_TIME,\n',
+    wrong: '      namespaceId,\n      range,\n',
     suites: ['services/rollup/races'],
   },
   {
     name: 'what is closed of an account is remembered although a mark of its own stands',
     file: 'shared/clickhouse/rollups/account-sums.ts',
-    right: 'for (const { account, epoch, late } of unmarked)',
-    wrong: 'for (const { account, epoch, late } of some)',
+    right: 'for (const { account, late } of unmarked)',
+    wrong: 'for (const { account, late } of some)',
     suites: ['services/api/warm-balances', 'services/rollup/races'],
   },
   {
@@ -710,5 +709,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '      isHeld = false\n',
     wrong: '',
     suites: ['shared/batching/batch-reads'],
+  },
+  {
+    name: 'what is closed of an account is summed up to where another read knows it to be closed',
+    file: 'shared/clickhouse/rollups/account-sums.ts',
+    right: '({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`',
+    wrong: '({ account }) => account.namespaceId',
+    suites: ['shared/clickhouse/usage-readers'],
   },
 ]

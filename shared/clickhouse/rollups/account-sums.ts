@@ -10,11 +10,10 @@ import { partsOf, type Wanted } from './cover-query.ts'
 import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
 
 /** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
-export type SumsByName = ReadonlyMap<string, Sums>
+type SumsByName = ReadonlyMap<string, Sums>
 
-/** Each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
-const ACCOUNTS_MAX = 1_000
-const BATCHING: Batching = { atMost: ACCOUNTS_MAX, atOnce: 1, patienceMs: 100 }
+/** Of accounts: each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
+export const BATCHING: Batching = { atMost: 1_000, atOnce: 1, patienceMs: 100 }
 
 /** What a process knows of an account, and what it read since. */
 interface Newest {
@@ -93,40 +92,46 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
    * Sums of everything that is closed, for accounts of one namespace of whom nothing is remembered; undefined when there are no rollups
    * any more.
    *
+   * @param epoch up to where all of them were read as closed: what is not was read from there on
    * @param some as they were read before: with a mark that is counted and was not seen, what is remembered would hold without its usage
    * @param isAhead whether all it is for is to remember them: accounts with marks, which could not be, are left out
    */
   const sumClosed = async (
     namespaceId: string,
+    epoch: KnownEpoch,
     some: readonly Newest[],
     isAhead: boolean,
   ): Promise<SumsByName | undefined> => {
-    const accountIds = some.map(({ account }) => account.accountId)
+    const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
+    const accounts = some.map(({ account }) => account)
     // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
-    const state = await states.read(namespaceId, ALL_TIME, accountIds)
+    const state = await states.read(
+      namespaceId,
+      ALL_TIME,
+      accounts.map(({ accountId }) => accountId),
+    )
     if (state === undefined) return undefined
-    const isMarked = ({ account }: Newest) => state.isMarked(account.accountId)
-    const sum = async (ofThese: readonly Newest[], known: RollupState & KnownEpoch): Promise<SumsByName[]> =>
-      Promise.all(
-        // What is not closed was read from there on where the rollups reached to then.
-        distinct(ofThese.map(({ epoch }) => epoch.closedThrough)).map(async (endAt) => {
-          const accounts = ofThese
-            .filter(({ epoch }) => epoch.closedThrough === endAt)
-            .map(({ account }) => account)
-          const cover = coverUsage({ startAt: ALL_TIME.startAt, endAt }, known)
-          const { parts, params } = partsOf(cover, known, OF_SUMS, false)
-          return sumsOf(await ask(accounts, known, parts, params))
-        }),
-      )
+    const isMarked = ({ accountId }: AccountKey) => state.isMarked(accountId)
+    const sum = async (
+      ofThese: readonly AccountKey[],
+      known: RollupState & KnownEpoch,
+    ): Promise<SumsByName> => {
+      if (ofThese.length === 0) return new Map()
+      const { parts, params } = partsOf(coverUsage(range, known), known, OF_SUMS, false)
+      return sumsOf(await ask(ofThese, known, parts, params))
+    }
     // Marks of some would send the others to the events, too.
-    const unmarked = some.filter((one) => !isMarked(one))
     const [clean, marked] = await Promise.all([
-      sum(unmarked, withoutMarks(state)),
-      sum(isAhead ? [] : some.filter(isMarked), state),
+      sum(
+        accounts.filter((account) => !isMarked(account)),
+        withoutMarks(state),
+      ),
+      sum(isAhead ? [] : accounts.filter(isMarked), state),
     ])
-    const sums = new Map([...clean, ...marked].flatMap((found) => [...found]))
-    for (const { account, epoch, late } of unmarked)
-      if (state.epoch === epoch.epoch)
+    const sums = new Map([...clean, ...marked])
+    const unmarked = some.filter(({ account }) => !isMarked(account))
+    if (state.epoch === epoch.epoch)
+      for (const { account, late } of unmarked)
         remembered.remember(account, epoch, late, sums.get(nameOfAccount(account)) ?? new Map())
     return sums
   }
@@ -141,11 +146,12 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     BATCHING,
   )
   const closedOf = batchReadsByGroup<Newest, Sums | undefined>(
-    ({ account }) => account.namespaceId,
-    // What is not closed was read from closedThrough on: of reads that know another one it is another sum.
-    (one) => `${nameOfNewest(one)} ${one.epoch.epoch} ${one.epoch.closedThrough}`,
+    // What is not closed was read from closedThrough on: who knows another one needs another sum of what is.
+    ({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`,
+    nameOfNewest,
     async (some) => {
-      const sums = await sumClosed(some[0]?.account.namespaceId ?? '', some, false)
+      const [{ account, epoch }] = some as [Newest, ...Newest[]]
+      const sums = await sumClosed(account.namespaceId, epoch, some, false)
       return some.map((one) => sums && (sums.get(nameOfNewest(one)) ?? new Map<UsageSource, Amount>()))
     },
     BATCHING,
@@ -167,7 +173,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
       const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
       const newest = await readNewest(epoch, accounts, false)
       const others = newest.filter(({ closed }) => closed === undefined)
-      if (others.length > 0) await sumClosed(namespaceId, others, true)
+      if (others.length > 0) await sumClosed(namespaceId, epoch, others, true)
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Amount } from '../../amount/amount.ts'
-import { batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
+import { batchReadsByGroup } from '../../batching/batch-reads.ts'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import type { UsageSource } from '../../domain/usage-event.ts'
 import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
@@ -13,15 +13,12 @@ import {
   type UsageSelection,
 } from '../usage-aggregates.ts'
 import type { UsageReader } from '../usage-reader.ts'
-import { accountSums } from './account-sums.ts'
+import { accountSums, BATCHING } from './account-sums.ts'
 import type { Sums } from './closed-sums.ts'
 import { partsOf, type Wanted } from './cover-query.ts'
 import { columnsOf, PERIOD_START } from './measure-columns.ts'
 import { rollupStateReader } from './rollup-state.ts'
 import { steadily } from './steadily.ts'
-
-/** While there are no rollups: accounts of a namespace that share a question; what it takes is the events. */
-const OF_EVENTS: Batching = { atMost: 1_000, atOnce: 1, patienceMs: 100 }
 
 /** What a query gives. */
 interface Answer {
@@ -40,6 +37,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
   const sums = accountSums(client, states)
+  /** While there are no rollups. */
   const sumOfEvents = batchReadsByGroup<AccountKey, Sums>(
     ({ namespaceId }) => namespaceId,
     nameOfAccount,
@@ -48,7 +46,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
       const found = await events.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
       return accountIds.map((accountId) => found.get(accountId) ?? new Map<UsageSource, Amount>())
     },
-    OF_EVENTS,
+    BATCHING,
   )
   const sumOf = async (account: AccountKey): Promise<Sums> =>
     (await steadily(() => sums.sumUpToNow(account))) ?? sumOfEvents(account)

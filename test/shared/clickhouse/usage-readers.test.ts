@@ -1,3 +1,5 @@
+import { EventEmitter, once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { formatAmount, ZERO } from '../../../shared/amount/amount.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
@@ -9,9 +11,11 @@ import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
-import { startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
+import { asking } from '../../support/pausing.ts'
+import { EPOCH_KNOWN_MS, startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'
+import { until } from '../../support/until.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
 /** The largest quantity there is: two of them are more than 128 bits hold. */
@@ -125,6 +129,44 @@ describe('the readers of usage', function () {
     await store(makeReport({ namespaceId: second, occurredAt: slot }))
     await expectAll([0, 1, 0])
     await expectAll([0, 1, 0])
+  })
+
+  it('read together an account that they know to be closed up to different times, each up to its own', async () => {
+    const [namespaceId, other] = ['018cc251-f400-7000-8000-000000000009', `account_${'e'.repeat(32)}`]
+    const now = await stage.epochs.now()
+    for (const age of [30 * 60, 3 * HOUR_S]) await store(makeReport({ namespaceId, occurredAt: now - age }))
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    // Two reads know of another time before their questions are asked; a third keeps what is closed from being asked for by one of them alone.
+    const gates = new EventEmitter()
+    const [newest, marks] = [once(gates, 'newest'), once(gates, 'marks')]
+    const held = { newest: 0, marks: 0 }
+    const reader = usageThroughRollups(
+      asking(stage.client, async (given, query) => {
+        const isOf = (account: string) => JSON.stringify(given.query_params).includes(account)
+        if (given.query.includes('FROM late_usage_counts') && isOf(ACCOUNT)) {
+          held.newest++
+          await newest
+        }
+        if (given.query.includes('FROM usage_dirty_slots') && isOf(other)) {
+          held.marks++
+          await marks
+        }
+        return query(given)
+      }),
+    )
+    const reads = [reader.sumByAccount(namespaceId, [ACCOUNT])]
+    await until(() => Promise.resolve(held.newest === 1))
+    await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
+    await sleep(EPOCH_KNOWN_MS)
+    reads.push(reader.sumByAccount(namespaceId, [ACCOUNT]))
+    await until(() => Promise.resolve(held.newest === 2))
+    const third = reader.sumByAccount(namespaceId, [other])
+    await until(() => Promise.resolve(held.marks === 1))
+    gates.emit('newest')
+    const sums = await Promise.all(reads)
+    gates.emit('marks')
+    expect((await third).size).to.equal(0)
+    expect(sums.map((one) => formatAmount(one.get(ACCOUNT)?.get('usd') ?? ZERO))).to.deep.equal(['2', '2'])
   })
 
   it('read clean slots once that lie between more late ones than they ask the sorting key for', async () => {
