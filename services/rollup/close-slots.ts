@@ -1,7 +1,6 @@
 import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
-import { fillSlotTotals } from './fill-slot-totals.ts'
 import { passOverMarks } from './recompute-late.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 
@@ -9,8 +8,6 @@ import type { RollupDeps } from './rollup-deps.ts'
 export interface Closed {
   slots: number
   rowsRead: number
-  /** … for totals that slots were closed without. */
-  rowsFilled: number
   /** Unix seconds: slots before this are in the rollups. */
   through: number
   now: number
@@ -35,9 +32,7 @@ export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Clos
   if (current === undefined) return undefined
   const { slotS } = current
   const end = now - graceS - ((now - graceS) % slotS)
-  const closed: Closed = { slots: 0, rowsRead: 0, rowsFilled: 0, through: current.closedThrough, now }
-  if (current.slotTotalsThrough < current.closedThrough)
-    closed.rowsFilled = await fillSlotTotals(deps, current, now)
+  const closed: Closed = { slots: 0, rowsRead: 0, through: current.closedThrough, now }
   if (closed.through < end) await passOverMarks(deps, current.closedThrough)
   while (closed.through < end && !signal.aborted) {
     const from = closed.through

@@ -53,7 +53,7 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   return {
     closed(closed, seconds) {
       looked = { behindS: closed.now + seconds - closed.through, at: performance.now() }
-      rowsClosing(closed.rowsRead + closed.rowsFilled)
+      rowsClosing(closed.rowsRead)
       if (closed.slots === 0) return
       slots(closed.slots)
       tookClosing(seconds)

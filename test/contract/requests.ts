@@ -1,4 +1,5 @@
 import type { ApiClient } from '../support/api-client.ts'
+import { until } from '../support/until.ts'
 
 /** A request of an operation. */
 export interface Request {
@@ -64,7 +65,8 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   const used = { account_id: account, metric_id: metric, quantity: '1' }
   const { id: eventId } = await api.create<{ id: string }>('/v2/events', used)
   const { id: voidedEventId } = await api.create<{ id: string }>('/v2/events', used)
-  await api.create(`/v2/events/${voidedEventId}/void`, {})
+  // What was just reported may not be loaded yet: try again, the answer says.
+  await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status === 200)
   const apiKey = await issueKey(api)
   const made = { customer, account, metric, grant, eventId, voidedEventId, apiKey }
   return { api, ...made, takenExternalId, externalId, spare }

@@ -154,7 +154,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a grant that was voided still counts',
-    file: 'shared/postgres/migrations/0025_reads_together.sql',
+    file: 'shared/postgres/migrations/0016_reads_together.sql',
     right:
       'AND g.source = asked.source\n            AND g.voided_at IS NULL AND g.archived_at IS NULL\n            AND g.effective_at <= asked.instant AND',
     wrong:
@@ -484,7 +484,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'of rollups of one slot that counts which was stored last, by the clock',
-    file: 'clickhouse/0023_usage_by_slot.sql',
+    file: 'clickhouse/0011_usage_by_slot.sql',
     right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
     wrong:
       "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
@@ -493,7 +493,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'of rollups of one day that counts which was stored last, by the clock',
-    file: 'clickhouse/0024_usage_by_day.sql',
+    file: 'clickhouse/0015_usage_by_day.sql',
     right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
     wrong:
       "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
@@ -501,7 +501,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'of rollups of the total of one day that counts which was stored last, by the clock',
-    file: 'clickhouse/0025_usage_by_day_total.sql',
+    file: 'clickhouse/0016_usage_by_day_total.sql',
     right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
     wrong:
       "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
@@ -509,7 +509,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'of rollups of the total of one slot that counts which was stored last, by the clock',
-    file: 'clickhouse/0043_usage_by_slot_total.sql',
+    file: 'clickhouse/0014_usage_by_slot_total.sql',
     right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
     wrong:
       "    version UInt128 CODEC(ZSTD(1)),\n    stored_at DateTime64(9, 'UTC') DEFAULT now64(9)\n)\nENGINE = ReplacingMergeTree(stored_at)\n",
@@ -523,12 +523,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
     /** After they and their totals, and the days and totals that end with them, are stored. */
     async closed(epoch: number, through: number): Promise<void> {
-      await write({ epoch, closed_through: through, slot_totals_through: through })
+      await write({ epoch, closed_through: through })
 `,
     wrong: `    },
 
     async closed(epoch: number, through: number): Promise<void> {
-      await write({ epoch, closing_through: through, closed_through: through, slot_totals_through: through })
+      await write({ epoch, closing_through: through, closed_through: through })
 `,
     suites: ['services/rollup/races', 'services/rollup/monotone'],
   },
@@ -551,20 +551,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/rollups/rollup-tables.ts',
     right: 'if (ofDays) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_DAYS), params)',
     wrong: 'if (ofDays) rows += await run(intoSlotTotals(SLOT_TOTALS_OF_SLOTS), params)',
-    suites: ['services/rollup/slot-totals'],
-  },
-  {
-    name: 'totals of slots are filled from what is in order of time, which lacks what was stored before there was such an order',
-    file: 'services/rollup/fill-slot-totals.ts',
-    right: '    rowsRead += await tables.copySlots(target, range)\n',
-    wrong: '',
-    suites: ['services/rollup/slot-totals'],
-  },
-  {
-    name: 'totals of slots are read of an epoch that had none from the start',
-    file: 'shared/clickhouse/rollups/rollup-state.ts',
-    right: 'row.slot_totals_through < row.closed_through ? Infinity',
-    wrong: 'row.slot_totals_through > row.closed_through ? Infinity',
     suites: ['services/rollup/slot-totals'],
   },
   {

@@ -1,5 +1,11 @@
 import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
-import { DAY_S, hullOf, namedOrStretched, type UsageCover } from '../../domain/usage-cover.ts'
+import {
+  DAY_S,
+  hullOf,
+  namedOrStretched,
+  oldestSlotTotalsDay,
+  type UsageCover,
+} from '../../domain/usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
 import { timesOf } from './times-of.ts'
 
@@ -22,11 +28,11 @@ export interface Wanted {
 /**
  * A SELECT for each place that a cover reads.
  *
- * @param totals whether days, and slots that have them, come from the totals of the namespace
+ * @param totals whether days, and slots of the last days, come from the totals of the namespace
  */
 export function partsOf(
   { days, slots, raw }: UsageCover,
-  { slotS, slotTotalsFrom }: KnownEpoch,
+  { slotS, now }: KnownEpoch,
   { fromDays, fromSlots, fromEvents, filters }: Wanted,
   totals: boolean,
 ): { parts: string[]; params: Record<string, unknown> } {
@@ -56,7 +62,7 @@ export function partsOf(
       params['slotsExcept'] = slots.except
       conditions.push('toUnixTimestamp(slot) NOT IN {slotsExcept:Array(UInt32)}')
     }
-    const hasTotals = (day: number) => totals && day >= slotTotalsFrom
+    const hasTotals = (day: number) => totals && day >= oldestSlotTotalsDay(now)
     const addDays = (name: string, table: string, wanted: readonly number[]) => {
       if (wanted.length === 0) return
       params[name] = wanted.map(isoDay)

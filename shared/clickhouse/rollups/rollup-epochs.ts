@@ -11,8 +11,6 @@ export interface RollupEpoch {
   closingThrough: number
   /** Slots before this are in them. */
   closedThrough: number
-  /** Slots of the last days before this have totals of all accounts. */
-  slotTotalsThrough: number
   state: EpochState
   /** Unix seconds, by the clock of ClickHouse. */
   changedAt: number
@@ -34,8 +32,7 @@ export const IN_USE = STATES.indexOf('in use')
 
 const LIST = `
   SELECT epoch, toUInt32(max(slot_s)) AS slot_s, toUnixTimestamp(max(closing_through)) AS closing_through,
-    toUnixTimestamp(max(closed_through)) AS closed_through, toUnixTimestamp(max(slot_totals_through)) AS slot_totals_through,
-    max(state) AS state, toUnixTimestamp(max(changed_at)) AS changed_at
+    toUnixTimestamp(max(closed_through)) AS closed_through, max(state) AS state, toUnixTimestamp(max(changed_at)) AS changed_at
   FROM rollup_epochs GROUP BY epoch ORDER BY epoch`
 
 const CLOCK = `
@@ -47,7 +44,6 @@ interface EpochRow {
   slot_s: number
   closing_through: number
   closed_through: number
-  slot_totals_through: number
   state: number
   changed_at: number
 }
@@ -60,7 +56,6 @@ const NOTHING: Omit<EpochRow, 'epoch'> = {
   slot_s: 0,
   closing_through: 0,
   closed_through: 0,
-  slot_totals_through: 0,
   state: 0,
   changed_at: 0,
 }
@@ -85,7 +80,6 @@ export const rollupEpochRepository = (client: ClickHouse) => {
         slotS: row.slot_s,
         closingThrough: row.closing_through,
         closedThrough: row.closed_through,
-        slotTotalsThrough: row.slot_totals_through,
         state: STATES[row.state] ?? 'given up',
         changedAt: row.changed_at,
       }))
@@ -103,12 +97,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
 
     /** After they and their totals, and the days and totals that end with them, are stored. */
     async closed(epoch: number, through: number): Promise<void> {
-      await write({ epoch, closed_through: through, slot_totals_through: through })
-    },
-
-    /** After totals of slots up to this one are stored that were closed without. */
-    async filledSlotTotals(epoch: number, through: number): Promise<void> {
-      await write({ epoch, slot_totals_through: through })
+      await write({ epoch, closed_through: through })
     },
 
     /** From now on readers use it. */
@@ -116,7 +105,6 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({
         epoch,
         closed_through: closedThrough,
-        slot_totals_through: closedThrough,
         state: IN_USE,
         changed_at: now,
       })

@@ -1,5 +1,5 @@
 import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
-import { dayOf, oldestSlotTotalsDay, type RollupState } from '../../domain/usage-cover.ts'
+import { dayOf, type RollupState } from '../../domain/usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { MARK_KIND } from './dirty-slots.ts'
@@ -15,8 +15,6 @@ const MARKED_MAX = 10_000
  * that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
 const EPOCH_KNOWN_MS = 1_000
-/** From then on it is asked for again beside what goes on, so that who asks all the time does not wait for it. */
-const EPOCH_AHEAD_MS = 700
 
 /** Late usage is recomputed in an epoch for so many seconds after another took its place. */
 export const REPLACED_FOR_S = 60
@@ -24,7 +22,7 @@ export const REPLACED_FOR_S = 60
 /** The epoch that readers go by: one row, or none. */
 export const EPOCH_IN_USE = `
   SELECT epoch, toUnixTimestamp(max(closed_through)) AS closed_through, toUInt32(max(slot_s)) AS slot_s,
-    toUnixTimestamp(max(slot_totals_through)) AS slot_totals_through, toUnixTimestamp(now()) AS now
+    toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
 // Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. Marks
@@ -48,19 +46,15 @@ type MarkedPlace = [accountId: string, kind: number, at: number]
 interface EpochRow {
   epoch: number
   closed_through: number
-  slot_totals_through: number
   slot_s: number
   now: number
 }
 
 /** The epoch a process goes by. */
-export interface KnownEpoch extends Omit<RollupState, 'dirtySlots' | 'dirtyDays'> {
-  /** Closed slots of days from this one on have totals of all accounts; Infinity while some lack them. Unix seconds. */
-  slotTotalsFrom: number
-}
+export type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
 /** … and the marks that stand. */
-interface MarkedState extends RollupState, KnownEpoch {
+interface MarkedState extends RollupState {
   /** Whether a mark stands that tells of this account, which was asked about. */
   isMarked: (accountId: string) => boolean
 }
@@ -95,26 +89,14 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       now: row.now,
       slotS: row.slot_s,
       closedThrough: row.closed_through,
-      slotTotalsFrom: row.slot_totals_through < row.closed_through ? Infinity : oldestSlotTotalsDay(row.now),
     }
     // What was asked for before is not the newer one.
     if (known === undefined || known.readAt <= readAt) known = { epoch, readAt }
     return epoch
   }
-  let isReadAhead = false
-  const readEpochAhead = () => {
-    if (isReadAhead) return
-    isReadAhead = true
-    readEpoch()
-      .catch(() => undefined) // whoever needs it asks again
-      .finally(() => {
-        isReadAhead = false
-      })
-  }
   const epochNow = async (): Promise<KnownEpoch | undefined> => {
     const knownForMs = known === undefined ? Infinity : clockMs() - known.readAt
     if (knownForMs >= EPOCH_KNOWN_MS) return readEpoch()
-    if (knownForMs >= EPOCH_AHEAD_MS) readEpochAhead()
     return known?.epoch
   }
   const read: RollupStateReader['read'] = async (namespaceId, range, accountIds) => {

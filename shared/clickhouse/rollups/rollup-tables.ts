@@ -85,10 +85,6 @@ const intoSlotTotals = (where: string) => `
     SELECT {epoch:UInt32}, namespace_id, source, slot, ${OF_ROLLUPS}
     FROM usage_by_slot_by_time AS r FINAL WHERE ${IN_SLOTS} AND ${where} GROUP BY namespace_id, source, slot)`
 
-const COPY_SLOTS = `
-  INSERT INTO usage_by_slot_by_time (epoch, namespace_id, account_id, source, slot, ${COLUMNS})
-  SELECT epoch, namespace_id, account_id, source, slot, ${COLUMNS} FROM usage_by_slot AS r FINAL WHERE ${IN_SLOTS}`
-
 // Which slots, days and accounts marks tell of. A mark of a whole day stands for all of its slots.
 const MARKED_IN_RANGE = `${MARKED}
   WHERE slot >= toDateTime({from:UInt32}, 'UTC') AND slot < toDateTime({to:UInt32}, 'UTC')`
@@ -213,10 +209,6 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     /** Totals of all accounts of every slot of a range, which lies in the last days: once the slots are computed. */
     computeSlotTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoSlotTotals('1'), { epoch, ...rangeParams(range) }),
-
-    /** Puts slots of a range in order of time that were computed before that was done as they were stored. */
-    copySlots: ({ epoch }: RollupTarget, range: TimeRange) =>
-      run(COPY_SLOTS, { epoch, ...rangeParams(range) }),
 
     /** Every day of a range of whole days, merged from its slots. */
     computeDaysFromSlots: ({ epoch }: RollupTarget, range: TimeRange) =>

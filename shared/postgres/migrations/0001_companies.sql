@@ -11,7 +11,11 @@ CREATE TABLE namespaces (
   namespace_id uuid PRIMARY KEY,
   company_id uuid NOT NULL REFERENCES companies,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  retired_at timestamptz
+  retired_at timestamptz,
+  -- One that was retired by a reset is emptied, and looked at again later: rows may come late, out of the event log.
+  emptied_at timestamptz,
+  empty_again_at timestamptz
 );
 
 CREATE UNIQUE INDEX namespaces_current ON namespaces (company_id) WHERE retired_at IS NULL;
+CREATE INDEX namespaces_to_empty ON namespaces (empty_again_at) WHERE empty_again_at IS NOT NULL;

@@ -15,6 +15,7 @@ CREATE TABLE customers (
 );
 
 CREATE UNIQUE INDEX customers_external_id ON customers (namespace_id, external_id);
+CREATE INDEX customers_by_creation ON customers (namespace_id, created_at, customer_id);
 
 CREATE TABLE accounts (
   namespace_id uuid NOT NULL REFERENCES namespaces,

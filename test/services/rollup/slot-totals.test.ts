@@ -5,7 +5,7 @@ import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts
 import { dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
-import { expectRollupsExact, setSlotLength, startRollupStage } from '../../support/rollup-stage.ts'
+import { expectRollupsExact, startRollupStage } from '../../support/rollup-stage.ts'
 import { storeAsLoader, takeRollupStep } from '../../support/rollup-steps.ts'
 import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
@@ -49,20 +49,6 @@ describe('totals of slots', function () {
   const ofAll = (events: number) => ({ events, tables: ['usage_by_slot_total'] })
   const step = (kind: 'close' | 'rebuild', upTo: number) => takeRollupStep(stage.computing, { kind, upTo })
 
-  /** As rollup services left it before there were totals. */
-  async function forgetTotals(): Promise<void> {
-    const known = await stage.epochs.list()
-    await setSlotLength(stage.client, SLOT_S)
-    for (const { epoch, slotS, closedThrough, closingThrough, changedAt } of known.slice(1))
-      await stage.client.command({
-        query: `INSERT INTO rollup_epochs (epoch, slot_s, closing_through, closed_through, state, changed_at)
-          VALUES ({epoch:UInt32}, {slotS:UInt32}, {closingThrough:UInt32}, {closedThrough:UInt32}, 1, {changedAt:UInt32})`,
-        query_params: { epoch, slotS, closedThrough, closingThrough, changedAt },
-      })
-    for (const table of ['usage_by_slot_by_time', 'usage_by_slot_total'])
-      await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
-  }
-
   it('are read for all accounts together, and slots for one', async () => {
     for (const [accountId, agoS] of [
       [ACCOUNT, 9_000],
@@ -95,21 +81,6 @@ describe('totals of slots', function () {
     await dirtySlotRepository(stage.writing).placeReady([day], '7', now)
     await takeRollupStep(stage.computing, { kind: 'late' })
     expect((await count()).events).to.equal(sent)
-    await expectRollupsExact(stage.client, NAMESPACE)
-  })
-
-  it('are not read before they are there, and then have what came late meanwhile', async () => {
-    await forgetTotals()
-    const without = { events: sent, tables: ['usage_by_slot'] }
-    expect(await count(), 'none yet').to.deep.equal(without)
-    await store(ACCOUNT, now - 9_000)
-    await takeRollupStep(stage.computing, { kind: 'late' })
-    expect(await count(), 'of one slot, and not of all it had').to.deep.equal({ ...without, events: sent })
-    await step('close', HOUR_S)
-    expect(await count(), 'filled').to.deep.equal(ofAll(sent))
-    await store(OTHER, now - 9_000)
-    await takeRollupStep(stage.computing, { kind: 'late' })
-    expect(await count(), 'recomputed').to.deep.equal(ofAll(sent))
     await expectRollupsExact(stage.client, NAMESPACE)
   })
 })

@@ -1,10 +1,10 @@
--- The same by UTC day, for days that have ended; kept for good. Days younger than 33 days are merged from slots, older ones
+-- Usage of each account and source by UTC day, as in usage_by_slot, for days that have ended; kept for good. Days younger than 33 days are merged from slots, older ones
 -- computed from the events.
 CREATE TABLE IF NOT EXISTS usage_by_day
 (
     epoch UInt32,
     namespace_id LowCardinality(String),
-    account_id LowCardinality(String),
+    account_id String CODEC(ZSTD(1)),
     source LowCardinality(String),
     day Date CODEC(Delta, ZSTD(1)),
     count UInt64 CODEC(T64, ZSTD(1)),
@@ -19,4 +19,5 @@ CREATE TABLE IF NOT EXISTS usage_by_day
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY (epoch, toYYYYMM(day))
 ORDER BY (epoch, namespace_id, account_id, source, day)
-SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0
+SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
+    min_bytes_for_wide_part = 1000000000, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1

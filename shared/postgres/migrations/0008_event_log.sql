@@ -48,7 +48,8 @@ CREATE TABLE event_log_members (
 
 -- Appends records to several partitions: all of them, or none. The values lie end to end in `body`.
 CREATE FUNCTION event_log_append(
-  for_topic text, partitions integer[], accepted bigint[], encodings smallint[], sizes integer[], body bytea
+  for_topic text, partitions integer[], accepted bigint[], encodings smallint[], sizes integer[],
+  decoded_sizes integer[], body bytea
 ) RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -69,12 +70,13 @@ BEGIN
   SELECT array_agg(m.first_offset ORDER BY n), max(m.segment_id) INTO firsts, current_id
     FROM generate_series(0, (SELECT max(partition) FROM moved)) n LEFT JOIN moved m ON m.partition = n;
   EXECUTE format('INSERT INTO event_log_segment_%s
-      (partition, log_offset, accepted_at, appended_at, encoding, size, value)
+      (partition, log_offset, accepted_at, appended_at, encoding, size, decoded_size, value)
     SELECT partition, ($1)[partition + 1] + row_number() OVER (PARTITION BY partition ORDER BY place) - 1,
-      accepted_at, clock_timestamp(), encoding, size,
+      accepted_at, clock_timestamp(), encoding, size, decoded_size,
       substring($2 FROM (sum(size) OVER (ORDER BY place) - size + 1)::integer FOR size)
-    FROM unnest($3, $4, $5, $6) WITH ORDINALITY AS t (partition, accepted_at, encoding, size, place)', current_id)
-    USING firsts, body, partitions, accepted, encodings, sizes;
+    FROM unnest($3, $4, $5, $6, $7) WITH ORDINALITY
+      AS t (partition, accepted_at, encoding, size, decoded_size, place)', current_id)
+    USING firsts, body, partitions, accepted, encodings, sizes, decoded_sizes;
   IF (SELECT count(*) FROM unnest(partitions)) <> (SELECT count(*) FROM unnest(sizes)) OR firsts IS NULL THEN
     RAISE EXCEPTION 'records do not match their partitions';
   END IF;
@@ -97,8 +99,9 @@ BEGIN
       appended_at timestamptz NOT NULL,
       encoding smallint NOT NULL,          -- 0 plain, 1 gzip
       size integer NOT NULL,               -- bytes of value
+      decoded_size integer NOT NULL,       -- of what it holds: gzip may hide a hundredfold
       value bytea NOT NULL,
-      PRIMARY KEY (partition, log_offset) INCLUDE (accepted_at, size)
+      PRIMARY KEY (partition, log_offset) INCLUDE (accepted_at)
     )', new_id);
   EXECUTE format('ALTER TABLE event_log_segment_%s ALTER COLUMN value SET STORAGE EXTERNAL', new_id);
   EXECUTE format('GRANT SELECT, INSERT ON event_log_segment_%s TO %I', new_id, session_user);
@@ -108,7 +111,8 @@ BEGIN
   RETURN new_id;
 END $$;
 
--- Makes the partitions of a topic, up to the number asked for; it never takes one away.
+-- Makes the partitions of a topic, up to the number asked for; it never takes one away. Growing waits for whoever opens a
+-- segment: a partition bound to one that was closed meanwhile would never be read.
 CREATE FUNCTION event_log_ensure_topic(for_topic text, partitions integer) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = tally, pg_temp AS $$
 DECLARE
@@ -123,6 +127,8 @@ BEGIN
   IF present = 0 THEN
     current_id := event_log_open_segment(for_topic);
   ELSE
+    -- Before the open segment is looked up, and in the order in which appends and new segments take them.
+    PERFORM 1 FROM event_log_partitions WHERE topic = for_topic ORDER BY partition FOR UPDATE;
     SELECT segment_id INTO current_id FROM event_log_segments WHERE topic = for_topic AND closed_at IS NULL;
   END IF;
   INSERT INTO event_log_partitions (topic, partition, segment_id)
@@ -141,3 +147,20 @@ BEGIN
   EXECUTE format('DROP TABLE IF EXISTS event_log_segment_%s', old_id);
   DELETE FROM event_log_segments WHERE segment_id = old_id;
 END $$;
+
+-- How far a topic of Kafka had been loaded at some time. Kafka counts a record's age from its arrival; the log is kept for
+-- a time after it was loaded, so records are deleted up to the newest mark that is old enough, and never before.
+CREATE TABLE event_log_marks (
+  topic text NOT NULL,
+  partition integer NOT NULL,
+  log_offset bigint NOT NULL,
+  made_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+  PRIMARY KEY (topic, partition, made_at)
+);
+
+-- Which event log is in force. A process with other settings would take usage into a log that nobody loads, or load from one
+-- that nobody fills, and every number would look right.
+CREATE TABLE event_logs (
+  source text PRIMARY KEY,          -- where its records lie: see EventLog.source
+  in_force_since timestamptz NOT NULL DEFAULT clock_timestamp()
+);

@@ -2,12 +2,17 @@
 -- version is the sum of the versions of the events, void ones included: any change of the data makes it grow, so what was
 -- computed from more beats what was computed from less, whoever writes it and whenever.
 --
+-- A balance reads a few rows of many parts. With a dictionary for accounts it read the dictionary of each part first, which
+-- grows with the number of accounts; sorted as they are, accounts are as small without one. What reading an account costs is
+-- the number of files it opens: a part keeps its columns in one file, up to a size at which that would read too much, and a
+-- day that nothing was written to for an hour becomes one part.
+--
 -- Rows whose events are all void stay, with a count of 0. latest_id begins with the second its event occurred in.
 CREATE TABLE IF NOT EXISTS usage_by_slot
 (
     epoch UInt32,
     namespace_id LowCardinality(String),
-    account_id LowCardinality(String),
+    account_id String CODEC(ZSTD(1)),
     source LowCardinality(String),
     slot DateTime('UTC') CODEC(Delta, ZSTD(1)),
     count UInt64 CODEC(T64, ZSTD(1)),
@@ -23,4 +28,5 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY (epoch, toYYYYMMDD(slot))
 ORDER BY (epoch, namespace_id, account_id, source, slot)
 TTL slot + INTERVAL 40 DAY
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
+    min_bytes_for_wide_part = 1000000000, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1

@@ -1,1 +1,0 @@
-ALTER TABLE usage_events DROP INDEX IF EXISTS property_pairs_text SETTINGS mutations_sync = 1

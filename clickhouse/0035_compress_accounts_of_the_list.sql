@@ -1,1 +1,0 @@
-ALTER TABLE usage_events_by_acceptance MODIFY COLUMN account_id CODEC(ZSTD(1))
