@@ -28,7 +28,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
     const { eventLog, logPool, listedUpTo } = await openLogLook(pool, postgres, config.eventLog, opened, log)
-    const sharing = await openSharing(config.redis, pool, opened, log)
+    const sharing = await openSharing(config.redis, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
     const access = openAccess(pool, worlds, config.rateLimits, sharing, opened, log)
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })

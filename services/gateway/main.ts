@@ -45,7 +45,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
       connections: config.clickhouseConnections,
     })
     opened.push(clickhouse)
-    const sharing = await openSharing(config.redis, pool, opened, log)
+    const sharing = await openSharing(config.redis, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
     const access = openAccess(pool, worlds, config.rateLimits, sharing, opened, log)
     watchPools(metrics, { gateway: pool, event_log: logPool, test_companies: worlds.pool })

@@ -39,7 +39,7 @@ export interface GatewayParts {
   clock: Clock
   access: Access
   /** What is known of accounts and metrics. */
-  sharing: Pick<Sharing, 'purges' | 'references'>
+  sharing: Pick<Sharing, 'purges'>
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
@@ -78,7 +78,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
           referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
         ),
       gateway.knownIdsMax,
-      { purges: sharing.purges, shared: sharing.references },
+      sharing.purges,
     ),
     requestKeys: requestKeysIn(pool),
     ...told,

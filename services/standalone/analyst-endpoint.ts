@@ -1,11 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { queryRows, type EmbeddedEngine, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { openAnalysts, type Analysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
+import { queryRows, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { openAnalysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import { clickHouseHttp } from '../../shared/clickhouse/http-endpoint/http-endpoint.ts'
-import { openTrial, type Trial } from '../../shared/clickhouse/http-endpoint/trial.ts'
-import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { StandaloneConfig } from './config.ts'
@@ -20,15 +17,11 @@ const HEADER_BYTES_MAX = 1_024 * 1_024
 /** Few, because each may have so much in memory before it has shown a password. */
 const CONNECTIONS_MAX = 64
 
-const TRIAL_CONNECTIONS = 4
-const TRIAL_BODY_BYTES_MAX = 512 * 1_024 * 1_024
-const SECRET_CHARACTERS_MIN = 16
-
 /**
  * Starts the port where analysts query the embedded ClickHouse; a ClickHouse server has a port of its own.
  *
  * @returns the port, or undefined when ClickHouse is a server
- * @throws StartupError when the port is taken, or the secret for trials cannot be read
+ * @throws StartupError when the port is taken
  */
 export async function startAnalystEndpoint(
   config: StandaloneConfig,
@@ -52,44 +45,19 @@ export async function startAnalystEndpoint(
     limits,
   })
   opened.push(analysts)
-  const trial = await openTrialIfWanted(config.analysts.trialSecretFile, engine, database)
-  if (trial !== undefined) opened.push(trial)
   const [facts] = await queryRows<{ version: string; timeZone: string }>(
     client,
     'SELECT version() AS version, timezone() AS timeZone',
     {},
   )
   if (facts === undefined) throw new Error('the embedded ClickHouse does not know its version')
-  const users: (Analysts | Trial)[] = trial === undefined ? [analysts] : [analysts, trial]
-  const server = await servers.open(clickHouseHttp({ users, facts, log: log.child({ part: 'analysts' }) }), {
-    ...portsOf(config).analysts,
-    headerBytesMax: HEADER_BYTES_MAX,
-    connectionsMax: CONNECTIONS_MAX,
-  })
-  return server.port
-}
-
-async function openTrialIfWanted(
-  secretFile: string | undefined,
-  engine: EmbeddedEngine,
-  database: string,
-): Promise<Trial | undefined> {
-  if (secretFile === undefined) return undefined
-  const password = await readFile(secretFile, 'utf8').then(
-    (text) => text.trim(),
-    (err: unknown) => {
-      throw new StartupError(`CLICKHOUSE_HTTP_TRIAL_SECRET_FILE cannot be read: ${String(err)}`)
+  const server = await servers.open(
+    clickHouseHttp({ users: [analysts], facts, log: log.child({ part: 'analysts' }) }),
+    {
+      ...portsOf(config).analysts,
+      headerBytesMax: HEADER_BYTES_MAX,
+      connectionsMax: CONNECTIONS_MAX,
     },
   )
-  if (password.length < SECRET_CHARACTERS_MIN)
-    throw new StartupError(
-      `CLICKHOUSE_HTTP_TRIAL_SECRET_FILE must hold at least ${SECRET_CHARACTERS_MIN} characters`,
-    )
-  return openTrial({
-    engine,
-    database,
-    password,
-    connections: TRIAL_CONNECTIONS,
-    bodyBytesMax: TRIAL_BODY_BYTES_MAX,
-  })
+  return server.port
 }

@@ -129,7 +129,7 @@ async function serve(
 
   const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
   let serving = false
-  const sharing = await openSharing(config.redis, reportPool, opened, log)
+  const sharing = await openSharing(config.redis, opened, log)
   const stopping = new AbortController()
   const parts: Parts = {
     pool,

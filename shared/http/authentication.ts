@@ -9,7 +9,6 @@ import {
 } from '../domain/api-key.ts'
 import { NAMES } from '../redis/names.ts'
 import type { Purges } from '../redis/purges.ts'
-import type { SharedCallers } from '../redis/shared-callers.ts'
 import type { RateLimit } from '../rate-limit/rate-limits.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
@@ -28,48 +27,33 @@ const KEYS_MAX = 10_000
 const believedMs = (caller: FoundCaller | undefined): number =>
   Math.min(BELIEVED_MS, caller?.endsInMs ?? Infinity)
 
-/** What a cache of callers may share with other processes. */
-export interface CallerSharing {
-  /** Tells which callers to forget. */
-  purges: Purges
-  /** Where other processes leave the callers they found, if there is such a place. */
-  shared: SharedCallers | undefined
-}
-
 /**
  * Remembers whose keys were found for a few seconds, and no longer than the key itself lasts: from then on the database is
  * asked, by whose clock it ends. Several requests at once look a key up once.
+ *
+ * @param purges tell which callers to forget
  */
-export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): FindCaller {
+export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCaller {
   const cache = new LRUCache<string, { caller: Caller | undefined }>({ max: KEYS_MAX })
   const underWay = new Map<string, { work: Promise<Caller | undefined>; startedAt: number }>()
-  // For as long as another process may have left an older answer in the shared place.
-  const purged = new LRUCache<string, true>({ max: KEYS_MAX, ttl: BELIEVED_MS })
-  sharing?.purges.onPurge((purge) => {
+  purges?.onPurge((purge) => {
     if (typeof purge === 'string') {
       cache.clear()
       underWay.clear()
     } else {
-      purged.set(purge.name, true)
       cache.delete(purge.name)
       underWay.delete(purge.name)
     }
   })
 
-  const lookUp = async (name: string, digest: Buffer) => {
-    const shared = purged.has(name) ? undefined : sharing?.shared
-    if (shared !== undefined) return shared.find(digest, () => find(digest), believedMs)
-    const startedAt = performance.now()
-    const caller = await find(digest)
-    return { caller, ageMs: performance.now() - startedAt }
-  }
   const begin = (name: string, digest: Buffer): Promise<Caller | undefined> => {
-    const work = lookUp(name, digest).then(
-      ({ caller, ageMs }) => {
+    const startedAt = performance.now()
+    const work = find(digest).then(
+      (caller) => {
         // Whoever waited asked before a purge, and may have the answer; it is not kept.
         if (underWay.get(name)?.work !== work) return caller
         underWay.delete(name)
-        const ttl = Math.floor(believedMs(caller) - ageMs)
+        const ttl = Math.floor(believedMs(caller) - (performance.now() - startedAt))
         if (ttl > 0) cache.set(name, { caller }, { ttl })
         return caller
       },
@@ -78,7 +62,7 @@ export function cachedFindCaller(find: LookUpCaller, sharing?: CallerSharing): F
         throw err
       },
     )
-    underWay.set(name, { work, startedAt: performance.now() })
+    underWay.set(name, { work, startedAt })
     return work
   }
   return (digest) => {

@@ -22,7 +22,7 @@ export function openAccess(
   pool: Pool,
   worlds: TestWorlds,
   rateLimits: RateLimitConfig,
-  { redis, purges, callers: shared }: Sharing,
+  { redis, purges }: Sharing,
   opened: Closeable[],
   log: Logger,
 ): Access {
@@ -32,7 +32,7 @@ export function openAccess(
   return {
     findCaller: noting(
       uses,
-      cachedFindCaller((digest) => keys.findCaller(digest), { purges, shared }),
+      cachedFindCaller((digest) => keys.findCaller(digest), purges),
     ),
     worlds,
     limits: openRateLimits(rateLimits, redis),

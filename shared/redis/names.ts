@@ -1,9 +1,7 @@
 /** What keys and channels in Redis are called, after the prefix. */
 export const NAMES = {
-  /** Whose key it is, by the key's digest. */
+  /** Whose key it is, by the key's digest: what each process remembers, and is told to forget. */
   caller: (digest: Buffer) => `caller:${digest.toString('hex')}`,
-  /** An account or a metric that exists. */
-  known: (namespaceId: string, id: string) => `known:${namespaceId}/${id}`,
   /** How much a caller has used of a limit in this window. */
   limit: (limit: string) => `limit:${limit}`,
   /** Where processes tell each other what to forget. */

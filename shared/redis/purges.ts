@@ -60,10 +60,8 @@ export async function openPurger(
 
 async function publish(redis: Redis, name: string): Promise<void> {
   try {
-    // In this order: whoever hears of it and asks again does not find the value any more.
-    await redis.run((client) => client.del(redis.prefix + name))
     await redis.run((client) => client.publish(redis.prefix + NAMES.purges, name))
   } catch {
-    // Redis is away, which it has logged: values end by themselves in seconds.
+    // Redis is away, which it has logged: what is remembered ends by itself in seconds.
   }
 }

@@ -1,4 +1,4 @@
-import { Cluster, Redis as IoRedis, type RedisOptions } from 'ioredis'
+import { Redis as IoRedis } from 'ioredis'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import { openCircuit } from './circuit.ts'
@@ -41,7 +41,7 @@ const PING_MS = 5_000
  * is tried again and again.
  */
 export async function openRedis(
-  { url, isCluster, timeoutMs, prefix }: RedisConfig & { url: string },
+  { url, timeoutMs, prefix }: RedisConfig & { url: string },
   log: Logger,
 ): Promise<Redis> {
   const circuit = openCircuit({
@@ -52,17 +52,17 @@ export async function openRedis(
     isOutage: (err) => !messageOf(err).startsWith('WRONGTYPE'),
     onAway: (err) => {
       const reason = client.status === 'ready' ? messageOf(err) : lastFault
-      log.warn({ reason }, 'Redis is away: limits and caches are kept by each process alone')
+      log.warn({ reason }, 'Redis is away: each process counts limits alone')
     },
     onBack: () => {
       log.info('Redis is back')
     },
   })
   let lastFault = 'no connection'
-  const client = connect(url, isCluster, timeoutMs)
+  const client = connect(url, timeoutMs)
   // Each failed attempt to connect; the circuit says it once.
   client.on('error', (err) => (lastFault = messageOf(err)))
-  const listeners: (IoRedis | Cluster)[] = []
+  const listeners: IoRedis[] = []
   const timers: NodeJS.Timeout[] = []
   const run: Redis['run'] = (work) => circuit(() => work(client))
   await settled(client)
@@ -73,7 +73,7 @@ export async function openRedis(
     prefix,
     run,
     listen(channel, onMessage, onGap) {
-      const listener = connect(url, isCluster, timeoutMs)
+      const listener = connect(url, timeoutMs)
       listener.on('error', () => undefined) // the same outage again
       listeners.push(listener)
       const begin = () => {
@@ -104,8 +104,8 @@ export async function openRedis(
   }
 }
 
-function connect(url: string, isCluster: boolean, timeoutMs: number): IoRedis | Cluster {
-  const options = {
+function connect(url: string, timeoutMs: number): IoRedis {
+  return new IoRedis(url, {
     // The circuit gives up first; this is for what has no circuit, and so that nothing is remembered for ever.
     commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
@@ -124,33 +124,14 @@ function connect(url: string, isCluster: boolean, timeoutMs: number): IoRedis | 
     reconnectOnError: (err: Error) => err.message.startsWith('READONLY'),
     disableClientInfo: true,
     connectionName: 'tally',
-  } satisfies RedisOptions
-  return isCluster
-    ? new Cluster([url], {
-        redisOptions: { ...options, ...credentialsOf(url) },
-        clusterRetryStrategy: backOff,
-        enableOfflineQueue: false,
-        enableAutoPipelining: true,
-        slotsRefreshTimeout: CONNECT_MS,
-        retryDelayOnFailover: 0,
-      })
-    : new IoRedis(url, { ...options, enableAutoPipelining: true })
-}
-
-/** A cluster takes them for all of its nodes, not from the URL of the first. */
-function credentialsOf(url: string) {
-  const { protocol, username, password } = new URL(url)
-  return {
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-    ...(protocol === 'rediss:' ? { tls: {} } : {}),
-  }
+    enableAutoPipelining: true,
+  })
 }
 
 const backOff = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX)
 
 /** Waits until the client is connected, or has failed for the first time, or takes too long. */
-function settled(client: IoRedis | Cluster): Promise<void> {
+function settled(client: IoRedis): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, START_MS)
     for (const event of ['ready', 'error', 'close'])

@@ -66,7 +66,7 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   const { id: eventId } = await api.create<{ id: string }>('/v2/events', used)
   const { id: voidedEventId } = await api.create<{ id: string }>('/v2/events', used)
   // What was just reported may not be loaded yet: try again, the answer says.
-  await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status === 200)
+  await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status !== 503)
   const apiKey = await issueKey(api)
   const made = { customer, account, metric, grant, eventId, voidedEventId, apiKey }
   return { api, ...made, takenExternalId, externalId, spare }

@@ -270,13 +270,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/keys/rotate-key'],
   },
   {
-    name: 'values in Redis are believed without their signature',
-    file: 'shared/redis/signed-values.ts',
-    right: 'timingSafeEqual(',
-    wrong: '((a: Buffer, b: Buffer) => a.length === b.length)(',
-    suites: ['shared/http/caller-cache'],
-  },
-  {
     name: 'a repeated Idempotency-Key takes a new time, and so makes new events',
     file: 'shared/postgres/idempotency-keys.ts',
     right: '    return Number(found.first_used_at)\n',

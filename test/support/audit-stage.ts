@@ -58,7 +58,7 @@ export async function makeAuditStage(purpose: string) {
     purges,
     installation: {
       eventLog: { kafka: undefined, partitions: 2 },
-      redis: { url: undefined, isCluster: false, timeoutMs: 100, prefix: '' },
+      redis: { url: undefined, timeoutMs: 100, prefix: '' },
       dataFolder: undefined,
       urls: {},
       hosts: undefined,

@@ -2,10 +2,10 @@ import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { openAnalysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
 import type { AnalystLimits } from '../../shared/clickhouse/http-endpoint/analyst-limits.ts'
 import { clickHouseHttp } from '../../shared/clickhouse/http-endpoint/http-endpoint.ts'
-import { openTrial } from '../../shared/clickhouse/http-endpoint/trial.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { listen } from '../../shared/http/http-server.ts'
 import { testLog } from './log.ts'
+import { openTrial } from './trial.ts'
 
 const MB = 1_024 * 1_024
 

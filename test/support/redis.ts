@@ -100,7 +100,7 @@ function reachable(url: string): TestRedis {
   client.on('error', () => undefined) // away on purpose
   return {
     url,
-    config: { url, isCluster: false, timeoutMs: 100, prefix },
+    config: { url, timeoutMs: 100, prefix },
     env: { REDIS_URL: url, REDIS_PREFIX: prefix },
     client,
     close: () => {

@@ -1,12 +1,12 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import type { Closeable } from '../../lifecycle/close-all.ts'
-import type { EmbeddedEngine } from '../clickhouse.ts'
-import { quoteIdentifier, type ChdbSession } from '../embedded/chdb-session.ts'
-import { findInsertStatement } from '../embedded/insert-statement.ts'
-import { SessionPool } from '../embedded/session-pool.ts'
-import type { EndpointUser, QueryAnswer } from './endpoint-user.ts'
-import { ClickHouseException } from './exception.ts'
-import { textOf, type QueryRequest } from './query-request.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
+import { quoteIdentifier, type ChdbSession } from '../../shared/clickhouse/embedded/chdb-session.ts'
+import { findInsertStatement } from '../../shared/clickhouse/embedded/insert-statement.ts'
+import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
+import type { EndpointUser, QueryAnswer } from '../../shared/clickhouse/http-endpoint/endpoint-user.ts'
+import { ClickHouseException } from '../../shared/clickhouse/http-endpoint/exception.ts'
+import { textOf, type QueryRequest } from '../../shared/clickhouse/http-endpoint/query-request.ts'
 
 export interface TrialOptions {
   engine: EmbeddedEngine
@@ -18,14 +18,14 @@ export interface TrialOptions {
   bodyBytesMax: number
 }
 
-/** Whoever tries several processes on one ClickHouse, as the endpoint's user. */
+/** Services as processes of their own on one embedded ClickHouse, as a user of its HTTP endpoint. */
 export interface Trial extends EndpointUser, Closeable {}
 
 const DEFAULT_FORMAT = 'TabSeparated'
 
 /**
- * Serves any statement with every right, for trials of several processes on one embedded engine: theirs is
- * `CLICKHOUSE_URL=http://trial:SECRET@127.0.0.1:PORT`. Whoever has the secret has the data, and this machine's files.
+ * Serves any statement with every right, in place of a ClickHouse server: `CLICKHOUSE_URL=http://trial:SECRET@127.0.0.1:PORT`.
+ * Whoever has the secret has the data, and this machine's files.
  */
 export async function openTrial(options: TrialOptions): Promise<Trial> {
   const { engine, database, password, connections, bodyBytesMax } = options

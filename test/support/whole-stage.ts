@@ -73,12 +73,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     append: (records: readonly NewRecord[]) => eventLog.append(records),
     lag: (group: string) => eventLog.lag(group),
   }
-  const sharing = {
-    redis: undefined,
-    purges: openPurges(undefined),
-    callers: undefined,
-    references: undefined,
-  }
+  const sharing = { redis: undefined, purges: openPurges(undefined) }
   const opened: Closeable[] = []
   const access = openAccess(
     pool,

@@ -8,10 +8,6 @@ export function readAnalystsConfig(read: EnvReader) {
     read.integer(name, { about, default: fallback, min: 1, max })
   return {
     waitingMax: integer('ANALYST_QUERIES_WAITING_MAX', 'queries of analysts that may wait', 500, 10_000),
-    trialSecretFile: read.optional('CLICKHOUSE_HTTP_TRIAL_SECRET_FILE', {
-      about:
-        'a file with a secret of at least 16 characters; whoever has it may do everything at CLICKHOUSE_HTTP_PORT, as the user trial',
-    }),
     limits: {
       timeoutS: integer('ANALYST_QUERY_TIMEOUT_S', 'seconds a query of an analyst may take', 30, 3_600),
       memoryBytes:

@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { expect } from 'chai'
-import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { findIsoCurrency } from '../../../shared/domain/iso-currency.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
@@ -76,21 +73,6 @@ describe('currencies over HTTP', function () {
     expect((await list(world)).body).to.deep.equal(before)
     expect(before.data).to.have.length(1)
     expect(before.data[0]).to.include({ first_reported_at: now - 30, last_reported_at: now - 10 })
-  })
-
-  it('include those that were stored before there was a place to note them', async () => {
-    const world = await makeStoredWorld(running)
-    const stored = [now - 30, now - 20].map((at) => ({
-      source: 'pln',
-      occurredAt: at,
-      acceptedAt: at * 1_000_000,
-    }))
-    await world.store(...stored)
-    await running.clickhouse.command({ query: 'TRUNCATE TABLE reported_currencies' })
-    const migration = path.join(PROJECT_ROOT, 'clickhouse/0011_fill_reported_currencies.sql')
-    for (let n = 0; n < 2; n++) await running.clickhouse.command({ query: await readFile(migration, 'utf8') })
-    const [row] = (await list(world)).body.data
-    expect(row).to.include({ currency: 'pln', first_reported_at: now - 30, last_reported_at: now - 20 })
   })
 
   it('come in pages, and are each namespace’s own', async () => {
