@@ -33,7 +33,7 @@ const RECONNECT_MS_MAX = 2_000
 /** A connection on which nothing came for this long, though something was asked, is given up. */
 const SILENT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
-/** How often a listener makes sure that its connection is alive. */
+/** How often connections are tried. */
 const PING_MS = 5_000
 
 /**
@@ -66,8 +66,10 @@ export async function openRedis(
   const timers: NodeJS.Timeout[] = []
   const run: Redis['run'] = (work) => circuit(() => work(client))
   await settled(client)
-  // A first command, so that an outage is known, and said, when the process starts.
-  await run((redis) => redis.get(`${prefix}start`)).catch(() => undefined)
+  // So that an outage is known, and said, when the process starts, and its end too, though few requests may ask anything.
+  const probe = () => run((redis) => redis.get(`${prefix}probe`)).catch(() => undefined)
+  await probe()
+  timers.push(setInterval(() => void probe(), PING_MS).unref())
   return {
     name: 'Redis',
     prefix,
