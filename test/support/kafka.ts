@@ -16,6 +16,8 @@ import { makeTempFolder } from './temp-folder.ts'
 export interface KafkaBroker {
   /** Its address, as KAFKA_BROKERS has it. */
   brokers: string
+  /** Where it asks for TLS and who one is. */
+  secured: SecuredListener
   pid: () => number
   kill9(): Promise<void>
   /** SIGSTOP, until `resume`. */
@@ -24,6 +26,15 @@ export interface KafkaBroker {
   /** After kill9, on the same data and port; resolves when it serves. */
   restart(): Promise<void>
   stop(): Promise<void>
+}
+
+/** A listener with TLS, at which one signs in by any mechanism of SASL that Tally speaks. */
+interface SecuredListener {
+  brokers: string
+  username: string
+  password: string
+  /** The certificate to trust, in PEM; nobody else does. */
+  caFile: string
 }
 
 const KAFKA_VERSION = '4.3.1'
@@ -106,17 +117,30 @@ async function fetchJars(): Promise<string> {
 export async function startBroker(): Promise<KafkaBroker> {
   const jars = await fetchJars()
   const folder = await makeTempFolder('kafka')
-  const [port, controllerPort] = [await findPort(), await findPort()]
-  await writeFile(path.join(folder, 'server.properties'), properties(port, controllerPort))
+  const [port, securedPort, controllerPort] = [await findPort(), await findPort(), await findPort()]
+  await writeFile(path.join(folder, 'server.properties'), properties(port, securedPort, controllerPort))
+  await makeCertificate(folder)
   const classPath = `${jars}/*`
   await run(
     'java',
-    ['-cp', classPath, 'kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', 'server.properties'],
+    [
+      ...['-cp', classPath, 'kafka.tools.StorageTool', 'format', '-t', CLUSTER_ID, '-c', 'server.properties'],
+      ...['SCRAM-SHA-256', 'SCRAM-SHA-512'].flatMap((mechanism) => [
+        '--add-scram',
+        `${mechanism}=[name=${USERNAME},password=${PASSWORD}]`,
+      ]),
+    ],
     folder,
   )
   let child = await launch(folder, classPath)
   const broker: KafkaBroker = {
     brokers: `127.0.0.1:${port}`,
+    secured: {
+      brokers: `127.0.0.1:${securedPort}`,
+      username: USERNAME,
+      password: PASSWORD,
+      caFile: path.join(folder, CA_FILE),
+    },
     pid: () => child.pid ?? 0,
     async kill9() {
       await endChild(child, 'SIGKILL')
@@ -176,13 +200,33 @@ async function launch(folder: string, classPath: string): Promise<ChildProcess> 
   return child
 }
 
-const properties = (port: number, controllerPort: number): string => `
+const USERNAME = 'tally'
+const PASSWORD = 'a-secret-of-the-broker'
+const KEY_STORE = 'broker.p12'
+const CA_FILE = 'broker.pem'
+
+/** The broker's own, by the tool that comes with Java. */
+async function makeCertificate(folder: string): Promise<void> {
+  const store = ['-keystore', KEY_STORE, '-storetype', 'PKCS12', '-storepass', PASSWORD, '-alias', 'broker']
+  const who = ['-dname', 'CN=broker', '-ext', 'san=ip:127.0.0.1', '-keyalg', 'EC', '-validity', '2']
+  await run('keytool', ['-genkeypair', ...store, ...who], folder)
+  await run('keytool', ['-exportcert', '-rfc', ...store, '-file', CA_FILE], folder)
+}
+
+const properties = (port: number, securedPort: number, controllerPort: number): string => `
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:${controllerPort}
-listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
-advertised.listeners=PLAINTEXT://127.0.0.1:${port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners=PLAINTEXT://127.0.0.1:${port},SASL_SSL://127.0.0.1:${securedPort},CONTROLLER://127.0.0.1:${controllerPort}
+advertised.listeners=PLAINTEXT://127.0.0.1:${port},SASL_SSL://127.0.0.1:${securedPort}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_SSL:SASL_SSL,CONTROLLER:PLAINTEXT
+ssl.keystore.location=${KEY_STORE}
+ssl.keystore.type=PKCS12
+ssl.keystore.password=${PASSWORD}
+sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512
+listener.name.sasl_ssl.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required user_${USERNAME}="${PASSWORD}";
+listener.name.sasl_ssl.scram-sha-256.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.sasl_ssl.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
 controller.listener.names=CONTROLLER
 inter.broker.listener.name=PLAINTEXT
 log.dirs=./data
