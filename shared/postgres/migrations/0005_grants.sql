@@ -34,3 +34,10 @@ CREATE INDEX grants_by_account_and_source ON grants (namespace_id, account_id, s
 ALTER TABLE grants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE grants FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_namespace ON grants USING (namespace_id = nullif(current_setting('tally.namespace_id', true), '')::uuid);
+
+-- Whether a grant counts at an instant: from when it is effective on, and not when it expires any more.
+CREATE FUNCTION is_in_force(g grants, instant timestamptz) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+  SELECT g.voided_at IS NULL AND g.archived_at IS NULL
+    AND g.effective_at <= instant AND (g.expires_at IS NULL OR g.expires_at > instant)
+$$;

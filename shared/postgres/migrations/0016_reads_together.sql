@@ -37,8 +37,7 @@ BEGIN
           OR EXISTS (SELECT FROM metrics m WHERE m.namespace_id = of_namespace AND m.metric_id = asked.source),
         (SELECT coalesce(sum(g.amount), 0) FROM grants g
           WHERE g.namespace_id = of_namespace AND g.account_id = asked.account_id AND g.source = asked.source
-            AND g.voided_at IS NULL AND g.archived_at IS NULL
-            AND g.effective_at <= asked.instant AND (g.expires_at IS NULL OR g.expires_at > asked.instant))
+            AND is_in_force(g, asked.instant))
       FROM unnest(namespace_ids, account_ids, sources, instants)
         WITH ORDINALITY AS asked (namespace_id, account_id, source, instant, nth)
       WHERE asked.namespace_id = of_namespace;
@@ -59,8 +58,7 @@ BEGIN
     PERFORM set_config('tally.namespace_id', of_namespace::text, true);
     RETURN QUERY
       SELECT asked.nth, g.source,
-        coalesce(sum(g.amount) FILTER (WHERE g.voided_at IS NULL AND g.archived_at IS NULL
-          AND g.effective_at <= asked.instant AND (g.expires_at IS NULL OR g.expires_at > asked.instant)), 0)
+        coalesce(sum(g.amount) FILTER (WHERE is_in_force(g, asked.instant)), 0)
       FROM unnest(namespace_ids, account_ids, instants)
         WITH ORDINALITY AS asked (namespace_id, account_id, instant, nth)
       JOIN accounts a ON a.namespace_id = of_namespace AND a.account_id = asked.account_id
