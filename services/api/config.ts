@@ -4,30 +4,26 @@ import { REMEMBERED_MAX } from '../../shared/clickhouse/rollups/closed-sums.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
-import { readLookUpTimeoutMs, readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { LOOK_UP_TIMEOUT_MS, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 
+/** Once inflated; a batch of corrections is the largest body, and takes half of it. */
+const BODY_BYTES_MAX = 256 * 1_024
+
+/** Between two looks for what test companies left behind when they were reset, to delete it. */
+const EMPTY_EVERY_MS = 60_000
+
+/** Between two rounds of reading ahead: twice in a slot. */
+const WARM_EVERY_MS = 150_000
+
 /** Settings of the API. */
 export function readApiConfig(read: EnvReader) {
   return {
-    bodyBytesMax: read.integer('API_BODY_BYTES_MAX', {
-      about: 'bytes any other body may have once inflated',
-      default: 256 * 1_024,
-      min: 1_024,
-      max: 16 * 1_024 * 1_024,
-    }),
-    emptyEveryMs:
-      1_000 *
-      read.integer('API_EMPTY_RESET_EVERY_S', {
-        about:
-          'seconds between two looks for what test companies left behind when they were reset, to delete it',
-        default: 60,
-        min: 1,
-        max: 86_400,
-      }),
+    bodyBytesMax: BODY_BYTES_MAX,
+    emptyEveryMs: EMPTY_EVERY_MS,
     warming: {
       accountsMax: read.integer('API_WARM_ACCOUNTS', {
         about:
@@ -36,14 +32,7 @@ export function readApiConfig(read: EnvReader) {
         min: 0,
         max: REMEMBERED_MAX,
       }),
-      everyMs:
-        1_000 *
-        read.integer('API_WARM_EVERY_S', {
-          about: 'seconds between two rounds of reading ahead',
-          default: 150,
-          min: 1,
-          max: 86_400,
-        }),
+      everyMs: WARM_EVERY_MS,
     },
   }
 }
@@ -64,6 +53,6 @@ export const readApiServiceConfig = (read: EnvReader) => ({
   redis: readRedisConfig(read),
   rateLimits: readRateLimitConfig(read),
   requestTimeoutMs: readRequestTimeoutMs(read),
-  lookUpTimeoutMs: readLookUpTimeoutMs(read),
+  lookUpTimeoutMs: LOOK_UP_TIMEOUT_MS,
   api: readApiConfig(read),
 })

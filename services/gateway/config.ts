@@ -3,13 +3,16 @@ import { readClickHouseServerConfig, readConnections } from '../../shared/clickh
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
-import { readLookUpTimeoutMs, readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { LOOK_UP_TIMEOUT_MS, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 import { GATEWAY_POINTS } from './crash-points.ts'
+
+/** Accounts and metrics that are remembered to exist: some 30 MB. */
+const KNOWN_IDS_MAX = 200_000
 
 /** Settings of the gateway. */
 export function readGatewayConfig(read: EnvReader) {
@@ -20,17 +23,14 @@ export function readGatewayConfig(read: EnvReader) {
       min: 1_024,
       max: 64 * 1_024 * 1_024,
     }),
-    knownIdsMax: read.integer('GATEWAY_KNOWN_IDS_MAX', {
-      about: 'accounts and metrics the gateway remembers to exist',
-      default: 200_000,
-      min: 1_000,
-      max: 10_000_000,
-    }),
+    knownIdsMax: KNOWN_IDS_MAX,
+    /**
+     * So long a gateway goes on while it cannot reach PostgreSQL, and so long the list of events waits after a crash of one: as long
+     * as a failover of PostgreSQL takes.
+     */
     unrenewedMaxMs:
       1_000 *
-      read.integer('GATEWAY_WITHOUT_POSTGRES_MAX_S', {
-        about:
-          'seconds a gateway goes on while it cannot reach PostgreSQL; after a crash of one the list of events waits so long',
+      read.tuning('GATEWAY_WITHOUT_POSTGRES_MAX_S', {
         default: 60,
         min: 2,
         max: 3_600,
@@ -54,7 +54,7 @@ export const readGatewayServiceConfig = (read: EnvReader) => ({
   redis: readRedisConfig(read),
   rateLimits: readRateLimitConfig(read),
   requestTimeoutMs: readRequestTimeoutMs(read),
-  lookUpTimeoutMs: readLookUpTimeoutMs(read),
+  lookUpTimeoutMs: LOOK_UP_TIMEOUT_MS,
   gateway: readGatewayConfig(read),
   crashAt: readCrashAt(read, GATEWAY_POINTS),
 })

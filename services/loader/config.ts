@@ -20,34 +20,32 @@ const BY_ITSELF: BatchSize = { rows: 100_000, bytes: 64_000_000 }
 
 /** Settings of the loader. */
 export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHERS) {
-  const failingMaxS = read.integer('LOADER_FAILING_MAX_S', {
-    about: 'seconds the loader may fail without a break before /readyz says so',
+  // So long it may fail without a break before /readyz says so: longer than a restart of ClickHouse.
+  const failingMaxS = read.tuning('LOADER_FAILING_MAX_S', {
     default: 30,
     min: 1,
     max: 86_400,
   })
   return {
     failingMaxMs: failingMaxS * 1_000,
-    batchRowsMax: read.integer('LOADER_BATCH_ROWS_MAX', {
-      about: 'rows after which a batch is stored',
+    batchRowsMax: read.tuning('LOADER_BATCH_ROWS_MAX', {
       default: rows,
       min: 1,
       max: 1_000_000,
     }),
-    batchBytesMax: read.integer('LOADER_BATCH_BYTES_MAX', {
-      about: 'bytes after which a batch is stored',
+    batchBytesMax: read.tuning('LOADER_BATCH_BYTES_MAX', {
       default: bytes,
       min: 1_000_000,
       max: 256_000_000,
     }),
-    lateMarginS: read.integer('LOADER_LATE_MARGIN_S', {
-      about: 'seconds before the end of its time slot from which on usage is stored as late usage is',
+    /** So long before the end of its slot usage is stored as late usage is: an insert takes a second or two, fifteen at the worst. */
+    lateMarginS: read.tuning('LOADER_LATE_MARGIN_S', {
       default: 15,
       min: 0,
       max: 3_600,
     }),
-    flushMs: read.integer('LOADER_FLUSH_MS', {
-      about: 'milliseconds after its first row at which a batch is stored, once the batch before it is',
+    /** So long after its first row a batch is stored, once the batch before it is; less makes more parts than merges keep up with. */
+    flushMs: read.tuning('LOADER_FLUSH_MS', {
       default: 250,
       min: 1,
       max: 60_000,

@@ -15,15 +15,15 @@ export function readRefillConfig(read: EnvReader) {
     min: 0,
     max: 86_400,
   })
-  const sweepS = read.integer('REFILL_SWEEP_S', {
-    about: 'seconds after which all active refill configurations are gone through again',
+  // After so long all active configurations are gone through again, for what no usage tells of: a grant that expired.
+  const sweepS = read.tuning('REFILL_SWEEP_S', {
     default: 60,
     min: 1,
     max: 86_400,
   })
   return {
-    checkMs: read.integer('REFILL_CHECK_MS', {
-      about: 'milliseconds between two looks at whose usage has changed',
+    /** Between two looks at whose usage has changed. */
+    checkMs: read.tuning('REFILL_CHECK_MS', {
       default: 1_000,
       min: 10,
       max: 60_000,

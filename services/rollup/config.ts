@@ -6,31 +6,38 @@ import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/config.ts'
 import { ROLLUP_POINTS } from './crash-points.ts'
 
+/** One statement reads five million events at the most, which takes seconds; what takes this long hangs. */
+const QUERY_TIMEOUT_S = 600
+
+/** So long after a rebuild the rollups before it are dropped; readers that began before it may read them for two minutes. */
+const DROP_AFTER_S = 600
+
 /** Settings of rollups. */
 export function readRollupConfig(read: EnvReader) {
   return {
-    pauseMs: read.integer('ROLLUP_PAUSE_MS', {
-      about: 'milliseconds between two looks for slots that ended and for late usage',
+    /** Between two looks for slots that ended and for late usage. */
+    pauseMs: read.tuning('ROLLUP_PAUSE_MS', {
       default: 1_000,
       min: 10,
       max: 60_000,
     }),
-    graceS: read.integer('ROLLUP_GRACE_S', {
-      about: 'seconds after its end at which a time slot is computed; usage that is stored later is late',
+    /** So long after its end a slot is computed; usage that is stored later is late. Most is stored within two seconds. */
+    graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
       min: 0,
       max: 3_600,
     }),
-    orphanS: read.integer('ROLLUP_ORPHAN_S', {
-      about:
-        'seconds after which late usage whose loader fell silent is taken as stored; more than an insert of a batch may take',
+    /** After so long late usage whose loader fell silent is taken as stored: far more than an insert of a batch may take. */
+    orphanS: read.tuning('ROLLUP_ORPHAN_S', {
       default: 600,
       min: 1,
       max: 86_400,
     }),
-    lateAfterS: read.integer('ROLLUP_LATE_AFTER_S', {
-      about:
-        'seconds for which late usage gathers before its time slots are computed again; readers read them from the events until then',
+    /**
+     * For so long late usage gathers before its slots are computed again; readers read them from the events until then. Each round
+     * less saves a fixed part, and readers did not tell the difference (docs/performance.md).
+     */
+    lateAfterS: read.tuning('ROLLUP_LATE_AFTER_S', {
       default: 10,
       min: 0,
       max: 600,
@@ -42,19 +49,8 @@ export function readRollupConfig(read: EnvReader) {
       min: 1_000,
       max: 100_000_000,
     }),
-    queryTimeoutS: read.integer('ROLLUP_QUERY_TIMEOUT_S', {
-      about: 'seconds one statement that computes rollups may take',
-      default: 600,
-      min: 1,
-      max: 86_400,
-    }),
-    dropAfterS: read.integer('ROLLUP_DROP_AFTER_S', {
-      about:
-        'seconds after a rebuild at which the rollups before it are dropped; readers that began before it may read them for two minutes',
-      default: 600,
-      min: 180,
-      max: 86_400,
-    }),
+    queryTimeoutS: QUERY_TIMEOUT_S,
+    dropAfterS: DROP_AFTER_S,
   }
 }
 

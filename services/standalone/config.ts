@@ -6,7 +6,7 @@ import { readAnalystsConfig } from '../../shared/clickhouse/http-endpoint/config
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
-import { readLookUpTimeoutMs, readRequestTimeoutMs } from '../../shared/http/config.ts'
+import { LOOK_UP_TIMEOUT_MS, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readPostgresConfig } from '../../shared/postgres/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readApiConfig } from '../api/config.ts'
@@ -36,7 +36,7 @@ export function readStandaloneConfig(read: EnvReader) {
     redis: readRedisConfig(read),
     rateLimits: readRateLimitConfig(read),
     requestTimeoutMs: readRequestTimeoutMs(read),
-    lookUpTimeoutMs: readLookUpTimeoutMs(read),
+    lookUpTimeoutMs: LOOK_UP_TIMEOUT_MS,
     gateway: readGatewayConfig(read),
     loader: readLoaderConfig(read),
     refill: readRefillConfig(read),

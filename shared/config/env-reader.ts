@@ -15,11 +15,14 @@ interface TextOptions {
   secret?: boolean
 }
 
-interface IntegerOptions {
-  about: string
+interface TuningOptions {
   default: number
   min: number
   max: number
+}
+
+interface IntegerOptions extends TuningOptions {
+  about: string
 }
 
 /** Thrown once, after every setting was read, with all that is missing or out of range. */
@@ -50,13 +53,15 @@ export class EnvReader {
   }
 
   integer(name: string, options: IntegerOptions): number {
-    const text = this.read(name, { ...options, default: String(options.default) })
-    if (text === undefined) return options.default
-    const value = Number(text)
-    const { min, max } = options
-    if (/^\d+$/.test(text) && value >= min && value <= max) return value
-    this.problems.push(`${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
-    return options.default
+    return this.toInteger(name, this.read(name, { ...options, default: String(options.default) }), options)
+  }
+
+  /**
+   * A number that is no setting: it was chosen once, for the reason beside it, and is listed nowhere. Tests and benches choose
+   * another one by its name.
+   */
+  tuning(name: string, options: TuningOptions): number {
+    return this.toInteger(name, this.textOf(name), options)
   }
 
   oneOf<T extends string>(name: string, values: readonly T[], options: { about: string; default: T }): T {
@@ -101,9 +106,22 @@ export class EnvReader {
     if (problems.length > 0) throw new ConfigError(problems)
   }
 
-  private read(name: string, options: TextOptions): string | undefined {
+  private toInteger(name: string, text: string | undefined, options: TuningOptions): number {
+    const { default: fallback, min, max } = options
+    if (text === undefined) return fallback
+    const value = Number(text)
+    if (/^\d+$/.test(text) && value >= min && value <= max) return value
+    this.problems.push(`${name} must be a whole number from ${min} to ${max}, not ${JSON.stringify(text)}`)
+    return fallback
+  }
+
+  private textOf(name: string): string | undefined {
     const raw = this.env[name]
-    const text = raw === undefined || raw === '' ? undefined : raw
+    return raw === undefined || raw === '' ? undefined : raw
+  }
+
+  private read(name: string, options: TextOptions): string | undefined {
+    const text = this.textOf(name)
     const shown = text ?? options.default ?? ''
     const value = text !== undefined && options.secret === true ? '(hidden)' : shown
     this.settings.push({ name, about: options.about, value, defaultText: options.default })

@@ -3,6 +3,14 @@ import { CONNECT_MS } from '../postgres/pool.ts'
 import { readKafkaConfig } from './kafka/config.ts'
 import { groupLimitMs } from './kafka/group-limit.ts'
 
+/** Reports that may wait, and their bytes; more are answered with 503. So much is in memory while the log is away. */
+const APPENDS_WAITING_MAX = 5_000
+const APPENDS_WAITING_BYTES_MAX = 128_000_000
+
+/** A segment is dropped whole, so what is kept beyond its time is one of them at the most. */
+const SEGMENT_BYTES_MAX = 1_000_000_000
+const SEGMENT_AGE_MAX_MS = 3_600_000
+
 /** Settings of the event log. */
 export function readEventLogConfig(read: EnvReader) {
   const hours = read.integer('EVENT_LOG_RETENTION_HOURS', {
@@ -11,12 +19,6 @@ export function readEventLogConfig(read: EnvReader) {
     min: 1,
     max: 8_760,
   })
-  const segmentAgeS = read.integer('EVENT_LOG_SEGMENT_AGE_MAX_S', {
-    about: 'seconds after which a new segment of the event log is opened',
-    default: 3_600,
-    min: 10,
-    max: 86_400,
-  })
   return {
     partitions: read.integer('EVENT_LOG_PARTITIONS', {
       about: 'partitions of the event log; it only ever grows',
@@ -24,37 +26,22 @@ export function readEventLogConfig(read: EnvReader) {
       min: 1,
       max: 256,
     }),
-    appendDeadlineMs: read.integer('EVENT_LOG_APPEND_TIMEOUT_MS', {
-      about: 'milliseconds after which a report that is not durable is answered with 503',
+    /** After this long a report that is not durable is answered with 503: longer than a log takes to come back from a failover. */
+    appendDeadlineMs: read.tuning('EVENT_LOG_APPEND_TIMEOUT_MS', {
       default: 10_000,
       min: 100,
       max: 60_000,
     }),
-    appendsWaitingMax: read.integer('EVENT_LOG_APPENDS_WAITING_MAX', {
-      about: 'reports that may wait for the event log; more are answered with 503',
-      default: 5_000,
-      min: 1,
-      max: 1_000_000,
-    }),
-    appendsWaitingBytesMax: read.integer('EVENT_LOG_WAITING_BYTES_MAX', {
-      about: 'bytes of reports that may wait for the event log; more are answered with 503',
-      default: 128_000_000,
-      min: 1_000_000,
-      max: 10_000_000_000,
-    }),
-    leaseMs: read.integer('EVENT_LOG_LEASE_MS', {
-      about: 'milliseconds a loader that went silent keeps its partitions',
+    appendsWaitingMax: APPENDS_WAITING_MAX,
+    appendsWaitingBytesMax: APPENDS_WAITING_BYTES_MAX,
+    /** So long a loader that went silent keeps its partitions: several renewals, so that a pause for garbage costs nobody its own. */
+    leaseMs: read.tuning('EVENT_LOG_LEASE_MS', {
       default: 5_000,
       min: 500,
       max: 60_000,
     }),
-    segmentBytesMax: read.integer('EVENT_LOG_SEGMENT_BYTES_MAX', {
-      about: 'bytes after which a new segment of the event log is opened',
-      default: 1_000_000_000,
-      min: 1_000_000,
-      max: 100_000_000_000,
-    }),
-    segmentAgeMaxMs: segmentAgeS * 1_000,
+    segmentBytesMax: SEGMENT_BYTES_MAX,
+    segmentAgeMaxMs: SEGMENT_AGE_MAX_MS,
     retentionMs: hours * 3_600_000,
     housekeepingMs: 10_000,
     /** Where the log is on Kafka; undefined where it is a table in PostgreSQL. */

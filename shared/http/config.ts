@@ -10,12 +10,5 @@ export const readRequestTimeoutMs = (read: EnvReader): number =>
     max: 300_000,
   })
 
-/** The longest a request about one event waits for it to be loaded. */
-export const readLookUpTimeoutMs = (read: EnvReader): number =>
-  read.integer('EVENT_LOOK_UP_TIMEOUT_MS', {
-    about:
-      'milliseconds a request about an event waits until what was reported before it is loaded; else 503',
-    default: 5_000,
-    min: 100,
-    max: 60_000,
-  })
+/** The longest a request about one event waits for it to be loaded; usage is loaded within a second or two. */
+export const LOOK_UP_TIMEOUT_MS = 5_000

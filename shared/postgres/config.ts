@@ -42,9 +42,9 @@ export const readConnectionsMax = (read: EnvReader): number =>
     max: 500,
   })
 
+/** Far more than any statement takes that is well, and less than a client waits. */
 const readStatementTimeoutMs = (read: EnvReader): number =>
-  read.integer('DATABASE_STATEMENT_TIMEOUT_MS', {
-    about: 'milliseconds one statement may take',
+  read.tuning('DATABASE_STATEMENT_TIMEOUT_MS', {
     default: 10_000,
     min: 100,
     max: 600_000,

@@ -1,17 +1,15 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
+/** Redis may take so long for an answer; then work goes on without it. It answers in less than one. */
+const TIMEOUT_MS = 100
+
 /** Settings of Redis; without a URL there is none, and limits stay in each process. */
 export function readRedisConfig(read: EnvReader) {
   return {
     url: read.url('REDIS_URL', ['redis:', 'rediss:'], {
       about: 'a Redis 7 or Valkey server for limits that processes share; unset: each process counts alone',
     }),
-    timeoutMs: read.integer('REDIS_TIMEOUT_MS', {
-      about: 'milliseconds Redis may take for an answer before work goes on without it',
-      default: 100,
-      min: 5,
-      max: 5_000,
-    }),
+    timeoutMs: TIMEOUT_MS,
     prefix: read.string('REDIS_PREFIX', {
       about: 'what the names of keys and channels in Redis begin with',
       default: 'tally:',

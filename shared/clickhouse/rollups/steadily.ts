@@ -1,7 +1,7 @@
 import { DomainError } from '../../errors/domain-error.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 
-/** More than reading takes; rollups that were replaced are kept for longer (ROLLUP_DROP_AFTER_S). */
+/** More than reading takes; rollups that were replaced are kept for longer (services/rollup/config.ts). */
 const STOOD_STILL_MS = 120_000
 
 /**

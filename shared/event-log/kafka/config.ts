@@ -21,8 +21,8 @@ export function readKafkaConfig(read: EnvReader) {
       about: 'put before the names of topics and of the consumer group, where several share a Kafka',
       default: '',
     }),
-    requestTimeoutMs: read.integer('KAFKA_REQUEST_TIMEOUT_MS', {
-      about: 'milliseconds after which a broker that does not answer is taken to be away',
+    /** After this long a broker that does not answer is taken to be away: a report is tried three times within its deadline. */
+    requestTimeoutMs: read.tuning('KAFKA_REQUEST_TIMEOUT_MS', {
       default: 3_000,
       min: 500,
       max: 60_000,

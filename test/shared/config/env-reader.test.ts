@@ -12,6 +12,19 @@ describe('settings', () => {
     read.done()
   })
 
+  it('are listed, and what tests alone choose otherwise is not', () => {
+    const read = new EnvReader({ A: '5', B: '7', C: '11' })
+    read.integer('A', { about: '', default: 1, min: 0, max: 10 })
+    expect(read.tuning('B', { default: 1, min: 0, max: 10 })).to.equal(7)
+    expect(read.tuning('MISSING', { default: 1, min: 0, max: 10 })).to.equal(1)
+    expect(read.settings.map(({ name }) => name)).to.deep.equal(['A'])
+    read.done()
+    read.tuning('C', { default: 1, min: 0, max: 10 })
+    expect(() => {
+      read.done()
+    }).to.throw(ConfigError, /C must be/)
+  })
+
   it('complain once, about everything', () => {
     const read = new EnvReader({ A: '11', B: '1.5', C: 'three', D: 'http://x', E: 'nonsense' })
     read.integer('A', { about: '', default: 1, min: 0, max: 10 })
