@@ -180,17 +180,17 @@ describe('npm run doctor', function () {
       const unapplied = await lookWhile(
         () =>
           stage.change(
-            "ALTER TABLE schema_migrations DELETE WHERE name = '0009_reported_currencies' SETTINGS mutations_sync = 1",
+            "ALTER TABLE schema_migrations DELETE WHERE name = '0007_reported_currencies' SETTINGS mutations_sync = 1",
           ),
         async () => {
-          const sql = await readFile('clickhouse/0009_reported_currencies.sql', 'utf8')
+          const sql = await readFile('clickhouse/0007_reported_currencies.sql', 'utf8')
           await stage.change(
-            `INSERT INTO schema_migrations (name, checksum) VALUES ('0009_reported_currencies', '${hash('sha256', sql, 'hex')}')`,
+            `INSERT INTO schema_migrations (name, checksum) VALUES ('0007_reported_currencies', '${hash('sha256', sql, 'hex')}')`,
           )
         },
       )
       expect(kinds(unapplied)).to.deep.equal(['failed ClickHouse migrations'])
-      expect(unapplied[0]?.says).to.contain('0009_reported_currencies is missing: run npm run migrate')
+      expect(unapplied[0]?.says).to.contain('0007_reported_currencies is missing: run npm run migrate')
     })
 
     it('a PostgreSQL that does not write to disk', async () => {
