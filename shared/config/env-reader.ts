@@ -1,4 +1,4 @@
-/** One setting as it is in force: what `npm run config` prints and README's table is made of. */
+/** One setting as it is in force: what `npm run config` prints and the table of docs/reference/settings.md is made of. */
 export interface Setting {
   name: string
   /** What it does, with its unit; starts with a small letter, as a clause. */

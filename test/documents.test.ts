@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, writeFile } from 'node:fs/promises'
+import { access, readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { readApiServiceConfig } from '../services/api/config.ts'
@@ -16,20 +16,30 @@ import { listOperations, readOpenApiDocument } from '../shared/http/openapi-docu
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 import { skipFor } from './run/pending.ts'
 import { importWith } from './services/reporter/run-reporter.ts'
+import { ApiClient } from './support/api-client.ts'
 import { startTally, type RunningTally } from './support/start-tally.ts'
+import { makeWorld } from './support/usage-world.ts'
 
-describe('README.md', function () {
+/** Whose commands are run, in this order, in one shell. */
+const TOURS = ['README.md', 'docs/guides/sandbox.md', 'docs/guides/corrections.md']
+
+describe('documents', function () {
   this.timeout(120_000)
-  let readme: string
+  const read = (name: string) => readFile(path.join(PROJECT_ROOT, name), 'utf8')
+  let all: Map<string, string>
 
   before(async () => {
-    readme = await readFile(path.join(PROJECT_ROOT, 'README.md'), 'utf8')
+    const names = [...(await readdir(PROJECT_ROOT)), ...(await listUnder('docs'))]
+    const documents = names.filter((name) => name.endsWith('.md'))
+    all = new Map(await Promise.all(documents.map(async (name) => [name, await read(name)] as const)))
   })
+
+  const textOf = (name: string): string => all.get(name) ?? ''
 
   describe('the tour', () => {
     let tally: RunningTally
 
-    // Why a Tally of its own: README's commands are for the companies and the folder of a new installation.
+    // Why a Tally of its own: their commands are for the companies and the folder of a new installation.
     before(async function () {
       for (const program of ['bash', 'curl'])
         if (spawnSync(program, ['--version']).status !== 0) skipFor(this, `${program} is not on the PATH`)
@@ -38,10 +48,12 @@ describe('README.md', function () {
     after(() => (tally as RunningTally | undefined)?.discard())
 
     it('runs as it stands, command by command, shows what it says, and can be run again', async () => {
-      const blocks = [...readme.matchAll(/<!-- tour -->\n\n?```sh\n([^]*?)```/g)].map(
-        ([, commands = '']) => commands,
-      )
-      expect(blocks.length).to.be.greaterThan(6)
+      const blocks = TOURS.flatMap((name) => {
+        const found = [...textOf(name).matchAll(/<!-- tour -->\n\n?```sh\n([^]*?)```/g)]
+        expect(found, name).to.have.length.above(0)
+        return found.map(([, commands = '']) => commands)
+      })
+      expect(blocks.length).to.be.greaterThan(10)
       const script = ['set -euo pipefail', ...blocks]
         .join('\n')
         .replaceAll('http://127.0.0.1:8080', tally.url)
@@ -72,9 +84,42 @@ describe('README.md', function () {
       const imported = await importWith(args.map((arg) => (arg === 'requests.csv' ? file : arg)))
       expect(imported).to.include({ code: 0, err: '' })
     })
+
+    it('ends in code that reports and asks, and counts once what it sends twice', async () => {
+      const [, code = ''] = /<!-- integration -->\n\n?```js\n([^]*?)```/.exec(textOf('README.md')) ?? []
+      const file = path.join(tally.dataFolder, 'integration.mjs')
+      await writeFile(file, code)
+      const api = new ApiClient(tally.url, tally.key)
+      const world = await makeWorld(api)
+      await api.create('/v2/grants', {
+        account_id: world.account,
+        metric_id: world.tokens,
+        amount: '10',
+        effective_at: 0,
+      })
+      const script = `
+        import { hasCredit, report } from ${JSON.stringify(file)}
+        const [account, metric] = ${JSON.stringify([world.account, world.tokens])}
+        const before = await hasCredit(account, metric)
+        const now = Date.now
+        const at = Date.now()
+        Date.now = () => at
+        for (let n = 0; n < 2; n++) await report(account, metric, '10.5', 'request-1')
+        Date.now = now
+        while (await hasCredit(account, metric)) await new Promise((resolve) => setTimeout(resolve, 50))
+        const answer = await fetch(\`\${process.env.TALLY_URL}/v2/accounts/\${account}/balance?metric_id=\${metric}\`,
+          { headers: { 'x-api-key': process.env.TALLY_KEY } })
+        console.log(before, (await answer.json()).balance)`
+      const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+        env: { ...process.env, TALLY_URL: tally.url, TALLY_KEY: tally.key },
+        encoding: 'utf8',
+        timeout: 30_000,
+      })
+      expect(child.stdout.trim(), child.stderr).to.equal('true -0.5')
+    })
   })
 
-  it('lists every setting with its default, as the program reads them', () => {
+  it('list every setting with its default, as the program reads them', () => {
     const settingsOf = (readConfig: (read: EnvReader) => unknown) => {
       const read = new EnvReader({})
       readConfig(read)
@@ -88,14 +133,16 @@ describe('README.md', function () {
       ['rollup', settingsOf(readRollupServiceConfig)],
     ])
     const expected = settingsMarkdown(settingsOf(readStandaloneConfig), services)
-    const [, table = ''] = /<!-- settings -->\n\n?([^]*?)\n\n/.exec(readme) ?? []
+    const [, table = ''] =
+      /<!-- settings -->\n\n?([^]*?)\n\n/.exec(textOf('docs/reference/settings.md')) ?? []
     const rows = table.split('\n').slice(2)
     expect(rows.map(withoutPadding)).to.deep.equal(expected.map(withoutPadding))
   })
 
-  it('lists every operation with its permission', () => {
+  it('list every operation with its permission', () => {
     const document = readOpenApiDocument()
-    const [, table = ''] = /<!-- operations -->\n\n?([^]*?)\n\n/.exec(readme) ?? []
+    const [, table = ''] =
+      /<!-- operations -->\n\n?([^]*?)\n*$/.exec(textOf('docs/reference/operations.md')) ?? []
     const rows = table.split('\n').slice(2).map(withoutPadding)
     const expected = listOperations(document).map(({ method, path: target, permission }) => {
       const { summary } = document.paths[target]?.[method] as unknown as { summary: string }
@@ -104,17 +151,36 @@ describe('README.md', function () {
     expect(rows).to.deep.equal(expected)
   })
 
-  it('names every npm command, and none that does not exist', async () => {
+  it('name every npm command, and none that does not exist', async () => {
     const { scripts } = JSON.parse(await readFile(path.join(PROJECT_ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
     const internal = /^(prepare|build|clean|check:\w+(-\w+)*|format)$/
     for (const name of Object.keys(scripts).filter((script) => !internal.test(script)))
-      expect(readme, name).to.match(new RegExp(`npm (run )?${name}\\b`))
-    for (const [, name = ''] of readme.matchAll(/npm run (?:--silent )?([\w:-]+)/g))
-      expect(Object.keys(scripts)).to.include(name)
+      expect(textOf('docs/reference/commands.md'), name).to.match(
+        new RegExp(`npm (run )?${name}\\b|, \`${name}\``),
+      )
+    for (const [document, text] of all)
+      for (const [, name = ''] of text.matchAll(/npm run (?:--silent )?([\w:-]+)/g))
+        expect(Object.keys(scripts), document).to.include(name)
+  })
+
+  it('name files of the project that are there', async () => {
+    const missing: string[] = []
+    for (const [document, text] of all)
+      for (const [, target = ''] of text.matchAll(/\]\((?!https?:|#)([^)\s#]+)(?:#[^)]*)?\)/g))
+        await access(path.join(PROJECT_ROOT, path.dirname(document), target)).catch(() =>
+          missing.push(`${document}: ${target}`),
+        )
+    expect(missing).to.deep.equal([])
   })
 })
+
+/** Files below a folder of the project, by their paths within the project. */
+async function listUnder(folder: string): Promise<string[]> {
+  const names = await readdir(path.join(PROJECT_ROOT, folder), { recursive: true })
+  return names.map((name) => path.join(folder, name))
+}
 
 /** The words of the first example in the help of an import. */
 const importExample = (help: string): string[] =>
