@@ -19,15 +19,26 @@ export interface ReaderAsk {
   source: string | undefined
 }
 
-/** Asks a reader in every way there is, with all six aggregations, and holds the answers against the model. */
+/** What there is in a namespace. */
+export interface KnownUsage {
+  namespaceId: string
+  model: UsageModel
+}
+
+/**
+ * Asks a reader in every way there is, with all six aggregations, and holds the answers against the model.
+ *
+ * @param others whose sums are asked for at the same time, twice each, so that they share questions: of accounts of the same ids
+ */
 export async function compareReader(
   reader: UsageReader,
-  model: UsageModel,
-  namespaceId: string,
+  known: KnownUsage,
   accounts: readonly string[],
   ask: ReaderAsk,
   when: string,
+  others: readonly KnownUsage[] = [],
 ): Promise<void> {
+  const { namespaceId, model } = known
   const { range, accountId, source } = ask
   const isMeant = (event: ModelEvent) =>
     (accountId === undefined || event.accountId === accountId) &&
@@ -59,6 +70,17 @@ export async function compareReader(
       `${asked} by ${period}`,
     ).to.deep.equal(inOrder([...starts]))
   }
+  await Promise.all(
+    [known, ...others, ...others, known].map((one) => compareSums(reader, one, accounts, when)),
+  )
+}
+
+async function compareSums(
+  reader: UsageReader,
+  { namespaceId, model }: KnownUsage,
+  accounts: readonly string[],
+  when: string,
+): Promise<void> {
   const sums = await reader.sumByAccount(namespaceId, accounts)
   const ofAccounts = accounts.flatMap((account) => {
     const usage = model.usage('sum', 0, 2 ** 32, (event) => event.accountId === account)
@@ -71,7 +93,7 @@ export async function compareReader(
         Object.fromEntries([...usage].map(([name, sum]) => [name, formatAmount(sum)])),
       ]),
     ),
-    `${when}, sums of accounts`,
+    `${when}, sums of accounts of ${namespaceId}`,
   ).to.deep.equal(Object.fromEntries(ofAccounts))
 }
 
