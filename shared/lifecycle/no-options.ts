@@ -16,4 +16,5 @@ export function takeNoOptions(args: readonly string[], command: string, about: s
   throw new UsageError(`${command} takes no options, such as ${args[0] ?? ''}. ${SETTINGS}.`)
 }
 
-const SETTINGS = 'Settings are environment variables, such as PORT=9000 npm start (docs/reference/settings.md)'
+const SETTINGS =
+  'Settings are environment variables, such as PORT=9000 npm start (docs/reference/settings.md)'
