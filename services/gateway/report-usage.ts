@@ -8,7 +8,7 @@ import {
   type UsageEvent,
 } from '../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
-import { takeNextTurn } from '../../shared/http/take-turn.ts'
+import { awaitNextSlice } from '../../shared/http/body-slices.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
@@ -65,9 +65,9 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const { namespaceId } = report.caller
     const ahead = aheadMs * MICROS_PER_MS
     const { length: bytes } = report.body
-    await takeNextTurn(bytes)
+    await awaitNextSlice(bytes)
     const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
-    await takeNextTurn(bytes) // not once it is accepted: the list of events ends before it until it is in the log
+    await awaitNextSlice(bytes) // not once it is accepted: the list of events ends before it until it is in the log
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
       const defaultAt =

@@ -4,7 +4,7 @@ import { newId, newUuid } from '../../shared/domain/ids.ts'
 import { findTimeFault } from '../../shared/domain/usage-event.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import { accountRepository } from '../../shared/postgres/accounts.ts'
-import { takeCreationTurn } from '../../shared/postgres/creation-turn.ts'
+import { lockCreation } from '../../shared/postgres/creation-lock.ts'
 import { customerRepository } from '../../shared/postgres/customers.ts'
 import { grantRepository } from '../../shared/postgres/grants.ts'
 import { metricRepository } from '../../shared/postgres/metrics.ts'
@@ -47,7 +47,7 @@ export function seedWorld(pool: Pool, report: ReportUsage): SeedWorld {
     const now = Math.floor((Date.now() + aheadMs) / 1_000)
     const world = makeUpWorld(seed)
     const seeded = await inNamespace(pool, namespaceId, async (db) => {
-      await takeCreationTurn(db, 'seeds', namespaceId)
+      await lockCreation(db, 'seeds', namespaceId)
       const seeds = namespaceSeedRepository(db)
       const before = await seeds.find(namespaceId, seed)
       if (before !== undefined) return before

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LogConsumer, LogRecord, PollLimits } from '../../shared/event-log/event-log.ts'
-import { breather } from '../../shared/lifecycle/breather.ts'
+import { yielder } from '../../shared/lifecycle/yielder.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { readRecord, type Block, type RejectedLine } from './read-record.ts'
@@ -50,14 +50,14 @@ export function batchGatherer(
   const poll = toldOnce(consumer, log)
   const isFull = ({ rows, bytes }: Batch) => rows >= limits.batchRowsMax || bytes >= limits.batchBytesMax
   const fill = async (batch: Batch) => {
-    const breath = breather()
+    const yielding = yielder()
     for (
       let record = ahead.shift();
       record !== undefined;
       record = isFull(batch) ? undefined : ahead.shift()
     ) {
       add(batch, record)
-      if (breath.isDue()) await breath.breathe()
+      if (yielding.isDue()) await yielding.yieldToOthers()
     }
   }
   return async (signal) => {

@@ -3,7 +3,7 @@ import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rol
 import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
-import { breather, SMALL_STEPS } from '../../shared/lifecycle/breather.ts'
+import { yielder, SMALL_STEPS } from '../../shared/lifecycle/yielder.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import type { StoreBlocksDeps } from './store-blocks.ts'
@@ -99,10 +99,10 @@ async function distinctUpTo(
   late: readonly LineSubject[],
   markOf: (one: LineSubject) => DirtySlot,
 ): Promise<DirtySlot[] | undefined> {
-  const breath = breather(SMALL_STEPS)
+  const yielding = yielder(SMALL_STEPS)
   const marks = new Map<string, DirtySlot>()
   for (const one of late) {
-    if (breath.isDue()) await breath.breathe()
+    if (yielding.isDue()) await yielding.yieldToOthers()
     const mark = markOf(one)
     marks.set(`${mark.namespaceId} ${mark.accountId} ${mark.slot} ${mark.kind}`, mark)
     if (marks.size > most) return undefined
@@ -115,10 +115,10 @@ async function partition(
   all: readonly LineSubject[],
   holds: (one: LineSubject) => boolean,
 ): Promise<[LineSubject[], LineSubject[]]> {
-  const breath = breather(SMALL_STEPS)
+  const yielding = yielder(SMALL_STEPS)
   const [yes, no]: [LineSubject[], LineSubject[]] = [[], []]
   for (const one of all) {
-    if (breath.isDue()) await breath.breathe()
+    if (yielding.isDue()) await yielding.yieldToOthers()
     if (holds(one)) yes.push(one)
     else no.push(one)
   }

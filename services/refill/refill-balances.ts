@@ -11,7 +11,7 @@ import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { holdBalancesAlone } from '../../shared/postgres/balance-turn.ts'
+import { lockBalances } from '../../shared/postgres/balance-lock.ts'
 import { grantRepository, sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool, PoolClient, Queryable } from '../../shared/postgres/pool.ts'
 import {
@@ -77,7 +77,7 @@ export function refillBalances(deps: RefillBalancesDeps, limits: RefillLimits): 
     const outcomes = await inNamespace(pool, namespaceId, async (db) => {
       const configurations = await refillConfigurationRepository(db).lock(namespaceId, keys)
       if (configurations.length === 0) return new Map<string, RefillOutcome>()
-      await holdBalancesAlone(db, namespaceId, configurations)
+      await lockBalances(db, namespaceId, configurations)
       reached('refill-locked')
       const balances = await readBalances(db, deps, namespaceId, configurations, limits)
       const due = balances.filter(({ outcome }) => outcome.kind === 'refilled')

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestHandler } from 'express'
 import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
-import { takeFirstTurn } from './take-turn.ts'
+import { awaitFirstSlice } from './body-slices.ts'
 
 /** What a request with a body carries once it is read. */
 export interface RawBody {
@@ -70,7 +70,7 @@ export async function readBytes(req: IncomingMessage, bytesMax: number): Promise
 }
 
 /**
- * Parses a body of JSON when its turn comes.
+ * Parses a body of JSON when its slice of the event loop comes.
  *
  * @throws HttpError when it is no JSON, or nobody waits for the answer any more
  */
@@ -79,7 +79,7 @@ export async function parseJson(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<unknown> {
-  await takeFirstTurn(rawBody.length, () => !req.socket.destroyed && !res.headersSent)
+  await awaitFirstSlice(rawBody.length, () => !req.socket.destroyed && !res.headersSent)
   return parse(rawBody)
 }
 

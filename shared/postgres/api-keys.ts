@@ -1,6 +1,6 @@
 import type { FoundCaller, Mode, Permission } from '../domain/api-key.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import { takeCreationTurn } from './creation-turn.ts'
+import { lockCreation } from './creation-lock.ts'
 import type { Queryable } from './pool.ts'
 
 export interface NewApiKey {
@@ -140,7 +140,7 @@ const NOTE_USES = `
 export const apiKeyRepository = (db: Queryable) => ({
   /** Within a transaction: keys of a company are made one after the other, so that a list can be kept up with. */
   async insert(key: NewApiKey): Promise<ApiKey> {
-    await takeCreationTurn(db, 'api_keys', key.companyId)
+    await lockCreation(db, 'api_keys', key.companyId)
     const { id, companyId, name, digest, lastCharacters, permissions, expiresAt, issuedBy } = key
     const values = [id, companyId, name, digest, lastCharacters, permissions, expiresAt, issuedBy]
     return (await findOne(db, INSERT, values)) as ApiKey

@@ -4,7 +4,7 @@ import type { Customer } from '../domain/resources.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { accountRepository } from './accounts.ts'
-import { takeCreationTurn } from './creation-turn.ts'
+import { lockCreation } from './creation-lock.ts'
 import { readInIndexOrder } from './in-index-order.ts'
 import type { Queryable } from './pool.ts'
 import { isUniqueViolation } from './violations.ts'
@@ -53,7 +53,7 @@ export const customerRepository = (db: Queryable) => ({
    * @throws DomainError conflict when another customer has the external id
    */
   async insert(namespaceId: string, customer: NewCustomer): Promise<Customer> {
-    await takeCreationTurn(db, 'customers', namespaceId)
+    await lockCreation(db, 'customers', namespaceId)
     const { id, name, externalId, paymentsCustomerId, accountingCustomerId } = customer
     try {
       const { rows } = await db.query<CustomerRow>(INSERT, [

@@ -3,8 +3,8 @@ import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/pa
 import { isMetric, type Grant } from '../domain/resources.ts'
 import type { UsageSource } from '../domain/usage-event.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { holdBalance } from './balance-turn.ts'
-import { takeCreationTurn } from './creation-turn.ts'
+import { shareBalance } from './balance-lock.ts'
+import { lockCreation } from './creation-lock.ts'
 import { readInIndexOrder } from './in-index-order.ts'
 import type { AccountKey } from '../domain/account-key.ts'
 import type { Queryable } from './pool.ts'
@@ -151,8 +151,8 @@ export const grantRepository = (db: Queryable) => ({
    * @throws DomainError unprocessable when the account or the metric does not exist
    */
   async insert(namespaceId: string, grant: NewGrant): Promise<Grant> {
-    await holdBalance(db, namespaceId, grant.accountId, grant.source)
-    await takeCreationTurn(db, 'grants', namespaceId)
+    await shareBalance(db, namespaceId, grant.accountId, grant.source)
+    await lockCreation(db, 'grants', namespaceId)
     const { id, accountId, source, amount, description, contractId, effectiveAt, expiresAt } = grant
     const [metricId, currency] = isMetric(source) ? [source, null] : [null, source]
     const values = [
@@ -216,7 +216,7 @@ export const grantRepository = (db: Queryable) => ({
 async function end(db: Queryable, text: string, namespaceId: string, grantId: string) {
   const grant = await findOne(db, FIND, [namespaceId, grantId])
   if (grant === undefined) return undefined
-  await holdBalance(db, namespaceId, grant.accountId, grant.source)
+  await shareBalance(db, namespaceId, grant.accountId, grant.source)
   return findOne(db, text, [namespaceId, grantId])
 }
 

@@ -1,7 +1,7 @@
 import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { Metric } from '../domain/resources.ts'
-import { takeCreationTurn } from './creation-turn.ts'
+import { lockCreation } from './creation-lock.ts'
 import { readInIndexOrder } from './in-index-order.ts'
 import type { Queryable } from './pool.ts'
 import { setOnce, unset } from './set-once.ts'
@@ -69,7 +69,7 @@ export async function listActiveMetricIds(
 export const metricRepository = (db: Queryable) => ({
   /** Within a transaction: metrics of a namespace are made one after the other, so that a list can be kept up with. */
   async insert(namespaceId: string, metric: NewMetric): Promise<Metric> {
-    await takeCreationTurn(db, 'metrics', namespaceId)
+    await lockCreation(db, 'metrics', namespaceId)
     const { id, name, description, measurementUnits } = metric
     const { rows } = await db.query<MetricRow>(INSERT, [namespaceId, id, name, description, measurementUnits])
     return rows.map(metricFromRow)[0] as Metric

@@ -3,7 +3,7 @@ import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { RefillConfiguration } from '../domain/resources.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { takeCreationTurn } from './creation-turn.ts'
+import { lockCreation } from './creation-lock.ts'
 import { readInIndexOrder } from './in-index-order.ts'
 import type { Queryable } from './pool.ts'
 import { isCheckViolation, isForeignKeyViolation, isUniqueViolation } from './violations.ts'
@@ -90,7 +90,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
    *   does not exist, or the target is not above the minimum
    */
   async insert(namespaceId: string, configuration: NewRefillConfiguration): Promise<RefillConfiguration> {
-    await takeCreationTurn(db, 'refill_configurations', namespaceId)
+    await lockCreation(db, 'refill_configurations', namespaceId)
     const { accountId, metricId, minimumBalance, targetBalance, isActive } = configuration
     const amounts = [formatAmount(minimumBalance), formatAmount(targetBalance)]
     const made = await findOne(db, INSERT, [namespaceId, accountId, metricId, ...amounts, isActive])

@@ -4,7 +4,7 @@ import type { Logger } from '../logging/logger.ts'
 import { openServicePool, type PostgresServer } from './open-service-pool.ts'
 import { CONNECT_MS, type Pool, type PoolClient, type Queryable } from './pool.ts'
 import { withTransaction } from './transaction.ts'
-import { turns, type Turns } from './turns.ts'
+import { namedSemaphores, type NamedSemaphores } from './named-semaphores.ts'
 import { isLockTimeout } from './violations.ts'
 
 /** Where a test company is now: a reset gives it another namespace, and its clock may be moved. */
@@ -84,7 +84,7 @@ export function testWorlds(
   partiesOfCompany = PARTIES_OF_COMPANY,
 ): TestWorlds {
   const parties = new Map<string, Party>()
-  const [entering, moving] = [turns(partiesOfCompany), turns(1)]
+  const [entering, moving] = [namedSemaphores(partiesOfCompany), namedSemaphores(1)]
   return {
     look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
     async enter(companyId, onLost) {
@@ -110,8 +110,8 @@ export function testWorlds(
     async move(companyId, work) {
       const startedAt = performance.now()
       // Of several at once one holds a connection: they would wait for each other's lock anyway.
-      const giveBack = await moving.take(companyId, patienceMs)
-      if (giveBack === undefined) throw isHeld()
+      const release = await moving.acquire(companyId, patienceMs)
+      if (release === undefined) throw isHeld()
       try {
         return await withTransaction(pool, async (db) => {
           const leftMs = Math.max(1, patienceMs - (performance.now() - startedAt))
@@ -125,7 +125,7 @@ export function testWorlds(
           return work(db, world)
         })
       } finally {
-        giveBack()
+        release()
       }
     },
   }
@@ -148,27 +148,27 @@ interface Party {
   end(): void
 }
 
-function beginParty(pool: Pool, entering: Turns, companyId: string): Party {
+function beginParty(pool: Pool, entering: NamedSemaphores, companyId: string): Party {
   const guests: Party['guests'] = new Set()
   let db: PoolClient | undefined
-  let giveTurnBack: (() => void) | undefined
+  let releaseEntering: (() => void) | undefined
   let openUntil = Infinity
   let isOver = false
   const lose = () => {
     openUntil = -Infinity
     for (const { onLost } of guests) onLost()
   }
-  const giveBack = (err?: Error) => {
+  const release = (err?: Error) => {
     for (const event of ['error', 'end'] as const) db?.off(event, lose)
     db?.release(err) // with an error it is closed, and the lock goes with it
     db = undefined
-    giveTurnBack?.()
-    giveTurnBack = undefined
+    releaseEntering?.()
+    releaseEntering = undefined
   }
   const enter = async (): Promise<World> => {
     try {
-      giveTurnBack = await entering.take(companyId, CONNECT_MS)
-      if (giveTurnBack === undefined)
+      releaseEntering = await entering.acquire(companyId, CONNECT_MS)
+      if (releaseEntering === undefined)
         throw new DomainError(
           'overloaded',
           'too many requests of this company that write do not end: try again',
@@ -181,7 +181,7 @@ function beginParty(pool: Pool, entering: Turns, companyId: string): Party {
       return world
     } catch (err) {
       openUntil = -Infinity
-      giveBack(asError(err))
+      release(asError(err))
       throw err
     }
   }
@@ -193,10 +193,10 @@ function beginParty(pool: Pool, entering: Turns, companyId: string): Party {
       isOver = true // if it waits for a connection, or else the statements go out in order
       db?.query<{ was_inside: boolean }>(LEAVE, [companyId]).then(
         ({ rows }) => {
-          giveBack(rows[0]?.was_inside === true ? undefined : new Error('the lock was lost'))
+          release(rows[0]?.was_inside === true ? undefined : new Error('the lock was lost'))
         },
         (err: unknown) => {
-          giveBack(asError(err))
+          release(asError(err))
         },
       )
     },

@@ -349,14 +349,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'services/refill/refill-balances.ts',
     right: `      const configurations = await refillConfigurationRepository(db).lock(namespaceId, keys)
       if (configurations.length === 0) return new Map<string, RefillOutcome>()
-      await holdBalancesAlone(db, namespaceId, configurations)
+      await lockBalances(db, namespaceId, configurations)
       reached('refill-locked')
       const balances = await readBalances(db, deps, namespaceId, configurations, limits)
 `,
     wrong: `      const early = await readBalances(db, deps, namespaceId, keys.map((key) => ({ ...key, minimumBalance: ZERO, targetBalance: ZERO, occurrences: 0n })), limits)
       const configurations = await refillConfigurationRepository(db).lock(namespaceId, keys)
       if (configurations.length === 0) return new Map<string, RefillOutcome>()
-      await holdBalancesAlone(db, namespaceId, configurations)
+      await lockBalances(db, namespaceId, configurations)
       reached('refill-locked')
       const balances = await Promise.all(configurations.map(async (configuration) => {
         const [history] = await refillRepository(db).listHistories(namespaceId, [configuration], limits)
@@ -376,7 +376,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'grants are made and voided while a refill of their balance is computed',
-    file: 'shared/postgres/balance-turn.ts',
+    file: 'shared/postgres/balance-lock.ts',
     right: "const HOLD = 'SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))'",
     wrong: "const HOLD = 'SELECT hashtextextended($1, 0)'",
     suites: ['services/refill/refill-balances'],

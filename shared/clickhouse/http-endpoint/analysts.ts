@@ -7,11 +7,11 @@ import { AnalystEngine, type AnalystEngineOptions } from './analyst-engine.ts'
 import type { EndpointUser } from './endpoint-user.ts'
 import { ClickHouseException } from './exception.ts'
 import type { QueryRequest } from './query-request.ts'
-import { Turns } from './turns.ts'
+import { QueryQueue } from './query-queue.ts'
 
 export interface AnalystsOptions extends AnalystEngineOptions {
   password: string
-  /** Queries that may wait for their turn. */
+  /** Queries that may wait. */
   waitingMax: number
 }
 
@@ -29,7 +29,7 @@ const CLOSE_MS = 2_000
 export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
   const { connections, database, limits } = options
   const engine = await AnalystEngine.open(options)
-  const turns = new Turns({ atOnce: connections, waitingMax, waitMs: limits.timeoutS * 1_000 })
+  const queue = new QueryQueue({ atOnce: connections, waitingMax, waitMs: limits.timeoutS * 1_000 })
   return {
     name: 'analysts of ClickHouse',
     user: 'analyst',
@@ -40,15 +40,15 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
       requireDatabase(request, analyticsDatabase(database))
       const comment = `${COMMENT}${randomUUID()}`
       const kill = () => engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
-      await turns.take(
+      await queue.run(
         async () => send(await killedWhenGone(() => engine.answer(request, comment), kill, signal)),
         signal,
       )
     },
     async close() {
-      turns.close()
+      queue.close()
       const deadline = performance.now() + CLOSE_MS
-      while (turns.atWork > 0) {
+      while (queue.atWork > 0) {
         if (performance.now() > deadline) {
           expectHangingThread()
           throw new Error('a query of an analyst cannot be ended')

@@ -1,4 +1,4 @@
-import { setImmediate as breathe } from 'node:timers/promises'
+import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Acceptance } from '../../../services/gateway/acceptance.ts'
 import { PublishedFloor } from '../../../services/gateway/published-floor.ts'
@@ -182,7 +182,7 @@ describe('the published floor', function () {
         gateway.isDead = true
         gateways = [...gateways.filter((one) => one !== gateway), new Gateway(world)]
       } else if (gateways.length < 3) gateways.push(new Gateway(world))
-      await breathe()
+      await yieldToOthers()
     }
     return world
   }
@@ -214,7 +214,7 @@ describe('the published floor', function () {
     const renew = async () => {
       const renewed = gateway.floor.renew()
       for (let n = 0; n < 20; n++) {
-        await breathe()
+        await yieldToOthers()
         world.flights.shift()?.next()
       }
       await renewed

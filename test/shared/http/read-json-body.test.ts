@@ -4,7 +4,7 @@ import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { startDeadline } from '../../../shared/http/request-deadline.ts'
 import { parseJson, readBytes, type JsonBody } from '../../../shared/http/read-json-body.ts'
-import { takeFirstTurn, takeNextTurn } from '../../../shared/http/take-turn.ts'
+import { awaitFirstSlice, awaitNextSlice } from '../../../shared/http/body-slices.ts'
 import { until } from '../../support/until.ts'
 
 const BYTES_MAX = 1_000_000
@@ -55,10 +55,10 @@ describe('reading bodies of JSON that arrive together', () => {
     const bytes = 200_000
     let [underWay, most] = [0, 0]
     const work = async () => {
-      await takeFirstTurn(bytes, () => true)
+      await awaitFirstSlice(bytes, () => true)
       most = Math.max(most, ++underWay)
-      await takeNextTurn(bytes)
-      await takeNextTurn(bytes)
+      await awaitNextSlice(bytes)
+      await awaitNextSlice(bytes)
       underWay--
     }
     await Promise.all(Array.from({ length: AT_ONCE }, work))
@@ -85,7 +85,7 @@ describe('bodies of JSON that wait for their turn', () => {
     letGo = () => {
       held.abort()
     }
-    while (!held.signal.aborted) await takeNextTurn(LARGE.length)
+    while (!held.signal.aborted) await awaitNextSlice(LARGE.length)
   }
   /** @returns a client that has sent a body, and how it is answered: 0 for not at all */
   const send = () => {
@@ -152,7 +152,7 @@ describe('bodies of JSON that wait for their turn', () => {
     expect(statuses).to.deep.equal(clients.map(() => 503))
     letGo()
     await held
-    await takeFirstTurn(LARGE.length, () => true) // comes after theirs
+    await awaitFirstSlice(LARGE.length, () => true) // comes after theirs
     expect(parsed).to.equal(0)
   })
 })

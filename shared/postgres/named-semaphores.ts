@@ -1,10 +1,10 @@
-/** Turns by name, so many at once of each name; whoever comes first has one first. */
-export interface Turns {
+/** Semaphores by name, each for so many at once, in the order they come. */
+export interface NamedSemaphores {
   /**
-   * @param ms how long to wait for one
-   * @returns what gives it back; undefined when none came in time
+   * @param ms how long to wait for it
+   * @returns what releases it; undefined when it was not free in time
    */
-  take(name: string, ms: number): Promise<(() => void) | undefined>
+  acquire(name: string, ms: number): Promise<(() => void) | undefined>
 }
 
 interface Queue {
@@ -12,14 +12,14 @@ interface Queue {
   waiting: Set<() => void>
 }
 
-/** Turns within this process, so that nobody takes all there is of what many share. */
-export function turns(atOnce: number): Turns {
+/** Within this process, so that nobody takes all there is of what many share. */
+export function namedSemaphores(atOnce: number): NamedSemaphores {
   const queues = new Map<string, Queue>()
-  const giveBack = (name: string, queue: Queue) => {
+  const release = (name: string, queue: Queue) => {
     const [next] = queue.waiting
     if (next !== undefined) {
       queue.waiting.delete(next)
-      next() // the turn passes on as it is
+      next() // it passes on as it is
     } else if (--queue.taken === 0) queues.delete(name)
   }
   const queueUp = (queue: Queue, ms: number): Promise<boolean> =>
@@ -35,13 +35,13 @@ export function turns(atOnce: number): Turns {
       queue.waiting.add(mine)
     })
   return {
-    async take(name, ms) {
+    async acquire(name, ms) {
       const queue = queues.get(name) ?? { taken: 0, waiting: new Set() }
       queues.set(name, queue)
       if (queue.taken < atOnce) queue.taken++
       else if (!(await queueUp(queue, ms))) return undefined
       return () => {
-        giveBack(name, queue)
+        release(name, queue)
       }
     },
   }

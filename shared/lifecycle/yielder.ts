@@ -7,15 +7,15 @@ const WORK_MS = 5
 export const SMALL_STEPS = 64
 
 /** For long work on the event loop: everything else in the process waits meanwhile. */
-export interface Breather {
+export interface Yielder {
   /** To be asked at each step. */
   isDue(): boolean
-  /** Lets the others have their turn. */
-  breathe(): Promise<void>
+  /** Goes on after everything else that waits for the event loop. */
+  yieldToOthers(): Promise<void>
 }
 
 /** @param steps before each look at the clock */
-export function breather(steps = 1): Breather {
+export function yielder(steps = 1): Yielder {
   let since = performance.now()
   let left = steps
   return {
@@ -24,7 +24,7 @@ export function breather(steps = 1): Breather {
       left = steps
       return performance.now() - since >= WORK_MS
     },
-    async breathe() {
+    async yieldToOthers() {
       await nextRound()
       since = performance.now()
     },

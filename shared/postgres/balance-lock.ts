@@ -5,15 +5,15 @@ const HOLD = 'SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))'
 const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name'
 
 /**
- * Holds a balance until the transaction ends, so that no refill of it is computed meanwhile: a refill sees every grant,
+ * Shares the lock of a balance until the transaction ends, so that no refill of it is computed meanwhile: a refill sees every grant,
  * void and archiving whose time is before its own, and those after it have seen the refill. Others that change grants of
- * the same account and source are not kept waiting. It comes before a creation turn, or two could wait for each other.
+ * the same account and source are not kept waiting. It comes before a creation lock, or two could wait for each other.
  */
-export const holdBalance = (db: Queryable, namespaceId: string, accountId: string, source: UsageSource) =>
+export const shareBalance = (db: Queryable, namespaceId: string, accountId: string, source: UsageSource) =>
   db.query(HOLD, [nameOf(namespaceId, accountId, source)])
 
 /** The same for refills of metrics: nobody else holds the balances meanwhile. Who calls this holds their configurations. */
-export const holdBalancesAlone = (
+export const lockBalances = (
   db: Queryable,
   namespaceId: string,
   keys: readonly { accountId: string; metricId: string }[],

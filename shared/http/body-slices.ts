@@ -19,21 +19,21 @@ const fresh: Waiting[] = []
 let isScheduled = false
 
 /**
- * To be waited for before the first stretch of work on a body: gives those who wait a round of the event loop together as long as they
+ * To be waited for before the first slice of work on a body: gives those who wait a round of the event loop together as long as they
  * bring little work. Large bodies that arrive together would be worked on one right after the other, and whoever else shares the
  * process would wait for all of them at each of its steps. Small ones do not wait.
  *
- * A body may not be wanted any more when its turn comes: its client has gone, or was told that it took too long. Were it
+ * A body may not be wanted any more when its slice comes: its client has gone, or was told that it took too long. Were it
  * worked on all the same, clients who give up and send again would keep a busy process busy with what nobody waits for.
  *
- * @param isWanted asked when the turn comes; a body that is not takes none
+ * @param isWanted asked when the slice comes; a body that is not takes none
  * @throws HttpError 400 when it is not wanted
  */
-export const takeFirstTurn = (bytes: number, isWanted: () => boolean): Promise<void> =>
+export const awaitFirstSlice = (bytes: number, isWanted: () => boolean): Promise<void> =>
   queue(fresh, bytes, isWanted)
 
-/** The same before each stretch that follows; goes before all first ones, so that few bodies are taken apart at a time, however many wait. */
-export const takeNextTurn = (bytes: number): Promise<void> => queue(begun, bytes, () => true)
+/** The same before each slice that follows; goes before all first ones, so that few bodies are taken apart at a time, however many wait. */
+export const awaitNextSlice = (bytes: number): Promise<void> => queue(begun, bytes, () => true)
 
 async function queue(waiting: Waiting[], bytes: number, isWanted: () => boolean): Promise<void> {
   if (bytes < LARGE_BYTES) return
@@ -54,11 +54,11 @@ async function queue(waiting: Waiting[], bytes: number, isWanted: () => boolean)
 function schedule(): void {
   if (isScheduled) return
   isScheduled = true
-  setImmediate(giveTurns)
+  setImmediate(runSlices)
 }
 
 /** One round. */
-function giveTurns(): void {
+function runSlices(): void {
   isScheduled = false
   for (let left = ROUND_BYTES; left > 0;) {
     const next = begun.shift() ?? fresh.shift()

@@ -1,6 +1,6 @@
 import { ClickHouseException } from './exception.ts'
 
-export interface TurnsOptions {
+export interface QueryQueueOptions {
   /** At work at once. */
   atOnce: number
   /** In the queue; more are turned away at once. */
@@ -17,24 +17,24 @@ interface Waiting {
 }
 
 /** Lets a bounded number work at once, in the order they came, and a bounded number wait for a bounded time. */
-export class Turns {
-  private readonly options: TurnsOptions
+export class QueryQueue {
+  private readonly options: QueryQueueOptions
   /** How many are at work now. */
   atWork = 0
   private closed = false
   private readonly queue = new Set<Waiting>()
 
-  constructor(options: TurnsOptions) {
+  constructor(options: QueryQueueOptions) {
     this.options = options
   }
 
   /**
-   * Does work when its turn has come.
+   * Does work once there is a place for it.
    *
    * @param signal gives up the place in the queue
    * @throws ClickHouseException when it was turned away
    */
-  async take<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.closed) throw turnedAway('it is stopping')
     if (signal.aborted) throw turnedAway(GONE) // it never tells that again
     if (this.atWork >= this.options.atOnce) await this.wait(signal)
@@ -46,7 +46,7 @@ export class Turns {
     }
   }
 
-  /** Turns everybody away who waits or comes. */
+  /** QueryQueue everybody away who waits or comes. */
   close(): void {
     this.closed = true
     for (const { turnAway } of [...this.queue]) turnAway('it is stopping')
@@ -75,7 +75,7 @@ export class Turns {
         waiting.turnAway(GONE)
       }
       const timer = setTimeout(() => {
-        waiting.turnAway(`no turn within ${this.options.waitMs} ms`)
+        waiting.turnAway(`no place within ${this.options.waitMs} ms`)
       }, this.options.waitMs)
       signal.addEventListener('abort', leave)
       this.queue.add(waiting)

@@ -1,9 +1,0 @@
-import type { Queryable } from './pool.ts'
-
-/**
- * Waits for the turn to create a row in a list that is read in order of creation, and holds it until the transaction
- * ends. Otherwise a row could get its time first and be committed last, and a reader who keeps the last id would miss it.
- */
-export async function takeCreationTurn(db: Queryable, list: string, namespaceId: string): Promise<void> {
-  await db.query('SELECT pg_advisory_xact_lock(hashtext($1), hashtext($2))', [`tally.${list}`, namespaceId])
-}
