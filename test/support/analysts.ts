@@ -1,7 +1,7 @@
 import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import type { AnalystLimits } from '../../shared/clickhouse/http-endpoint/analyst-limits.ts'
-import { openAnalysts } from '../../shared/clickhouse/http-endpoint/analysts.ts'
-import { clickHouseHttp } from '../../shared/clickhouse/http-endpoint/http-endpoint.ts'
+import type { AnalystLimits } from '../../services/analysts/analyst-limits.ts'
+import { openAnalysts } from '../../services/analysts/analysts.ts'
+import { clickHouseHttp } from '../../services/analysts/http-endpoint.ts'
 import { listen } from '../../shared/http/http-server.ts'
 import { testLog } from './log.ts'
 

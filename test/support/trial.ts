@@ -4,9 +4,9 @@ import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
 import { quoteIdentifier, type ChdbSession } from '../../shared/clickhouse/embedded/chdb-session.ts'
 import { findInsertStatement } from '../../shared/clickhouse/embedded/insert-statement.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
-import type { EndpointUser, QueryAnswer } from '../../shared/clickhouse/http-endpoint/endpoint-user.ts'
-import { ClickHouseException } from '../../shared/clickhouse/http-endpoint/exception.ts'
-import { textOf, type QueryRequest } from '../../shared/clickhouse/http-endpoint/query-request.ts'
+import type { EndpointUser, QueryAnswer } from '../../services/analysts/endpoint-user.ts'
+import { ClickHouseException } from '../../services/analysts/exception.ts'
+import { textOf, type QueryRequest } from '../../services/analysts/query-request.ts'
 
 export interface TrialOptions {
   engine: EmbeddedEngine

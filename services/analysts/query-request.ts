@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { collectBytes, collectGunzipped } from '../../http/collect-bytes.ts'
-import { HttpError } from '../../http/http-error.ts'
+import { collectBytes, collectGunzipped } from '../../shared/http/collect-bytes.ts'
+import { HttpError } from '../../shared/http/http-error.ts'
 import { ClickHouseException } from './exception.ts'
 
 /** What a client asks for. */

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { askAt, AUTHORIZATION, type Answer } from '../../../support/analysts.ts'
-import { startAnalystHost, type AnalystHost } from '../../../support/start-analyst-host.ts'
-import { until } from '../../../support/until.ts'
+import { askAt, AUTHORIZATION, type Answer } from '../../support/analysts.ts'
+import { startAnalystHost, type AnalystHost } from '../../support/start-analyst-host.ts'
+import { until } from '../../support/until.ts'
 
 const MB = 1_024 * 1_024
 const TRIAL = { authorization: `Basic ${Buffer.from('trial:a secret of trials').toString('base64')}` }

@@ -3,10 +3,10 @@ import { request } from 'node:http'
 import { once } from 'node:events'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { expect } from 'chai'
-import type { OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
-import { usageEventRepository } from '../../../../shared/clickhouse/usage-events.ts'
-import { usageEventToLine } from '../../../../shared/domain/usage-event-line.ts'
-import type { UsageEvent } from '../../../../shared/domain/usage-event.ts'
+import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import {
   askAt,
   AUTHORIZATION,
@@ -14,9 +14,9 @@ import {
   startAnalysts,
   USER,
   type AnalystEndpoint,
-} from '../../../support/analysts.ts'
-import { createClickHouse } from '../../../support/clickhouse.ts'
-import { makeCorrection, makeReport } from '../../../support/usage-event.ts'
+} from '../../support/analysts.ts'
+import { createClickHouse } from '../../support/clickhouse.ts'
+import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 
 const LARGEST = '99999999999999999999.999999999999999999'
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Logger } from '../../logging/logger.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
 import { readCredentials, requireUser } from './credentials.ts'
 import type { EndpointUser } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'

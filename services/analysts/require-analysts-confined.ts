@@ -1,6 +1,6 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import type { ChdbSession } from '../embedded/chdb-session.ts'
-import { ANALYST_ROLE } from '../embedded/engine-config.ts'
+import type { ChdbSession } from '../../shared/clickhouse/embedded/chdb-session.ts'
+import { ANALYST_ROLE } from '../../shared/clickhouse/embedded/engine-config.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { judgeQuery, type JudgeRules } from './judge/judge-query.ts'
 import { judgeResolved, SHOWN_WHOLE } from './judge/judge-resolved.ts'

@@ -2,33 +2,33 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
-import { ChdbSession } from '../../../../shared/clickhouse/embedded/chdb-session.ts'
-import { limitSettings } from '../../../../shared/clickhouse/http-endpoint/analyst-limits.ts'
+import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
+import { limitSettings } from '../../../services/analysts/analyst-limits.ts'
 import {
   ClickHouseException,
   exceptionOfEngine,
-} from '../../../../shared/clickhouse/http-endpoint/exception.ts'
+} from '../../../services/analysts/exception.ts'
 import {
   FunctionNames,
   LIST_FUNCTIONS,
   type FunctionRow,
-} from '../../../../shared/clickhouse/http-endpoint/judge/function-names.ts'
+} from '../../../services/analysts/judge/function-names.ts'
 import {
   judgeWritten,
   type JudgeRules,
-} from '../../../../shared/clickhouse/http-endpoint/judge/judge-query.ts'
+} from '../../../services/analysts/judge/judge-query.ts'
 import {
   judgeResolved,
   SHOWN_WHOLE,
-} from '../../../../shared/clickhouse/http-endpoint/judge/judge-resolved.ts'
-import { TimeZones } from '../../../../shared/clickhouse/http-endpoint/judge/time-zones.ts'
-import { schemaStatements } from '../../../../shared/clickhouse/http-endpoint/schema-statements.ts'
-import { LIMITS, startAnalysts, type AnalystEndpoint } from '../../../support/analysts.ts'
-import { attacks } from '../../../support/attacks.ts'
-import { createClickHouse } from '../../../support/clickhouse.ts'
-import { mutatedQueries } from '../../../support/mutate-query.ts'
-import { makeTempFolder } from '../../../support/temp-folder.ts'
+} from '../../../services/analysts/judge/judge-resolved.ts'
+import { TimeZones } from '../../../services/analysts/judge/time-zones.ts'
+import { schemaStatements } from '../../../services/analysts/schema-statements.ts'
+import { LIMITS, startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'
+import { attacks } from '../../support/attacks.ts'
+import { createClickHouse } from '../../support/clickhouse.ts'
+import { mutatedQueries } from '../../support/mutate-query.ts'
+import { makeTempFolder } from '../../support/temp-folder.ts'
 
 const CANARY = 'canary-51d0be'
 

@@ -1,4 +1,4 @@
-import { ANALYTICS_VIEWS } from '../analytics-database.ts'
+import { ANALYTICS_VIEWS } from '../../shared/clickhouse/analytics-database.ts'
 
 /**
  * What clients ask about the schema, as ClickHouse formats it, and what is run: a closed list of whole statements. The

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import { endAnswer } from '../../http/end-answer.ts'
+import { endAnswer } from '../../shared/http/end-answer.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
 import type { ClickHouseException } from './exception.ts'
 import { contentTypeOf } from './output-format.ts'

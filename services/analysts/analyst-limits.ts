@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import { FINAL_SETTINGS } from '../clickhouse.ts'
+import { FINAL_SETTINGS } from '../../shared/clickhouse/clickhouse.ts'
 
 /** What one query of an analyst may take. */
 export interface AnalystLimits {

@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import type { ChdbSession } from '../../embedded/chdb-session.ts'
+import type { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
 import { ClickHouseException, exceptionOfEngine } from '../exception.ts'
 import { judgeResolved, SHOWN_WHOLE } from './judge-resolved.ts'
 import { judgeTree } from './judge-tree.ts'

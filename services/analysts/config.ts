@@ -1,4 +1,4 @@
-import type { EnvReader } from '../../config/env-reader.ts'
+import type { EnvReader } from '../../shared/config/env-reader.ts'
 
 const MB = 1_024 * 1_024
 
