@@ -69,7 +69,7 @@ module.exports = {
     driver(
       'express',
       'express|express-openapi-validator|helmet',
-      'shared/http/|shared/admin/|services/operator/',
+      'shared/http/|shared/service/|services/operator/',
     ),
     {
       name: 'no-orphans',

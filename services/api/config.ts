@@ -1,4 +1,4 @@
-import { readAdminConfig } from '../../shared/admin/config.ts'
+import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
 import { REMEMBERED_MAX } from '../../shared/clickhouse/rollups/closed-sums.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'

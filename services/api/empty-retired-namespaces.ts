@@ -1,5 +1,5 @@
 import type { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
-import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../shared/lifecycle/repeat.ts'
 import type { Logger } from '../../shared/logging/logger.ts'

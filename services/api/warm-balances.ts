@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { LatelyUsed } from '../../shared/clickhouse/rollups/lately-used.ts'
 import type { RememberingReader } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'

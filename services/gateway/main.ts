@@ -1,14 +1,14 @@
-import { allAnswer } from '../../shared/admin/probes.ts'
+import { allAnswer } from '../../shared/service/probes.ts'
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
-import { hostToCall } from '../../shared/http/host-to-call.ts'
+import { hostToCall } from '../../shared/config/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { runService, type Service } from '../../shared/lifecycle/run-service.ts'
+import { runService, type Service } from '../../shared/service/run-service.ts'
 import { watchPools } from '../../shared/postgres/watch-pools.ts'
 import {
   LOG_CONNECTIONS,

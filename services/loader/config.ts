@@ -1,4 +1,4 @@
-import { readAdminConfig } from '../../shared/admin/config.ts'
+import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'

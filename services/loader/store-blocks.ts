@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findDataFault, type DataFault } from '../../shared/clickhouse/data-fault.ts'
-import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import express, { type RequestHandler, type Response } from 'express'
-import type { AddRoutes } from '../../shared/admin/admin-app.ts'
+import type { AddRoutes } from '../../shared/service/admin-app.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { CommandDeps } from './command.ts'
 import { runCommand } from './run-command.ts'

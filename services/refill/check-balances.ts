@@ -9,7 +9,7 @@ import {
 } from '../../shared/postgres/refill-configurations.ts'
 import { inNamespace } from '../../shared/postgres/transaction.ts'
 import { isRefusedRow } from '../../shared/postgres/violations.ts'
-import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { HeldBalances } from './held-balances.ts'
 import type { NowOf, RefillBalances, RefillOutcome } from './refill-balances.ts'
 import type { RefillMetrics } from './refill-metrics.ts'

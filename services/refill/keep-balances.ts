@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loggableError } from '../../shared/clickhouse/loggable-error.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { TouchedUsage } from '../../shared/clickhouse/touched-usage.ts'
 import { isMetric } from '../../shared/domain/resources.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'

@@ -1,4 +1,4 @@
-import { readAdminConfig } from '../../shared/admin/config.ts'
+import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readDataDir, readHost, readPort } from '../../shared/config/places.ts'
 import { readClickHouseConfig } from '../../shared/clickhouse/config.ts'

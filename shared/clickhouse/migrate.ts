@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import type { Logger } from '../logging/logger.ts'
-import { pendingMigrations, readMigrations } from '../migrations/migration-files.ts'
+import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
 import { analyticsDatabase } from './analytics-database.ts'
 import { queryRows, type OpenedClickHouse } from './clickhouse.ts'
 

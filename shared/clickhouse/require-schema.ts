@@ -2,7 +2,7 @@ import path from 'node:path'
 import { ClickHouseError } from '@clickhouse/client'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { StartupError } from '../errors/startup-error.ts'
-import { pendingMigrations, readMigrations } from '../migrations/migration-files.ts'
+import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
 import { queryRows, type ClickHouse } from './clickhouse.ts'
 
 /** What ClickHouse says when a table or a database is not there. */

@@ -1,4 +1,4 @@
-import { loggableError } from '../clickhouse/loggable-error.ts'
+import { loggableError } from '../logging/loggable-error.ts'
 
 /** Something that does not get on; fit for the log. */
 export interface Trouble {

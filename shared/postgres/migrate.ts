@@ -1,7 +1,7 @@
 import path from 'node:path'
 import pg from 'pg'
 import type { Logger } from '../logging/logger.ts'
-import { pendingMigrations, readMigrations } from '../migrations/migration-files.ts'
+import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { SCHEMA } from './pool.ts'
 

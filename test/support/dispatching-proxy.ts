@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { endAfterRest, isUnread } from '../../shared/http/end-answer.ts'
-import { isForGateway } from '../../shared/http/dispatch.ts'
+import { isForGateway } from '../../services/standalone/dispatch.ts'
 
 /** What stands in front of separate services: one base URL for both, as an operator's proxy gives it. */
 export interface DispatchingProxy {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
-import { pendingMigrations } from '../../../shared/migrations/migration-files.ts'
+import { pendingMigrations } from '../../../shared/config/migration-files.ts'
 import { migratePostgres, roleOf } from '../../../shared/postgres/migrate.ts'
 import { requireHarmlessRole } from '../../../shared/postgres/require-harmless-role.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/transaction.ts'

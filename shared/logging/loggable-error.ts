@@ -1,0 +1,19 @@
+/** An error of ClickHouse, by its shape: this room knows no driver. */
+interface ClickHouseError extends Error {
+  /** A number as text. */
+  code: string
+  type: string
+}
+
+/** What may be logged of an error: ClickHouse's messages quote the rows they are about, so of them the code and its name. */
+export function loggableError(err: unknown): unknown {
+  return isOfClickHouse(err) ? { code: err.code, type: err.type } : err
+}
+
+const isOfClickHouse = (err: unknown): err is ClickHouseError =>
+  err instanceof Error &&
+  'code' in err &&
+  typeof err.code === 'string' &&
+  /^\d+$/.test(err.code) &&
+  'type' in err &&
+  typeof err.type === 'string'
