@@ -4,7 +4,7 @@ import { isMetric } from '../../shared/domain/resources.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../shared/postgres/batched-reads.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
 
 export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
 

@@ -1,4 +1,4 @@
-import type { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
+import type { namespaceRowRepository } from '../../shared/clickhouse/events/namespace-rows.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../shared/lifecycle/repeat.ts'

@@ -2,8 +2,8 @@ import type {
   AcceptancePlace,
   UsageEventFilter,
   usageEventListRepository,
-} from '../../shared/clickhouse/usage-event-list.ts'
-import type { CurrentEvent, usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+} from '../../shared/clickhouse/events/usage-event-list.ts'
+import type { CurrentEvent, usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../../shared/domain/page.ts'
 import { unixSeconds, type Micros } from '../../shared/time/microsecond-clock.ts'
 

@@ -1,5 +1,5 @@
 import { allAnswer } from '../../shared/service/probes.ts'
-import { namespaceRowRepository } from '../../shared/clickhouse/namespace-rows.ts'
+import { namespaceRowRepository } from '../../shared/clickhouse/events/namespace-rows.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openLogLook } from '../../shared/event-log/open-log-look.ts'
 import { hostToCall } from '../../shared/config/host-to-call.ts'

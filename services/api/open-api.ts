@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
 import { listLatelyUsed } from '../../shared/clickhouse/rollups/lately-used.ts'
-import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { drainOf } from '../../shared/event-log/drain.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { untilLoadedIn } from '../../shared/event-log/until-loaded.ts'

@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'

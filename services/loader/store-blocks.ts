@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findDataFault, type DataFault } from '../../shared/clickhouse/data-fault.ts'
+import { findDataFault, type DataFault } from '../../shared/clickhouse/events/data-fault.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'

@@ -1,5 +1,5 @@
 import { compareAmounts, subtractAmounts, ZERO } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool } from '../../shared/postgres/pool.ts'

@@ -2,7 +2,7 @@ import type {
   CorrectedUsage,
   TouchedUsage,
   touchedUsageRepository,
-} from '../../shared/clickhouse/touched-usage.ts'
+} from '../../shared/clickhouse/events/touched-usage.ts'
 import { unixSeconds, type Micros } from '../../shared/time/microsecond-clock.ts'
 
 export interface FollowUsageDeps {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
-import type { TouchedUsage } from '../../shared/clickhouse/touched-usage.ts'
+import type { TouchedUsage } from '../../shared/clickhouse/events/touched-usage.ts'
 import { isMetric } from '../../shared/domain/resources.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'

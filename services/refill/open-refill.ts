@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { touchedUsageRepository } from '../../shared/clickhouse/touched-usage.ts'
-import { usageThroughRollups } from '../../shared/clickhouse/rollups/usage-through-rollups.ts'
+import { touchedUsageRepository } from '../../shared/clickhouse/events/touched-usage.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'

@@ -6,7 +6,7 @@ import {
   ZERO,
   type Amount,
 } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage-reader.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
 import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'

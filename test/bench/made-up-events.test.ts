@@ -10,8 +10,8 @@ import {
   REQUEST_IDS,
 } from '../../bench/data-set/made-up-events.ts'
 import { queryRows, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { usageAggregateRepository } from '../../shared/clickhouse/usage-aggregates.ts'
-import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
+import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { propertyPairs, type Properties } from '../../shared/domain/properties.ts'
 import { ALL_TIME } from '../../shared/domain/time-slot.ts'
 import { contentOf, reportVersion } from '../../shared/domain/usage-event.ts'

@@ -47,7 +47,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'FINAL is left out: rows of one event count as often as they are stored',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right:
       'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(params)}`',
     wrong:
@@ -84,14 +84,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'sums are of doubles',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
     wrong: "'toString(sum(toFloat64(quantity))) AS sum'",
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
     name: 'sums are of 128 bits, and wrap around',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: "'toString(sum(toDecimal256(quantity, 18))) AS sum'",
     wrong: "'toString(sum(quantity)) AS sum'",
     suites: ['shared/clickhouse/usage-readers'],
@@ -126,21 +126,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the latest of several events of one second is any of them',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: 'argMax(quantity, (occurred_at, accepted_at, id))',
     wrong: 'argMax(quantity, occurred_at)',
     suites: ['services/api/usage-by-period'],
   },
   {
     name: 'a range includes its end',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: "occurred_at < toDateTime({endAt:UInt32}, 'UTC')",
     wrong: "occurred_at <= toDateTime({endAt:UInt32}, 'UTC')",
     suites: ['services/api/usage-model'],
   },
   {
     name: 'usage of another company is counted too',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: '  namespace_id = {namespaceId:String}\n  AND toStart',
     wrong: '  1\n  AND toStart',
     suites: ['services/api/tenancy', 'services/api/usage-model', 'services/api/event-aggregate'],
@@ -325,14 +325,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'what was voided still counts for whoever asks by property',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: 'AND voided = 0 ${WITH_PROPERTY}`',
     wrong: '${WITH_PROPERTY}`',
     suites: ['services/api/usage-model', 'services/corrections-model'],
   },
   {
     name: 'properties are found by the index alone, even those whose hash ends with a zero byte',
-    file: 'shared/clickhouse/usage-aggregates.ts',
+    file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: 'query_plan_direct_read_from_text_index = 0',
     wrong: 'query_plan_direct_read_from_text_index = 1',
     suites: ['services/api/event-aggregate'],

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { usageEventId } from '../../shared/domain/usage-event.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import { seededRandom, randomInteger } from '../../services/reporter/simulate/seeded-random.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { runCommand } from '../../services/operator/run-command.ts'
-import { usageEventRepository } from '../../shared/clickhouse/usage-events.ts'
+import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express'
-import type { ReportedCurrency } from '../../../shared/clickhouse/reported-currencies.ts'
+import type { ReportedCurrency } from '../../../shared/clickhouse/events/reported-currencies.ts'
 import { findIsoCurrency } from '../../../shared/domain/iso-currency.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import type { ListCurrencies } from '../list-currencies.ts'

@@ -1,4 +1,4 @@
-import type { CurrentEvent } from '../../../shared/clickhouse/usage-events.ts'
+import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { EventRevision } from '../../../shared/domain/correct-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { UntilLoaded } from '../../../shared/event-log/until-loaded.ts'

@@ -3,8 +3,8 @@ import { amountFromDatabase, formatAmount } from '../../../shared/amount/amount.
 import type {
   AcceptancePlace,
   usageEventListRepository,
-} from '../../../shared/clickhouse/usage-event-list.ts'
-import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+} from '../../../shared/clickhouse/events/usage-event-list.ts'
+import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import type { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'

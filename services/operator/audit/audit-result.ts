@@ -1,4 +1,4 @@
-import type { CurrentEvent } from '../../../shared/clickhouse/usage-events.ts'
+import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 import type { LinePlace } from './read-log-lines.ts'
 

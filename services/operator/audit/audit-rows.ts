@@ -3,8 +3,8 @@ import {
   entryFromBinary,
   type AcceptedEntry,
   type BinaryEntry,
-} from '../../../shared/clickhouse/usage-event-list.ts'
-import type { CurrentEvent } from '../../../shared/clickhouse/usage-events.ts'
+} from '../../../shared/clickhouse/events/usage-event-list.ts'
+import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
 import {
   describeDifference,

@@ -1,4 +1,4 @@
-import type { CurrentEvent } from '../../../shared/clickhouse/usage-events.ts'
+import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
 /** What the lines of the log say of an event: that it counts as it is, that another version counts, or that none does. */

@@ -1,4 +1,4 @@
-import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
 

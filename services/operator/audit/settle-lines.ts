@@ -3,8 +3,8 @@ import {
   DIGEST_ROW,
   type SecondsShare,
   type usageDigestRepository,
-} from '../../../shared/clickhouse/usage-digests.ts'
-import { IDS_AT_ONCE } from '../../../shared/clickhouse/usage-events.ts'
+} from '../../../shared/clickhouse/events/usage-digests.ts'
+import { IDS_AT_ONCE } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { AuditLinesDeps } from './audit-lines.ts'
 import type { AuditResult } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'

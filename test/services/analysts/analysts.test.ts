@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { expect } from 'chai'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import {

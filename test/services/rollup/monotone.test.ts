@@ -20,10 +20,10 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import {
   usageThroughRollups,
   type RememberingReader,
-} from '../../../shared/clickhouse/rollups/usage-through-rollups.ts'
-import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
+} from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { Period } from '../../../shared/domain/period.ts'
-import type { UsageSelection } from '../../../shared/clickhouse/usage-aggregates.ts'
+import type { UsageSelection } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'

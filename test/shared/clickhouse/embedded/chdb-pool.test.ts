@@ -1,7 +1,7 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client'
 import { expect } from 'chai'
 import { queryRows, type OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
-import { usageEventRepository } from '../../../../shared/clickhouse/usage-events.ts'
+import { usageEventRepository } from '../../../../shared/clickhouse/events/usage-events.ts'
 import { usageEventToLine } from '../../../../shared/domain/usage-event-line.ts'
 import { DomainError } from '../../../../shared/errors/domain-error.ts'
 import { createClickHouse } from '../../../support/clickhouse.ts'

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import type { ClickHouseSettings } from '@clickhouse/client'
-import { slotOf } from '../domain/time-slot.ts'
-import { occurredAtOfEventId, type UsageEvent } from '../domain/usage-event.ts'
-import { parseMicros } from '../time/micros-text.ts'
-import { queryRows, type ClickHouse } from './clickhouse.ts'
+import { slotOf } from '../../domain/time-slot.ts'
+import { occurredAtOfEventId, type UsageEvent } from '../../domain/usage-event.ts'
+import { parseMicros } from '../../time/micros-text.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /**
  * How lines are stored: rows of one event are left for merges and FINAL to make one of, and the index of properties for merges

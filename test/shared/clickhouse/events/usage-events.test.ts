@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { usageAggregateRepository } from '../../../shared/clickhouse/usage-aggregates.ts'
-import { usageEventListRepository } from '../../../shared/clickhouse/usage-event-list.ts'
-import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
-import { createClickHouse } from '../../support/clickhouse.ts'
-import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
+import type { OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
+import { usageAggregateRepository } from '../../../../shared/clickhouse/usage/usage-aggregates.ts'
+import { usageEventListRepository } from '../../../../shared/clickhouse/events/usage-event-list.ts'
+import { usageEventRepository } from '../../../../shared/clickhouse/events/usage-events.ts'
+import { usageEventToLine } from '../../../../shared/domain/usage-event-line.ts'
+import { createClickHouse } from '../../../support/clickhouse.ts'
+import { makeReport, NAMESPACE } from '../../../support/usage-event.ts'
 
 describe('usage events in ClickHouse', function () {
   this.timeout(60_000)

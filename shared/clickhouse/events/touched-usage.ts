@@ -1,5 +1,5 @@
-import type { UsageSource } from '../domain/usage-event.ts'
-import { queryRows, type ClickHouse } from './clickhouse.ts'
+import type { UsageSource } from '../../domain/usage-event.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /** An account and a source whose usage may have changed. */
 export interface TouchedUsage {

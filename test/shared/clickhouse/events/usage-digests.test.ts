@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { DIGEST_ROW, usageDigestRepository } from '../../../shared/clickhouse/usage-digests.ts'
-import { usageEventRepository } from '../../../shared/clickhouse/usage-events.ts'
-import { propertyPairs } from '../../../shared/domain/properties.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
-import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { digestOfLine } from '../../../shared/domain/usage-line-digest.ts'
-import { createClickHouse } from '../../support/clickhouse.ts'
-import { makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
+import type { OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
+import { DIGEST_ROW, usageDigestRepository } from '../../../../shared/clickhouse/events/usage-digests.ts'
+import { usageEventRepository } from '../../../../shared/clickhouse/events/usage-events.ts'
+import { propertyPairs } from '../../../../shared/domain/properties.ts'
+import { usageEventToLine } from '../../../../shared/domain/usage-event-line.ts'
+import type { UsageEvent } from '../../../../shared/domain/usage-event.ts'
+import { digestOfLine } from '../../../../shared/domain/usage-line-digest.ts'
+import { createClickHouse } from '../../../support/clickhouse.ts'
+import { makeCorrection, makeReport, NAMESPACE } from '../../../support/usage-event.ts'
 
 const lineOf = (event: UsageEvent): Buffer => Buffer.from(usageEventToLine(event))
 const SECOND = 1_767_225_600

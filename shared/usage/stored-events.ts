@@ -1,4 +1,4 @@
-import type { CurrentEvent, usageEventRepository } from '../clickhouse/usage-events.ts'
+import type { CurrentEvent, usageEventRepository } from '../clickhouse/events/usage-events.ts'
 import { canonicalAmount } from '../amount/amount.ts'
 import { propertyPairs, type Properties } from '../domain/properties.ts'
 import type { UsageEvent } from '../domain/usage-event.ts'

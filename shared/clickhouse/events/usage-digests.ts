@@ -1,6 +1,6 @@
-import { DIGEST_BYTES } from '../domain/usage-line-digest.ts'
-import { slotOf } from '../domain/time-slot.ts'
-import { queryBytes, queryRows, type ClickHouse } from './clickhouse.ts'
+import { DIGEST_BYTES } from '../../domain/usage-line-digest.ts'
+import { slotOf } from '../../domain/time-slot.ts'
+import { queryBytes, queryRows, type ClickHouse } from '../clickhouse.ts'
 import { IDS_AT_ONCE } from './usage-events.ts'
 
 // The beginning of the line that usageEventToLine writes, up to the property pairs.

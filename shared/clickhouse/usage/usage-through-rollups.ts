@@ -11,14 +11,14 @@ import {
   usageAggregateRepository,
   type AggregateRow,
   type UsageSelection,
-} from '../usage-aggregates.ts'
-import type { UsageReader } from '../usage-reader.ts'
-import { accountSums, BATCHING } from './account-sums.ts'
-import type { Sums } from './closed-sums.ts'
-import { partsOf, type Wanted } from './cover-query.ts'
-import { columnsOf, PERIOD_START } from './measure-columns.ts'
-import { rollupStateReader } from './rollup-state.ts'
-import { steadily } from './steadily.ts'
+} from './usage-aggregates.ts'
+import type { UsageReader } from './usage-reader.ts'
+import { accountSums, BATCHING } from '../rollups/account-sums.ts'
+import type { Sums } from '../rollups/closed-sums.ts'
+import { partsOf, type Wanted } from '../rollups/cover-query.ts'
+import { columnsOf, PERIOD_START } from '../rollups/measure-columns.ts'
+import { rollupStateReader } from '../rollups/rollup-state.ts'
+import { steadily } from '../rollups/steadily.ts'
 
 /** What a query gives. */
 interface Answer {

@@ -1,6 +1,6 @@
-import type { UsageSource } from '../domain/usage-event.ts'
-import { unixSeconds } from '../time/microsecond-clock.ts'
-import { queryBytes, queryRows, type ClickHouse } from './clickhouse.ts'
+import type { UsageSource } from '../../domain/usage-event.ts'
+import { unixSeconds } from '../../time/microsecond-clock.ts'
+import { queryBytes, queryRows, type ClickHouse } from '../clickhouse.ts'
 import { IDS_AT_ONCE, usageEventRepository, type CurrentEvent } from './usage-events.ts'
 
 /** A place in the list of events by acceptance. */
