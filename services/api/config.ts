@@ -6,7 +6,7 @@ import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOOK_UP_TIMEOUT_MS, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
-import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/config.ts'
+import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 

@@ -2,8 +2,8 @@ import type { Caller } from '../../shared/domain/api-key.ts'
 import type { AuditedAction } from '../../shared/domain/audit-entry.ts'
 import { auditTrailRepository } from '../../shared/postgres/audit-trail.ts'
 import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
-import type { Pool, PoolClient } from '../../shared/postgres/pool.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { Pool, PoolClient } from '../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 
 /** A route, and the Idempotency-Key that a request to it came with. */
 interface Attempt {

@@ -3,12 +3,12 @@ import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../shared/lifecycle/repeat.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import {
   retiredNamespaceRepository,
   type RetiredNamespace,
 } from '../../shared/postgres/retired-namespaces.ts'
-import { isElsewhere, whileAlone } from '../../shared/postgres/while-alone.ts'
+import { isElsewhere, whileAlone } from '../../shared/postgres/locks/while-alone.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
 export interface EmptyingDeps {

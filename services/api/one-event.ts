@@ -4,8 +4,8 @@ import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { FindStoredEvents } from '../../shared/usage/stored-events.ts'
 import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 
 export type CurrentEventOf = (namespaceId: string, id: string) => Promise<UsageEvent>
 

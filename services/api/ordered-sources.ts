@@ -1,8 +1,8 @@
 import { isMetric, type Metric } from '../../shared/domain/resources.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
 import { metricRepository } from '../../shared/postgres/metrics.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 
 /** A source of usage, and what it is when it is a metric. */
 interface KnownSource {

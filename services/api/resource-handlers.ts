@@ -1,6 +1,6 @@
 import type { Handlers } from '../../shared/http/operations-app.ts'
 import type { BatchedReads } from '../../shared/postgres/batched-reads.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { createIn, onceIn } from './create.ts'
 import { handlerOf as of } from './handler-of.ts'
 import * as accounts from './routes/accounts.ts'

@@ -1,6 +1,6 @@
 import type { TimeRange } from '../../shared/domain/time-slot.ts'
 import { measuresOf } from '../../shared/domain/usage-aggregate.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { orderSources } from './ordered-sources.ts'
 import { usageLines, type UsageLine } from './usage-lines.ts'
 import { requireForwards, type UsageQuery } from './usage-query.ts'

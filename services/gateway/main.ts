@@ -9,13 +9,13 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/service/run-service.ts'
-import { watchPools } from '../../shared/postgres/watch-pools.ts'
+import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import {
   LOG_CONNECTIONS,
   openServicePool,
   REPORT_CONNECTIONS,
-} from '../../shared/postgres/open-service-pool.ts'
-import { requirePostgresServer } from '../../shared/postgres/require-server.ts'
+} from '../../shared/postgres/core/open-service-pool.ts'
+import { requirePostgresServer } from '../../shared/postgres/core/require-server.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { readGatewayServiceConfig } from './config.ts'

@@ -2,7 +2,7 @@ import { appendSettlesMs, type EventLogConfig } from '../../shared/event-log/con
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { microsecondClock, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from './acceptance.ts'

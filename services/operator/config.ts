@@ -3,7 +3,7 @@ import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readDataDir } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOG_LEVELS } from '../../shared/logging/logger.ts'
-import { readPostgresConfig } from '../../shared/postgres/config.ts'
+import { readPostgresConfig } from '../../shared/postgres/core/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 
 /** Settings of maintenance commands: where the databases are, or else where the running Tally is. */

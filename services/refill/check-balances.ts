@@ -2,13 +2,13 @@ import { compareAmounts, subtractAmounts, ZERO } from '../../shared/amount/amoun
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import {
   refillConfigurationRepository,
   type RefillConfigurationKey,
 } from '../../shared/postgres/refill-configurations.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
-import { isRefusedRow } from '../../shared/postgres/violations.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { isRefusedRow } from '../../shared/postgres/core/violations.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { HeldBalances } from './held-balances.ts'
 import type { NowOf, RefillBalances, RefillOutcome } from './refill-balances.ts'

@@ -11,16 +11,16 @@ import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { lockBalances } from '../../shared/postgres/balance-lock.ts'
+import { lockBalances } from '../../shared/postgres/locks/balance-lock.ts'
 import { grantRepository, sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
-import type { Pool, PoolClient, Queryable } from '../../shared/postgres/pool.ts'
+import type { Pool, PoolClient, Queryable } from '../../shared/postgres/core/pool.ts'
 import {
   refillConfigurationRepository,
   type LockedRefillConfiguration,
   type RefillConfigurationKey,
 } from '../../shared/postgres/refill-configurations.ts'
 import { refillRepository, type RefillHistory, type RefillLimits } from '../../shared/postgres/refills.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { withinMs } from '../../shared/time/within-ms.ts'
 import type { RefillPoint } from './crash-points.ts'
 import { refillInstant } from './refill-instant.ts'

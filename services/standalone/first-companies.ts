@@ -3,7 +3,7 @@ import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { issueKey } from '../../shared/keys/issue-key.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { makeCompany } from '../../shared/postgres/make-company.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 
 /** A company that a new installation starts with, and the file its key is written to. */
 export interface FirstCompany {

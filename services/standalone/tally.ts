@@ -15,9 +15,9 @@ import {
   LOG_CONNECTIONS,
   openServicePool,
   REPORT_CONNECTIONS,
-} from '../../shared/postgres/open-service-pool.ts'
+} from '../../shared/postgres/core/open-service-pool.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
-import { watchPools } from '../../shared/postgres/watch-pools.ts'
+import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { keepEmptying } from '../api/empty-retired-namespaces.ts'

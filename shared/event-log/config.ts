@@ -1,5 +1,5 @@
 import type { EnvReader } from '../config/env-reader.ts'
-import { CONNECT_MS } from '../postgres/pool.ts'
+import { CONNECT_MS } from '../postgres/core/pool.ts'
 import { readKafkaConfig } from './kafka/config.ts'
 import { groupLimitMs } from './kafka/group-limit.ts'
 

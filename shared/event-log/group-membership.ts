@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from '../logging/logger.ts'
-import type { Pool, Queryable } from '../postgres/pool.ts'
-import { withTransaction } from '../postgres/transaction.ts'
+import type { Pool, Queryable } from '../postgres/core/pool.ts'
+import { withTransaction } from '../postgres/core/transaction.ts'
 import type { Position } from './event-log.ts'
 
 export interface GroupMembershipOptions {

@@ -4,7 +4,7 @@ import { requireGivable, type KeyTerms } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { apiKeyRepository, type ApiKey } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
-import type { PoolClient } from '../postgres/pool.ts'
+import type { PoolClient } from '../postgres/core/pool.ts'
 import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
 
 /** A key that is to be. */

@@ -1,6 +1,6 @@
 import { apiKeyRepository, type HeldApiKey } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
-import type { PoolClient } from '../postgres/pool.ts'
+import type { PoolClient } from '../postgres/core/pool.ts'
 import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
 
 /** A key that was revoked, and whether it had been before. */

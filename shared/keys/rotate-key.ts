@@ -2,7 +2,7 @@ import { termsAfterRotation, type RotationTerms } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { apiKeyRepository, type ApiKey, type HeldApiKey, type KeyEnd } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
-import type { PoolClient } from '../postgres/pool.ts'
+import type { PoolClient } from '../postgres/core/pool.ts'
 import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
 import { endedAlready, insertKey, termsToChanges } from './issue-key.ts'
 

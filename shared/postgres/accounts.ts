@@ -4,10 +4,10 @@ import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/pa
 import type { Account } from '../domain/resources.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
-import { readInIndexOrder } from './in-index-order.ts'
-import type { Queryable } from './pool.ts'
-import { setOnce, unset } from './set-once.ts'
-import { isForeignKeyViolation, isUniqueViolation } from './violations.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
+import { setOnce, unset } from './core/set-once.ts'
+import { isForeignKeyViolation, isUniqueViolation } from './core/violations.ts'
 
 export type NewAccount = Omit<Account, 'createdAt' | 'updatedAt' | 'archivedAt'>
 

@@ -1,7 +1,7 @@
 import type { FoundCaller, Mode, Permission } from '../domain/api-key.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import { lockCreation } from './creation-lock.ts'
-import type { Queryable } from './pool.ts'
+import { lockCreation } from './locks/creation-lock.ts'
+import type { Queryable } from './core/pool.ts'
 
 export interface NewApiKey {
   id: string

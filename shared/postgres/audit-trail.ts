@@ -1,8 +1,8 @@
 import type { AuditedAction, AuditEntry, NewAuditEntry } from '../domain/audit-entry.ts'
 import { newUuid } from '../domain/ids.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import { readInIndexOrder } from './in-index-order.ts'
-import type { Queryable } from './pool.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
 
 /** Which entries a list holds; what is undefined does not matter. */
 export interface AuditFilter {

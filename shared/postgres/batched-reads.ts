@@ -6,7 +6,7 @@ import type { UsageSource } from '../domain/usage-event.ts'
 import { findAccounts } from './accounts.ts'
 import { sumGrants, sumGrantsBySource, type GrantsKey, type GrantSum } from './grants.ts'
 import { listActiveMetricIds } from './metrics.ts'
-import type { Pool } from './pool.ts'
+import type { Pool } from './core/pool.ts'
 
 /** Reads of resources that may share a statement with others that arrive at the same time, of any company. */
 export interface BatchedReads {

@@ -1,7 +1,7 @@
 import type { Mode } from '../domain/api-key.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import type { Queryable } from './pool.ts'
-import { isUniqueViolation } from './violations.ts'
+import type { Queryable } from './core/pool.ts'
+import { isUniqueViolation } from './core/violations.ts'
 
 /** A customer of Tally, and the namespace its rows are in now. */
 export interface Company {

@@ -4,10 +4,10 @@ import type { Customer } from '../domain/resources.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { accountRepository } from './accounts.ts'
-import { lockCreation } from './creation-lock.ts'
-import { readInIndexOrder } from './in-index-order.ts'
-import type { Queryable } from './pool.ts'
-import { isUniqueViolation } from './violations.ts'
+import { lockCreation } from './locks/creation-lock.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
+import { isUniqueViolation } from './core/violations.ts'
 
 export type NewCustomer = Omit<Customer, 'createdAt' | 'updatedAt'>
 

@@ -1,4 +1,4 @@
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 /** One line of the event log that could not be counted. */
 export interface DeadLetter {

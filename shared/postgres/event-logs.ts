@@ -1,5 +1,5 @@
 import type { Micros } from '../time/microsecond-clock.ts'
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 /** The event log that every process must use. */
 export interface LogInForce {

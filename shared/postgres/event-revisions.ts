@@ -10,7 +10,7 @@ import {
   type UsageEvent,
 } from '../domain/usage-event.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 /** Names an event among those of all namespaces. */
 export type EventKey = Pick<UsageEvent, 'namespaceId' | 'id'>

@@ -1,5 +1,5 @@
 import type { Micros } from '../time/microsecond-clock.ts'
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 /**
  * How far this database's clock may be set back without an event being missed; time servers slew by less than that, and a

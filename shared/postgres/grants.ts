@@ -3,13 +3,13 @@ import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/pa
 import { isMetric, type Grant } from '../domain/resources.ts'
 import type { UsageSource } from '../domain/usage-event.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { shareBalance } from './balance-lock.ts'
-import { lockCreation } from './creation-lock.ts'
-import { readInIndexOrder } from './in-index-order.ts'
+import { shareBalance } from './locks/balance-lock.ts'
+import { lockCreation } from './locks/creation-lock.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
 import type { AccountKey } from '../domain/account-key.ts'
-import type { Queryable } from './pool.ts'
-import { setOnce } from './set-once.ts'
-import { isForeignKeyViolation } from './violations.ts'
+import type { Queryable } from './core/pool.ts'
+import { setOnce } from './core/set-once.ts'
+import { isForeignKeyViolation } from './core/violations.ts'
 
 export type NewGrant = Pick<
   Grant,

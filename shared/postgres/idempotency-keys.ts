@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { DomainError } from '../errors/domain-error.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 const INSERT_COMPLETE = `
   INSERT INTO idempotency_keys (namespace_id, route, key, first_used_at, completed_at)

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 const INSERT = 'INSERT INTO installation_secrets (name, secret) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING'
 const FIND = 'SELECT secret FROM installation_secrets WHERE name = $1'

@@ -2,8 +2,8 @@ import type { Mode } from '../domain/api-key.ts'
 import { newUuid } from '../domain/ids.ts'
 import { auditTrailRepository } from './audit-trail.ts'
 import { companyRepository } from './companies.ts'
-import type { Pool, PoolClient } from './pool.ts'
-import { inNamespace } from './transaction.ts'
+import type { Pool, PoolClient } from './core/pool.ts'
+import { inNamespace } from './core/transaction.ts'
 
 /**
  * Makes a company with its first namespace, and remembers that an operator did.

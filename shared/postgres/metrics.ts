@@ -1,10 +1,10 @@
 import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { Metric } from '../domain/resources.ts'
-import { lockCreation } from './creation-lock.ts'
-import { readInIndexOrder } from './in-index-order.ts'
-import type { Queryable } from './pool.ts'
-import { setOnce, unset } from './set-once.ts'
+import { lockCreation } from './locks/creation-lock.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
+import { setOnce, unset } from './core/set-once.ts'
 
 export type NewMetric = Pick<Metric, 'id' | 'name' | 'description' | 'measurementUnits'>
 

@@ -1,4 +1,4 @@
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 /** How far a clock may run ahead: every time it shows must fit into 32 bits, and ten years are enough to try things out. */
 export const AHEAD_MAX_S = 3_653 * 86_400

@@ -1,4 +1,4 @@
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 /** What a seed has made in a namespace, in the order it was made in. */
 export interface SeededResources {

@@ -1,4 +1,4 @@
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 const LIST_EXISTING = `
   SELECT account_id AS id FROM accounts WHERE namespace_id = $1 AND account_id = ANY ($2)

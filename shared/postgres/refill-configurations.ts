@@ -3,10 +3,10 @@ import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { RefillConfiguration } from '../domain/resources.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { lockCreation } from './creation-lock.ts'
-import { readInIndexOrder } from './in-index-order.ts'
-import type { Queryable } from './pool.ts'
-import { isCheckViolation, isForeignKeyViolation, isUniqueViolation } from './violations.ts'
+import { lockCreation } from './locks/creation-lock.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
+import { isCheckViolation, isForeignKeyViolation, isUniqueViolation } from './core/violations.ts'
 
 export type NewRefillConfiguration = Omit<RefillConfiguration, 'createdAt' | 'updatedAt'>
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
-import type { Pool, PoolClient, Queryable } from './pool.ts'
+import type { Pool, PoolClient, Queryable } from './core/pool.ts'
 
 /** A balance that somebody wants to be looked at. */
 export interface RefillRequest {

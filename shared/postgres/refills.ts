@@ -1,8 +1,8 @@
 import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import type { Refill } from '../domain/resources.ts'
-import { readInIndexOrder } from './in-index-order.ts'
-import type { Queryable } from './pool.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
 import type { RefillConfigurationKey } from './refill-configurations.ts'
 
 export type NewRefill = Omit<Refill, 'createdAt'>

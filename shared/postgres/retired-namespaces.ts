@@ -1,4 +1,4 @@
-import type { Queryable } from './pool.ts'
+import type { Queryable } from './core/pool.ts'
 
 /** A namespace that a reset has taken from its company. */
 export interface RetiredNamespace {

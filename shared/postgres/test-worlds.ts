@@ -1,11 +1,11 @@
 import { DomainError } from '../errors/domain-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
-import { openServicePool, type PostgresServer } from './open-service-pool.ts'
-import { CONNECT_MS, type Pool, type PoolClient, type Queryable } from './pool.ts'
-import { withTransaction } from './transaction.ts'
-import { namedSemaphores, type NamedSemaphores } from './named-semaphores.ts'
-import { isLockTimeout } from './violations.ts'
+import { openServicePool, type PostgresServer } from './core/open-service-pool.ts'
+import { CONNECT_MS, type Pool, type PoolClient, type Queryable } from './core/pool.ts'
+import { withTransaction } from './core/transaction.ts'
+import { namedSemaphores, type NamedSemaphores } from './locks/named-semaphores.ts'
+import { isLockTimeout } from './core/violations.ts'
 
 /** Where a test company is now: a reset gives it another namespace, and its clock may be moved. */
 export interface World {

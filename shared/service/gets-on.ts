@@ -1,7 +1,7 @@
 import type { ClickHouse } from '../clickhouse/clickhouse.ts'
 import type { Trouble } from '../lifecycle/activity.ts'
 import type { Logger } from '../logging/logger.ts'
-import type { Pool } from '../postgres/pool.ts'
+import type { Pool } from '../postgres/core/pool.ts'
 import { allAnswer } from './probes.ts'
 
 export interface GetsOnDeps {

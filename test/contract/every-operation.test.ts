@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { newApiKey } from '../../shared/domain/api-key.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
 import { ApiClient, type Answered, type RequestOptions } from '../support/api-client.ts'
 import { openPoolByHand } from '../support/by-hand.ts'

@@ -1,6 +1,6 @@
 import { newApiKey, PERMISSIONS } from '../../shared/domain/api-key.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
-import type { Pool } from '../../shared/postgres/pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { ApiClient, type Answered, type RequestOptions } from '../support/api-client.ts'
 import { insertKey } from '../support/insert-key.ts'
 

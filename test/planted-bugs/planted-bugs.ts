@@ -376,7 +376,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'grants are made and voided while a refill of their balance is computed',
-    file: 'shared/postgres/balance-lock.ts',
+    file: 'shared/postgres/locks/balance-lock.ts',
     right: "const HOLD = 'SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))'",
     wrong: "const HOLD = 'SELECT hashtextextended($1, 0)'",
     suites: ['services/refill/refill-balances'],

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { until } from '../support/until.ts'
 import { makeWorld, type EventBody } from '../support/usage-world.ts'

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
-import { openPool, type Pool } from '../../shared/postgres/pool.ts'
+import { openPool, type Pool } from '../../shared/postgres/core/pool.ts'
 import { testLog } from './log.ts'
 
 const run = promisify(execFile)

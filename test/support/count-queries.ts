@@ -1,5 +1,5 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import type { Pool, PoolClient } from '../../shared/postgres/pool.ts'
+import type { Pool, PoolClient } from '../../shared/postgres/core/pool.ts'
 
 /** One query that was sent to ClickHouse. */
 export interface SentQuery {

@@ -1,4 +1,4 @@
-import type { Queryable } from '../../shared/postgres/pool.ts'
+import type { Queryable } from '../../shared/postgres/core/pool.ts'
 
 /** A step of a plan, as EXPLAIN writes it. */
 interface PlanNode {

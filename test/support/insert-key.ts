@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { digestOfApiKey, type Permission } from '../../shared/domain/api-key.ts'
 import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
-import type { Queryable } from '../../shared/postgres/pool.ts'
+import type { Queryable } from '../../shared/postgres/core/pool.ts'
 
 interface KeyOfCompany {
   companyId: string

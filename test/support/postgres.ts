@@ -7,8 +7,8 @@ import {
   startEmbeddedPostgres,
   type EmbeddedPostgres,
 } from '../../shared/postgres/embedded/embedded-postgres.ts'
-import { migratePostgres, roleOf } from '../../shared/postgres/migrate.ts'
-import { openPool, type Pool } from '../../shared/postgres/pool.ts'
+import { migratePostgres, roleOf } from '../../shared/postgres/core/migrate.ts'
+import { openPool, type Pool } from '../../shared/postgres/core/pool.ts'
 import { askRun, isInRun } from '../run/ask-run.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'

@@ -1,6 +1,6 @@
 import { propertyPairs, type Properties } from '../../shared/domain/properties.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
-import { inNamespace } from '../../shared/postgres/transaction.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import type { RunningApi, TestCaller } from './start-api.ts'
 import { makeReport } from './usage-event.ts'
 

@@ -11,8 +11,8 @@ import {
   type AccountSort,
 } from '../../../shared/postgres/accounts.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { Pool } from '../../../shared/postgres/pool.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import type { AccountUsageIn } from '../account-usage.ts'
 import type { BalanceAt } from '../balance-at.ts'
 import { idOf, type Create } from '../create.ts'

@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
-import type { Pool, PoolClient } from '../../../shared/postgres/pool.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 
 /**
  * Answers with one resource of the caller's namespace, which the work finds or changes; with 404 when it finds none.

@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
-import type { Pool } from '../../../shared/postgres/pool.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { auditEntryToBody, pageToBody } from './bodies.ts'
 import { pageOfQuery } from './page-query.ts'
 

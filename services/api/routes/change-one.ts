@@ -3,8 +3,8 @@ import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
-import type { Pool, PoolClient } from '../../../shared/postgres/pool.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { idOf } from '../create.ts'
 
 /** A change of one resource. */

@@ -2,7 +2,7 @@ import type { Request, RequestHandler } from 'express'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
-import type { Pool } from '../../../shared/postgres/pool.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import {
   refillConfigurationRepository,
   type NewRefillConfiguration,
@@ -11,7 +11,7 @@ import {
 } from '../../../shared/postgres/refill-configurations.ts'
 import { requestRefill } from '../../../shared/postgres/refill-requests.ts'
 import { refillRepository } from '../../../shared/postgres/refills.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import type { Create } from '../create.ts'
 import { answerOne } from './answer-one.ts'
 import { pageToBody, refillConfigurationToBody, refillToBody } from './bodies.ts'

@@ -9,7 +9,7 @@ import {
   type DeadLetter,
   type DeadLetterHead,
 } from '../../../shared/postgres/dead-letters.ts'
-import type { Pool } from '../../../shared/postgres/pool.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import type { Caller, Command } from '../command.ts'

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
-import { REBUILD, whileAlone } from '../../../shared/postgres/while-alone.ts'
+import { REBUILD, whileAlone } from '../../../shared/postgres/locks/while-alone.ts'
 import type { Caller, Command } from '../command.ts'
 
 /** As long as a slot that has just ended may still be filled, whatever the rollup service is told. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import type { Command } from '../command.ts'
 import { companyNamed } from '../find-company.ts'

@@ -1,7 +1,7 @@
 import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { gatewayRepository } from '../../../shared/postgres/gateways.ts'
-import type { Queryable } from '../../../shared/postgres/pool.ts'
+import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { MICROS_PER_SECOND } from '../../../shared/time/microsecond-clock.ts'
 import { failed, ok, warning, type Finding } from './finding.ts'
 

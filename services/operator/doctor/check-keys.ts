@@ -1,5 +1,5 @@
 import { apiKeyRepository, type EndingKey } from '../../../shared/postgres/api-keys.ts'
-import type { Queryable } from '../../../shared/postgres/pool.ts'
+import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { printable } from '../printable.ts'
 import { ok, warning, type Finding } from './finding.ts'
 

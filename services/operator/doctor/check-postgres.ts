@@ -1,6 +1,6 @@
-import type { Queryable } from '../../../shared/postgres/pool.ts'
-import { requireHarmless } from '../../../shared/postgres/require-harmless-role.ts'
-import { requirePostgresSchema } from '../../../shared/postgres/require-schema.ts'
+import type { Queryable } from '../../../shared/postgres/core/pool.ts'
+import { requireHarmless } from '../../../shared/postgres/core/require-harmless-role.ts'
+import { requirePostgresSchema } from '../../../shared/postgres/core/require-schema.ts'
 import { clockDifference } from './clock-difference.ts'
 import { failed, ok, runChecks, warning, type Finding } from './finding.ts'
 

@@ -1,5 +1,5 @@
-import type { Pool } from '../../postgres/pool.ts'
-import { withTransaction } from '../../postgres/transaction.ts'
+import type { Pool } from '../../postgres/core/pool.ts'
+import { withTransaction } from '../../postgres/core/transaction.ts'
 import type { Position } from '../event-log.ts'
 
 export interface TidyTopicOptions {

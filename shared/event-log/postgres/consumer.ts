@@ -1,5 +1,5 @@
 import type { Logger } from '../../logging/logger.ts'
-import type { Pool } from '../../postgres/pool.ts'
+import type { Pool } from '../../postgres/core/pool.ts'
 import type { LogConsumer, LogRecord, PollLimits, Position } from '../event-log.ts'
 import { GroupMembership, type Held } from '../group-membership.ts'
 import type { SegmentReader } from './segment-reader.ts'

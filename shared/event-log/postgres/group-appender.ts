@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DomainError } from '../../errors/domain-error.ts'
 import type { Logger } from '../../logging/logger.ts'
-import type { Pool } from '../../postgres/pool.ts'
+import type { Pool } from '../../postgres/core/pool.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import type { NewRecord } from '../event-log.ts'
 import { encodeValue, type EncodedValue } from './value-encoding.ts'

@@ -1,8 +1,8 @@
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import { repeat } from '../../lifecycle/repeat.ts'
 import type { Logger } from '../../logging/logger.ts'
-import type { Pool, PoolClient } from '../../postgres/pool.ts'
-import { withTransaction } from '../../postgres/transaction.ts'
+import type { Pool, PoolClient } from '../../postgres/core/pool.ts'
+import { withTransaction } from '../../postgres/core/transaction.ts'
 
 export interface HousekeepingOptions {
   pool: Pool

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Queryable } from '../../postgres/pool.ts'
+import type { Queryable } from '../../postgres/core/pool.ts'
 import type { LogRecord, Position } from '../event-log.ts'
 import { decodeValue } from './value-encoding.ts'
 

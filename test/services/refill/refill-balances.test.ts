@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import { makeRefillWorld, NO_LIMITS, type RefillWorld } from '../../support/refill-world.ts'

@@ -13,7 +13,7 @@ import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-k
 import { namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { testWorlds } from '../../../shared/postgres/test-worlds.ts'
-import { inNamespace, withTransaction } from '../../../shared/postgres/transaction.ts'
+import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { seedWorld } from '../../../services/gateway/seed-world.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'

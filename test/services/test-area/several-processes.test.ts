@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { Pool } from '../../../shared/postgres/pool.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { findKafka } from '../../support/kafka.ts'
 import { closeRedis, useRedis } from '../../support/redis.ts'

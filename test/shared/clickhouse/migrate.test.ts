@@ -7,7 +7,7 @@ import { usageEventRepository } from '../../../shared/clickhouse/events/usage-ev
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import { migratePostgres, roleOf } from '../../../shared/postgres/migrate.ts'
+import { migratePostgres, roleOf } from '../../../shared/postgres/core/migrate.ts'
 import { connectAgain, createBareClickHouse, createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase } from '../../support/postgres.ts'

@@ -10,8 +10,8 @@ import { apiKeyRepository, type ApiKey } from '../../../shared/postgres/api-keys
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { makeCompany } from '../../../shared/postgres/make-company.ts'
-import type { PoolClient } from '../../../shared/postgres/pool.ts'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
+import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 const HOUR_MS = 3_600_000

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { inNamespace } from '../../../shared/postgres/transaction.ts'
-import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
-import { until } from '../../support/until.ts'
+import { inNamespace } from '../../../../shared/postgres/core/transaction.ts'
+import { createDatabase, type TestDatabase } from '../../../support/postgres.ts'
+import { until } from '../../../support/until.ts'
 
 describe('a transaction in a namespace', () => {
   let db: TestDatabase

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import pg from 'pg'
-import { withTransaction } from '../../../shared/postgres/transaction.ts'
-import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { withTransaction } from '../../../../shared/postgres/core/transaction.ts'
+import { createDatabase, type TestDatabase } from '../../../support/postgres.ts'
 
 describe('a pool of connections to PostgreSQL', function () {
   this.timeout(30_000)

@@ -1,4 +1,4 @@
-import type { Queryable } from './pool.ts'
+import type { Queryable } from '../core/pool.ts'
 
 /**
  * Locks the creation of rows in a list that is read in order of creation, until the transaction ends. Otherwise a row could get its time first and be committed last, and a reader who keeps the last id would miss it.

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
-import { pendingMigrations } from '../../../shared/config/migration-files.ts'
-import { migratePostgres, roleOf } from '../../../shared/postgres/migrate.ts'
-import { requireHarmlessRole } from '../../../shared/postgres/require-harmless-role.ts'
-import { inNamespace, withTransaction } from '../../../shared/postgres/transaction.ts'
-import { accountRepository } from '../../../shared/postgres/accounts.ts'
-import { companyRepository } from '../../../shared/postgres/companies.ts'
-import { testLog } from '../../support/log.ts'
-import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { pendingMigrations } from '../../../../shared/config/migration-files.ts'
+import { migratePostgres, roleOf } from '../../../../shared/postgres/core/migrate.ts'
+import { requireHarmlessRole } from '../../../../shared/postgres/core/require-harmless-role.ts'
+import { inNamespace, withTransaction } from '../../../../shared/postgres/core/transaction.ts'
+import { accountRepository } from '../../../../shared/postgres/accounts.ts'
+import { companyRepository } from '../../../../shared/postgres/companies.ts'
+import { testLog } from '../../../support/log.ts'
+import { createDatabase, type TestDatabase } from '../../../support/postgres.ts'
 
 describe('the schema in PostgreSQL', () => {
   let db: TestDatabase

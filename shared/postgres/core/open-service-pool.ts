@@ -1,5 +1,5 @@
-import type { Closeable } from '../lifecycle/close-all.ts'
-import type { Logger } from '../logging/logger.ts'
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import type { Logger } from '../../logging/logger.ts'
 import { openPool, type Pool } from './pool.ts'
 
 /** A PostgreSQL server, for the role that services run as. */

@@ -1,4 +1,4 @@
-import { reach } from '../errors/reach.ts'
+import { reach } from '../../errors/reach.ts'
 import type { Pool } from './pool.ts'
 import { requireHarmlessRole } from './require-harmless-role.ts'
 import { requirePostgresSchema } from './require-schema.ts'

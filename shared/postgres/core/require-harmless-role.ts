@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { StartupError } from '../errors/startup-error.ts'
+import { StartupError } from '../../errors/startup-error.ts'
 import { SCHEMA, type Queryable } from './pool.ts'
 
 interface RoleRow {

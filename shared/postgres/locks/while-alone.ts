@@ -1,5 +1,5 @@
-import { DomainError } from '../errors/domain-error.ts'
-import type { Pool } from './pool.ts'
+import { DomainError } from '../../errors/domain-error.ts'
+import type { Pool } from '../core/pool.ts'
 
 /** Builds rollups anew. */
 export const REBUILD = 'rebuild'

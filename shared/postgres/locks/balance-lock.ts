@@ -1,5 +1,5 @@
-import type { UsageSource } from '../domain/usage-event.ts'
-import type { Queryable } from './pool.ts'
+import type { UsageSource } from '../../domain/usage-event.ts'
+import type { Queryable } from '../core/pool.ts'
 
 const HOLD = 'SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))'
 const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name'

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import type { Logger } from '../logging/logger.ts'
+import type { Logger } from '../../logging/logger.ts'
 
 export type { Pool, PoolClient } from 'pg'
 /** Anything that runs one statement: a pool, or a client within a transaction. */

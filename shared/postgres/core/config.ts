@@ -1,4 +1,4 @@
-import type { EnvReader } from '../config/env-reader.ts'
+import type { EnvReader } from '../../config/env-reader.ts'
 
 /** The embedded server takes 100; some are for others than requests. */
 const EMBEDDED_CONNECTIONS_MAX = 50

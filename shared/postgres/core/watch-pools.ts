@@ -1,5 +1,5 @@
 import type { Pool } from './pool.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import type { Metrics } from '../../metrics/metrics.ts'
 
 /** Shows how many connections the pools of a process have, and how many wait for one. */
 export function watchPools(metrics: Metrics, pools: Readonly<Record<string, Pool>>): void {
