@@ -1,4 +1,3 @@
-import { ZERO } from '../../shared/amount/amount.ts'
 import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
@@ -28,6 +27,6 @@ export function balanceAt(
     ])
     if (!granted.hasAccount) throw new DomainError('not_found', `no account ${accountId}`)
     if (!granted.hasSource) throw new DomainError('not_found', `no metric ${source}`)
-    return balanceOf(accountId, source, granted.total, used.get(accountId)?.get(source) ?? ZERO)
+    return balanceOf(accountId, source, granted.total, used.get(accountId)?.get(source))
   }
 }

@@ -1,4 +1,4 @@
-import { ZERO, type Amount } from '../../shared/amount/amount.ts'
+import type { Amount } from '../../shared/amount/amount.ts'
 import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
 import { isMetric } from '../../shared/domain/resources.ts'
 import type { UsageSource } from '../../shared/domain/usage-event.ts'
@@ -47,7 +47,7 @@ function mergeBalances(
     const usage = used.get(accountId)
     const currencies = [...(grants?.keys() ?? [])].filter((source) => !isMetric(source)).sort()
     return [...metricIds, ...currencies].map((source) =>
-      balanceOf(accountId, source, grants?.get(source) ?? ZERO, usage?.get(source) ?? ZERO),
+      balanceOf(accountId, source, grants?.get(source), usage?.get(source)),
     )
   })
 }

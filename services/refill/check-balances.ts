@@ -1,5 +1,6 @@
-import { compareAmounts, subtractAmounts, ZERO } from '../../shared/amount/amount.ts'
+import { compareAmounts } from '../../shared/amount/amount.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
+import { balanceOf } from '../../shared/domain/balance.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
@@ -81,9 +82,9 @@ async function listLow(
   const used = await usage.sumByAccount(namespaceId, accountIds)
   metrics.looked(minimums.length)
   const low = minimums.filter(({ accountId, metricId, minimumBalance }) => {
-    const grantTotal = granted.get(accountId)?.get(metricId) ?? ZERO
-    const usageTotal = used.get(accountId)?.get(metricId) ?? ZERO
-    return compareAmounts(subtractAmounts(grantTotal, usageTotal), minimumBalance) < 0
+    const [grants, usageTotals] = [granted.get(accountId), used.get(accountId)]
+    const { balance } = balanceOf(accountId, metricId, grants?.get(metricId), usageTotals?.get(metricId))
+    return compareAmounts(balance, minimumBalance) < 0
   })
   return low.map(({ accountId, metricId }) => ({ accountId, metricId }))
 }

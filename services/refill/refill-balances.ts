@@ -3,7 +3,6 @@ import {
   findAmountFault,
   formatAmount,
   subtractAmounts,
-  ZERO,
   type Amount,
 } from '../../shared/amount/amount.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
@@ -125,9 +124,8 @@ async function readBalances(
   )
   return configurations.map((configuration, n) => {
     const { accountId, metricId, targetBalance } = configuration
-    const grantTotal = granted.get(accountId)?.get(metricId) ?? ZERO
-    const usageTotal = used.get(accountId)?.get(metricId) ?? ZERO
-    const balance = balanceOf(accountId, metricId, grantTotal, usageTotal)
+    const [grants, usageTotals] = [granted.get(accountId), used.get(accountId)]
+    const balance = balanceOf(accountId, metricId, grants?.get(metricId), usageTotals?.get(metricId))
     const amount = subtractAmounts(targetBalance, balance.balance)
     const outcome = judge(configuration, balance, amount, histories[n])
     return { configuration, balance, amount, effectiveAt, outcome }

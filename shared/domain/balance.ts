@@ -1,4 +1,4 @@
-import { subtractAmounts, type Amount } from '../amount/amount.ts'
+import { subtractAmounts, ZERO, type Amount } from '../amount/amount.ts'
 import type { UsageSource } from './usage-event.ts'
 
 /** What an account was granted and used of one source, and what is left. */
@@ -11,14 +11,16 @@ export interface Balance {
 }
 
 /**
- * @param grantTotal the sum of the grants in force
- * @param usageTotal the sum of all usage ever
+ * The one place where grants and usage meet.
+ *
+ * @param grantTotal the sum of the grants in force; of none by default
+ * @param usageTotal the sum of all usage ever; of none by default
  */
 export const balanceOf = (
   accountId: string,
   source: UsageSource,
-  grantTotal: Amount,
-  usageTotal: Amount,
+  grantTotal: Amount = ZERO,
+  usageTotal: Amount = ZERO,
 ): Balance => ({
   accountId,
   source,
