@@ -12,23 +12,24 @@ import { batchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
-import { accountUsageIn } from './account-usage.ts'
-import { balanceAt } from './balance-at.ts'
-import { currentEvent, eventRevisions } from './one-event.ts'
-import { handlerOf as of } from './handler-of.ts'
-import { balancesOf } from './balances-of.ts'
-import { listCurrencies } from './list-currencies.ts'
-import { listEvents } from './list-events.ts'
-import { resourceHandlers } from './resource-handlers.ts'
-import * as accounts from './routes/accounts.ts'
-import { docsFiles, getDocs, getOpenApi } from './routes/documentation.ts'
-import { getBalances } from './routes/balances.ts'
-import { getCurrencies } from './routes/currencies.ts'
-import { getEvent, getEventRevisions, getEvents } from './routes/events.ts'
-import { testAreaHandlers } from './routes/test-area.ts'
-import * as usageRoutes from './routes/usage.ts'
-import { accountDailyUsage, accountMonthlyUsage, namespaceMonthlyUsage } from './usage-by-period.ts'
-import { usageByProperty } from './usage-by-property.ts'
+import { accountHandlers } from './accounts/routes.ts'
+import { balanceHandlers } from './balances/routes.ts'
+import { createIn, onceIn } from './core/create.ts'
+import { handlerOf as of } from './core/handler-of.ts'
+import { listCurrencies } from './currencies/list-currencies.ts'
+import { currencyHandlers } from './currencies/routes.ts'
+import { customerHandlers } from './customers/routes.ts'
+import { docsFiles, getDocs, getOpenApi } from './documentation/documentation.ts'
+import { listEvents } from './events/list-events.ts'
+import { currentEvent, eventRevisions } from './events/one-event.ts'
+import { eventHandlers } from './events/routes.ts'
+import { grantHandlers } from './grants/routes.ts'
+import { keyHandlers } from './keys/routes.ts'
+import { metricHandlers } from './metrics/routes.ts'
+import { refillHandlers } from './refills/routes.ts'
+import { testAreaHandlers } from './test-area/routes.ts'
+import { trailHandlers } from './trail/routes.ts'
+import { usageHandlers } from './usage/routes.ts'
 
 export interface ApiDeps {
   pool: Pool
@@ -52,9 +53,14 @@ export function apiApp(
 ): Express {
   const { pool, clickhouse, usage } = deps
   const reads = batchedReads(pool)
+  const [create, once] = [createIn(pool), onceIn(pool)]
   const events = usageEventRepository(clickhouse)
-  const eventList = usageEventListRepository(clickhouse)
   const findStored = findStoredEventsIn(events, deps.untilLoaded)
+  const list = listEvents({
+    events,
+    list: usageEventListRepository(clickhouse),
+    listedUpTo: deps.listedUpTo,
+  })
   return operationsApp(
     {
       getHealth: of(health),
@@ -63,19 +69,18 @@ export function apiApp(
       getRootWithSlash: of(health),
       getOpenApi: of(getOpenApi()),
       getDocs: of(getDocs),
-      ...resourceHandlers(pool, reads, deps.purges),
-      getAccountUsage: of(accounts.getAccountUsage(accountUsageIn(pool, reads, usage))),
-      getAccountMonthlyUsage: of(usageRoutes.getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage))),
-      getAccountDailyUsage: of(usageRoutes.getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
-      getAccountBalance: of(accounts.getAccountBalance(balanceAt(reads, usage))),
-      listBalances: of(getBalances(balancesOf(reads, usage))),
-      getMonthlyUsage: of(usageRoutes.getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
-      listEvents: of(getEvents(listEvents({ events, list: eventList, listedUpTo: deps.listedUpTo }))),
-      getEvent: of(getEvent(currentEvent(pool, findStored))),
-      listEventRevisions: of(getEventRevisions(eventRevisions(pool, findStored))),
-      aggregateEvents: of(usageRoutes.getEventAggregate(usageByProperty(pool, usage))),
+      ...customerHandlers(pool, create),
+      ...accountHandlers(pool, create, reads),
+      ...metricHandlers(pool, create),
+      ...grantHandlers(pool, create),
+      ...refillHandlers(pool, create),
+      ...usageHandlers(pool, reads, usage),
+      ...balanceHandlers(reads, usage),
+      ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
+      ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
+      ...keyHandlers(pool, once, deps.purges),
+      ...trailHandlers(pool),
       ...testAreaHandlers(options.worlds, deps.drain, options.requestTimeoutMs),
-      listCurrencies: of(getCurrencies(listCurrencies(reportedCurrencyRepository(clickhouse)))),
     },
     { ...options, files: docsFiles() },
   )

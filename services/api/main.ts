@@ -14,7 +14,7 @@ import { requirePostgresServer } from '../../shared/postgres/core/require-server
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
 import { readApiServiceConfig } from './config.ts'
-import { keepEmptying } from './empty-retired-namespaces.ts'
+import { keepEmptying } from './test-area/empty-retired-namespaces.ts'
 import { openApi } from './open-api.ts'
 
 const api: Service<ReturnType<typeof readApiServiceConfig>> = {

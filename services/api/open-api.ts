@@ -12,7 +12,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { apiApp, type ApiDeps } from './app.ts'
 import type { readApiConfig } from './config.ts'
-import { keepBalancesWarm } from './warm-balances.ts'
+import { keepBalancesWarm } from './balances/warm-balances.ts'
 
 export interface ApiParts extends Omit<ApiDeps, 'drain' | 'untilLoaded' | 'usage'> {
   eventLog: Pick<EventLog, 'lag'>

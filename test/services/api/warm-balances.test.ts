@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { warmBalances } from '../../../services/api/warm-balances.ts'
+import { warmBalances } from '../../../services/api/balances/warm-balances.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'

@@ -1,0 +1,12 @@
+import type { Account } from '../../../shared/domain/resources.ts'
+import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
+
+export const accountToBody = (account: Account) => ({
+  id: account.id,
+  ...present({ external_id: account.externalId, service_customer_id: account.customerId }),
+  name: account.name,
+  ...present({ description: account.description }),
+  created_at: secondsOf(account.createdAt),
+  updated_at: secondsOf(account.updatedAt),
+  archived_at: secondsOrNull(account.archivedAt),
+})

@@ -1,0 +1,32 @@
+import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
+import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+
+export type BalanceAt = (
+  namespaceId: string,
+  accountId: string,
+  source: UsageSource,
+  now: Date,
+) => Promise<Balance>
+
+/**
+ * The balance of one account and source: grants in force now minus all usage ever, fetched side by side.
+ *
+ * @throws DomainError not_found when there is no such account or metric
+ */
+export function balanceAt(
+  { sumGrants }: Pick<BatchedReads, 'sumGrants'>,
+  usage: Pick<UsageReader, 'sumByAccount'>,
+): BalanceAt {
+  return async (namespaceId, accountId, source, now) => {
+    const [granted, used] = await Promise.all([
+      sumGrants({ namespaceId, accountId, source, at: now }),
+      usage.sumByAccount(namespaceId, [accountId]), // of all sources: what is closed of them is remembered
+    ])
+    if (!granted.hasAccount) throw new DomainError('not_found', `no account ${accountId}`)
+    if (!granted.hasSource) throw new DomainError('not_found', `no metric ${source}`)
+    return balanceOf(accountId, source, granted.total, used.get(accountId)?.get(source))
+  }
+}

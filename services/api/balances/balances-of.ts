@@ -1,0 +1,53 @@
+import type { Amount } from '../../../shared/amount/amount.ts'
+import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
+import { isMetric } from '../../../shared/domain/resources.ts'
+import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+
+export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
+
+type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
+
+/**
+ * The balances of several accounts: for each account in the order given one for every active metric, in order of creation,
+ * then one for every currency it was ever granted, by code. Two queries to PostgreSQL and a fixed number to ClickHouse for a page of
+ * accounts, which others may share.
+ *
+ * @throws DomainError not_found when one of the accounts does not exist
+ */
+export function balancesOf(
+  { sumGrantsBySource, listActiveMetricIds }: Pick<BatchedReads, 'sumGrantsBySource' | 'listActiveMetricIds'>,
+  usage: Pick<UsageReader, 'sumByAccount'>,
+): BalancesOf {
+  const readGrants = async (namespaceId: string, accountId: string, at: Date) => {
+    const granted = await sumGrantsBySource({ namespaceId, accountId, at })
+    if (granted === undefined) throw new DomainError('not_found', `no account ${accountId}`)
+    return [accountId, granted] as const
+  }
+  return async (namespaceId, accountIds, now) => {
+    const [metricIds, granted, used] = await Promise.all([
+      listActiveMetricIds(namespaceId),
+      Promise.all(accountIds.map((accountId) => readGrants(namespaceId, accountId, now))),
+      usage.sumByAccount(namespaceId, accountIds),
+    ])
+    return mergeBalances(accountIds, metricIds, new Map(granted), used)
+  }
+}
+
+function mergeBalances(
+  accountIds: readonly string[],
+  metricIds: readonly string[],
+  granted: SumsByAccount,
+  used: SumsByAccount,
+): Balance[] {
+  return accountIds.flatMap((accountId) => {
+    const grants = granted.get(accountId)
+    const usage = used.get(accountId)
+    const currencies = [...(grants?.keys() ?? [])].filter((source) => !isMetric(source)).sort()
+    return [...metricIds, ...currencies].map((source) =>
+      balanceOf(accountId, source, grants?.get(source), usage?.get(source)),
+    )
+  })
+}

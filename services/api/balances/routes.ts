@@ -1,0 +1,37 @@
+import type { RequestHandler } from 'express'
+import { callerOf } from '../../../shared/http/authentication.ts'
+import { balanceAt, type BalanceAt } from './balance-at.ts'
+import { balancesOf, type BalancesOf } from './balances-of.ts'
+import { nowOf } from '../../../shared/http/enter-world.ts'
+import { balanceToBody } from './body.ts'
+import type { Handlers } from '../../../shared/http/operations-app.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import { handlerOf as of } from '../core/handler-of.ts'
+
+/** What is left: grants minus usage. */
+export const balanceHandlers = (reads: BatchedReads, usage: UsageReader): Handlers => ({
+  getAccountBalance: of(getAccountBalance(balanceAt(reads, usage))),
+  listBalances: of(getBalances(balancesOf(reads, usage))),
+})
+
+function getBalances(read: BalancesOf): RequestHandler {
+  return async (req, res) => {
+    // The validator has taken the list apart.
+    const { account_ids: accountIds } = req.query as unknown as { account_ids: string[] }
+    const balances = await read(callerOf(res).namespaceId, accountIds, nowOf(res))
+    res.json({ data: balances.map(balanceToBody) })
+  }
+}
+
+function getAccountBalance(read: BalanceAt): RequestHandler<{ account_id: string }> {
+  return async (req, res) => {
+    const { metric_id: metricId, currency } = req.query as { metric_id?: string; currency?: string }
+    if ((metricId === undefined) === (currency === undefined))
+      throw new DomainError('malformed', 'metric_id, currency: exactly one of them is required')
+    const source = metricId ?? currency?.toLowerCase() ?? ''
+    const balance = await read(callerOf(res).namespaceId, req.params.account_id, source, nowOf(res))
+    res.json(balanceToBody(balance))
+  }
+}

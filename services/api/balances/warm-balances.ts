@@ -1,0 +1,96 @@
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { loggableError } from '../../../shared/logging/loggable-error.ts'
+import type { LatelyUsed } from '../../../shared/clickhouse/rollups/lately-used.ts'
+import type { RememberingReader } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
+import { repeat } from '../../../shared/lifecycle/repeat.ts'
+import type { Logger } from '../../../shared/logging/logger.ts'
+import type { Metrics } from '../../../shared/metrics/metrics.ts'
+
+export interface WarmingDeps {
+  /** The reader that balances come from; it remembers what it has read. */
+  usage: Pick<RememberingReader, 'readAhead'>
+  listLatelyUsed: (limit: number) => Promise<LatelyUsed[]>
+}
+
+export interface WarmingOptions {
+  /** 0: none. */
+  accountsMax: number
+  everyMs: number
+}
+
+/** Accounts read in one go: one costs most of what a hundred do. */
+const AT_ONCE = 100
+/** So many times what a read took is left to others. */
+const REST = 4
+const FIRST_AFTER_MS = 1_000
+const JOB = 'warming of balances'
+
+/**
+ * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next. What
+ * cannot be read is passed over.
+ *
+ * @param signal ends it at once; what is under way in ClickHouse ends by itself
+ * @returns how many accounts were read
+ * @throws the first failure, after everything else was read
+ * @internal
+ */
+export async function warmBalances(
+  { usage, listLatelyUsed }: WarmingDeps,
+  accountsMax: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const over = new AbortController()
+  const stopped = untilStopped(signal, over.signal)
+  const failures: unknown[] = []
+  let warmed = 0
+  try {
+    for (const { namespaceId, accountIds } of await Promise.race([listLatelyUsed(accountsMax), stopped]))
+      for (let first = 0; first < accountIds.length; first += AT_ONCE) {
+        signal.throwIfAborted()
+        const page = accountIds.slice(first, first + AT_ONCE)
+        const startedAt = performance.now()
+        try {
+          await Promise.race([usage.readAhead(namespaceId, page), stopped])
+          warmed += page.length
+        } catch (err) {
+          signal.throwIfAborted()
+          failures.push(err)
+        }
+        await sleep((performance.now() - startedAt) * REST, undefined, { signal })
+      }
+  } finally {
+    over.abort()
+    await stopped.catch(() => undefined)
+  }
+  if (failures.length > 0) throw failures[0]
+  return warmed
+}
+
+/** Does so soon after the start, and again and again: accounts come to be used, late usage makes forgotten what was read. */
+export function keepBalancesWarm(
+  deps: WarmingDeps,
+  { accountsMax, everyMs }: WarmingOptions,
+  metrics: Metrics,
+  log: Logger,
+): Closeable {
+  const warm = metrics.gauge('tally_api_warm_accounts', 'Accounts whose usage was read ahead, the last time.')
+  return repeat(
+    JOB,
+    everyMs,
+    async (signal) => {
+      if (accountsMax > 0) warm.set([], await warmBalances(deps, accountsMax, signal))
+    },
+    (err, signal) => {
+      if (!signal.aborted) log.warn({ err: loggableError(err) }, 'could not read usage ahead, trying again')
+    },
+    FIRST_AFTER_MS,
+  )
+}
+
+/** Fails when it is told to stop, or when that does not matter any more. */
+async function untilStopped(signal: AbortSignal, over: AbortSignal): Promise<never> {
+  await once(signal, 'abort', { signal: over })
+  throw new Error('told to stop')
+}

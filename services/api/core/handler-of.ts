@@ -1,0 +1,7 @@
+import type { RequestHandler } from 'express'
+import type { Handler } from '../../../shared/http/operations-app.ts'
+
+/** Express types a handler by its path's parameters; a map of handlers knows them all as text. */
+export const handlerOf = <Params>(handle: RequestHandler<Params>): Handler => ({
+  handle: handle as unknown as RequestHandler,
+})

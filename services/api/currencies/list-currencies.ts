@@ -1,0 +1,24 @@
+import type {
+  ReportedCurrency,
+  reportedCurrencyRepository,
+} from '../../../shared/clickhouse/events/reported-currencies.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../../../shared/domain/page.ts'
+
+export type ListCurrencies = (namespaceId: string, page: PageRequest) => Promise<Page<ReportedCurrency>>
+
+/**
+ * The currencies that usage was ever reported in, by code.
+ *
+ * Why all of them are read for a page: there are 17,576 codes of three letters, and hardly anybody uses ten.
+ *
+ * @throws DomainError malformed when startingAfter is none of them
+ */
+export function listCurrencies(currencies: ReturnType<typeof reportedCurrencyRepository>): ListCurrencies {
+  return async (namespaceId, { limit, startingAfter }) => {
+    const all = await currencies.list(namespaceId)
+    if (startingAfter === undefined) return pageOf(all.slice(0, limit + 1), limit)
+    const place = all.findIndex(({ code }) => code === startingAfter)
+    if (place === -1) throw unknownCursor()
+    return pageOf(all.slice(place + 1, place + 1 + limit + 1), limit)
+  }
+}

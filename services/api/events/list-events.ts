@@ -1,0 +1,46 @@
+import type {
+  AcceptancePlace,
+  UsageEventFilter,
+  usageEventListRepository,
+} from '../../../shared/clickhouse/events/usage-event-list.ts'
+import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../../../shared/domain/page.ts'
+import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
+
+export type ListEvents = (
+  namespaceId: string,
+  filter: UsageEventFilter,
+  page: PageRequest,
+) => Promise<Page<CurrentEvent>>
+
+export interface ListEventsDeps {
+  events: Pick<ReturnType<typeof usageEventRepository>, 'listByIds'>
+  list: Pick<ReturnType<typeof usageEventListRepository>, 'listByAcceptance'>
+  /** No event that was accepted before this can still turn up; the list ends before its second. */
+  listedUpTo: () => Promise<Micros>
+}
+
+/**
+ * Usage events by the second they were accepted in, then by id. A page may go on after any event of the namespace, whether
+ * the filter lets it through or not.
+ *
+ * @throws DomainError malformed when startingAfter is no event of the namespace
+ */
+export function listEvents({ events, list, listedUpTo }: ListEventsDeps): ListEvents {
+  return async (namespaceId, filter, { limit, startingAfter }) => {
+    // First: an event that is accepted after this is of a later second, and one that is loaded meanwhile is seen below.
+    const before = unixSeconds(await listedUpTo())
+    const after = startingAfter === undefined ? undefined : await placeOf(events, namespaceId, startingAfter)
+    return pageOf(await list.listByAcceptance(namespaceId, filter, after, before, limit + 1), limit)
+  }
+}
+
+async function placeOf(
+  events: ListEventsDeps['events'],
+  namespaceId: string,
+  id: string,
+): Promise<AcceptancePlace> {
+  const event = (await events.listByIds(namespaceId, [id])).get(id)
+  if (event === undefined) throw unknownCursor()
+  return { acceptedSecond: unixSeconds(event.acceptedAt), id }
+}

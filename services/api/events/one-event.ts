@@ -1,0 +1,63 @@
+import type { EventRevision } from '../../../shared/domain/correct-event.ts'
+import { pageOf, type Page } from '../../../shared/domain/page.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { FindStoredEvents } from '../../../shared/usage/stored-events.ts'
+import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+
+export type CurrentEventOf = (namespaceId: string, id: string) => Promise<UsageEvent>
+
+export type EventRevisionsOf = (
+  namespaceId: string,
+  id: string,
+  page: { limit: number; after: number | undefined },
+) => Promise<Page<EventRevision>>
+
+/**
+ * An event as it counts, or will in a moment: its newest revision, and without one what ClickHouse has. So whoever has
+ * corrected it sees that at once.
+ *
+ * @throws DomainError not_found when nobody reported it, overloaded when that cannot be told yet
+ */
+export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentEventOf {
+  return async (namespaceId, id) => {
+    const newest = await inNamespace(pool, namespaceId, (db) =>
+      eventRevisionRepository(db).listNewest(namespaceId, [id]),
+    )
+    return newest.get(id)?.event ?? getStored(findStored, namespaceId, id)
+  }
+}
+
+/**
+ * What an event was and is, its report first. One that was never corrected has its report alone.
+ *
+ * @throws DomainError not_found when nobody reported it, overloaded when that cannot be told yet, malformed when it has no
+ *   revision `after`
+ */
+export function eventRevisions(pool: Pool, findStored: FindStoredEvents): EventRevisionsOf {
+  return async (namespaceId, id, { limit, after }) => {
+    const { first, newest, rows } = await inNamespace(pool, namespaceId, async (db) => {
+      const revisions = eventRevisionRepository(db)
+      const found = (await revisions.listNewest(namespaceId, [id])).get(id)
+      // The one that is gone on from, too.
+      const from = after ?? 0
+      return { newest: found, first: from, rows: await revisions.list(namespaceId, id, from - 1, limit + 2) }
+    })
+    const all =
+      newest === undefined ? [reportOf(await getStored(findStored, namespaceId, id))].slice(first) : rows
+    if (after === undefined) return pageOf(all.slice(0, limit + 1), limit)
+    if (all.length === 0)
+      throw new DomainError('malformed', 'starting_after: this event has no such revision')
+    return pageOf(all.slice(1, limit + 2), limit)
+  }
+}
+
+const reportOf = (event: UsageEvent): EventRevision => ({ revision: 0, event, keyId: null, isSent: true })
+
+async function getStored(findStored: FindStoredEvents, namespaceId: string, id: string): Promise<UsageEvent> {
+  const event = (await findStored(namespaceId, [id])).get(id)
+  if (event === undefined) throw new DomainError('not_found', 'no such event')
+  return event
+}

@@ -1,0 +1,21 @@
+import { formatAmount } from '../../../shared/amount/amount.ts'
+import { grantStatus, type Grant } from '../../../shared/domain/resources.ts'
+import { sourceToBody } from '../../../shared/http/event-body.ts'
+import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
+
+/** @param now decides the status */
+export const grantToBody = (grant: Grant, now: Date) => ({
+  id: grant.id,
+  ...present({ description: grant.description }),
+  account_id: grant.accountId,
+  ...sourceToBody(grant.source),
+  amount: formatAmount(grant.amount),
+  effective_at: secondsOf(grant.effectiveAt),
+  ...present({ expires_at: secondsOrNull(grant.expiresAt) }),
+  accepted_at: secondsOf(grant.acceptedAt),
+  created_at: secondsOf(grant.createdAt),
+  updated_at: secondsOf(grant.updatedAt),
+  archived_at: secondsOrNull(grant.archivedAt),
+  status: grantStatus(grant, now),
+  ...present({ contract_v1_id: grant.contractId }),
+})

@@ -1,0 +1,16 @@
+import { apiKeyStatus, type ApiKey } from '../../../shared/postgres/api-keys.ts'
+import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
+
+/** @param now decides the status */
+export const apiKeyToBody = (key: ApiKey, now: Date) => ({
+  id: key.id,
+  name: key.name,
+  last_characters: key.lastCharacters,
+  permissions: key.permissions,
+  status: apiKeyStatus(key, now),
+  created_at: secondsOf(key.createdAt),
+  issued_by: key.issuedBy,
+  last_used_at: secondsOrNull(key.lastUsedAt),
+  ...present({ expires_at: secondsOrNull(key.expiresAt), replaced_by: key.replacedBy }),
+  revoked_at: secondsOrNull(key.revokedAt),
+})

@@ -1,0 +1,12 @@
+import type { Metric } from '../../../shared/domain/resources.ts'
+import { secondsOf, secondsOrNull } from '../core/body-fields.ts'
+
+export const metricToBody = (metric: Metric) => ({
+  id: metric.id,
+  name: metric.name,
+  description: metric.description,
+  measurement_units: metric.measurementUnits,
+  created_at: secondsOf(metric.createdAt),
+  updated_at: secondsOf(metric.updatedAt),
+  archived_at: secondsOrNull(metric.archivedAt),
+})

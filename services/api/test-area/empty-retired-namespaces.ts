@@ -1,0 +1,80 @@
+import type { namespaceRowRepository } from '../../../shared/clickhouse/events/namespace-rows.ts'
+import { loggableError } from '../../../shared/logging/loggable-error.ts'
+import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
+import { repeat } from '../../../shared/lifecycle/repeat.ts'
+import type { Logger } from '../../../shared/logging/logger.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import {
+  retiredNamespaceRepository,
+  type RetiredNamespace,
+} from '../../../shared/postgres/retired-namespaces.ts'
+import { isElsewhere, whileAlone } from '../../../shared/postgres/locks/while-alone.ts'
+import type { Micros } from '../../../shared/time/microsecond-clock.ts'
+
+export interface EmptyingDeps {
+  pool: Pool
+  rows: Pick<ReturnType<typeof namespaceRowRepository>, 'remove'>
+  /** No event accepted before this can still come out of the event log. */
+  listedUpTo: () => Promise<Micros>
+}
+
+/** Namespaces that are emptied in one go. */
+const AT_ONCE = 500
+/** Rows of PostgreSQL that are deleted in one transaction. */
+const ROWS_AT_ONCE = 2_000
+/** No request lives so long, nor do clocks of gateways differ by it: what was accepted later is of another namespace. */
+const STRAGGLERS_MS = 600_000
+const JOB = 'the removal of what was reset'
+
+/**
+ * Empties the namespaces that it is time to empty. It may be cut short anywhere, and done again: a namespace counts as
+ * emptied once all of it was. As long as the event log may still hold something of it, it comes up again.
+ *
+ * @param againAfterMs when a namespace comes up again while something of it may be on its way
+ * @returns how many were emptied
+ * @throws when one of them could not be; all others were
+ * @internal
+ */
+export async function emptyRetiredNamespaces(
+  { pool, rows, listedUpTo }: EmptyingDeps,
+  againAfterMs: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const retired = retiredNamespaceRepository(pool)
+  const due = await retired.listDue(AT_ONCE)
+  if (due.length === 0) return 0
+  // First: what is loaded after this was accepted after it, or is deleted below.
+  const loadedUpTo = await listedUpTo()
+  const without: RetiredNamespace[] = []
+  const failures: unknown[] = []
+  for (const namespace of due)
+    try {
+      while ((await retired.removeRows(namespace.id, ROWS_AT_ONCE)) > 0) signal.throwIfAborted()
+      without.push(namespace)
+    } catch (err) {
+      signal.throwIfAborted()
+      failures.push(err) // it comes first the next time too, and must not keep the others from their turn
+    }
+  if (without.length > 0) {
+    const ids = without.map(({ id }) => id)
+    await rows.remove(ids, signal)
+  }
+  for (const { id, retiredAt } of without) {
+    const isSettled = (retiredAt.getTime() + STRAGGLERS_MS) * 1_000 < loadedUpTo
+    await retired.noteEmptied(id, isSettled, againAfterMs)
+  }
+  if (failures.length > 0) throw failures[0]
+  return due.length
+}
+
+/** Does so again and again until it is closed; one process at a time, however many there are. */
+export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
+  const round = async (signal: AbortSignal) => {
+    const emptied = await whileAlone(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
+    if (emptied > 0) log.debug({ namespaces: emptied }, 'removed what was reset')
+  }
+  return repeat(JOB, everyMs, round, (err, signal) => {
+    if (!isElsewhere(err) && !signal.aborted)
+      log.warn({ err: loggableError(err) }, 'could not remove what was reset, trying again')
+  })
+}

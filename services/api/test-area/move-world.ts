@@ -1,0 +1,24 @@
+import type { Caller } from '../../../shared/domain/api-key.ts'
+import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
+import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
+import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
+
+/** A move of the caller's world, as it is remembered. */
+interface Move {
+  action: AuditedAction
+  /** What was asked for. */
+  changes: object
+}
+
+/** Moves the world of the caller's company, and remembers who did, in the same transaction. */
+export const moveWorld = <T>(
+  worlds: Pick<TestWorlds, 'move'>,
+  { companyId, keyId }: Caller,
+  move: Move,
+  work: Parameters<typeof worlds.move<T>>[1],
+): Promise<T> =>
+  worlds.move(companyId, async (db, world) => {
+    const done = await work(db, world)
+    await auditTrailRepository(db).insert({ companyId, keyId, resourceId: companyId, ...move })
+    return done
+  })

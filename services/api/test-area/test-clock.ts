@@ -1,0 +1,88 @@
+import type { Caller } from '../../../shared/domain/api-key.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
+import { AHEAD_MAX_S, namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
+import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { requestRefills } from '../../../shared/postgres/refill-requests.ts'
+import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
+import { moveWorld } from './move-world.ts'
+
+/** The clock of a test company's namespace. Each function tells how far it is ahead of real time then, in milliseconds. */
+export interface TestClock {
+  /**
+   * Sets it to a Unix second, from which it runs on.
+   *
+   * @throws DomainError unprocessable when that would turn it back, or too far ahead
+   */
+  set(caller: Caller, second: number): Promise<number>
+  /**
+   * Moves it so many seconds ahead, once for each Idempotency-Key.
+   *
+   * @throws DomainError unprocessable when that is too far ahead, conflict when the key was used before
+   */
+  advance(
+    caller: Caller,
+    seconds: number,
+    request: { route: string; key: string | undefined },
+  ): Promise<number>
+  /** Back to real time. */
+  reset(caller: Caller): Promise<number>
+}
+
+export function testClock(worlds: TestWorlds): TestClock {
+  return {
+    set: (caller, second) =>
+      moveWorld(
+        worlds,
+        caller,
+        { action: 'company.clock_set', changes: { now: second } },
+        (db, { namespaceId, aheadMs }) => {
+          const realMs = Date.now()
+          const shown = Math.floor((realMs + aheadMs) / 1_000)
+          if (second < shown)
+            throw new DomainError(
+              'unprocessable',
+              `now: the clock shows ${shown} and goes forward only, until it is returned to real time`,
+            )
+          const wanted = second * 1_000 - realMs
+          requireNear('now', wanted)
+          return setAhead(db, namespaceId, wanted)
+        },
+      ),
+    advance: (caller, seconds, { route, key }) =>
+      moveWorld(
+        worlds,
+        caller,
+        { action: 'company.clock_advanced', changes: { seconds } },
+        async (db, { namespaceId, aheadMs }) => {
+          const wanted = aheadMs + seconds * 1_000
+          requireNear('seconds', wanted)
+          if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
+          return setAhead(db, namespaceId, wanted)
+        },
+      ),
+    reset: (caller) =>
+      moveWorld(
+        worlds,
+        caller,
+        { action: 'company.clock_returned', changes: {} },
+        async (db, { namespaceId }) => {
+          await namespaceClockRepository(db).reset(namespaceId)
+          await requestRefills(db, namespaceId)
+          return 0
+        },
+      ),
+  }
+}
+
+/** Grants begin and end by the clock: balances may be low that were not. */
+async function setAhead(db: PoolClient, namespaceId: string, aheadMs: number): Promise<number> {
+  const set = await namespaceClockRepository(db).setAhead(namespaceId, aheadMs)
+  await requestRefills(db, namespaceId)
+  return set
+}
+
+function requireNear(field: string, aheadMs: number): void {
+  if (aheadMs > AHEAD_MAX_S * 1_000)
+    throw new DomainError('unprocessable', `${field}: the clock may be at most ten years ahead of real time`)
+}

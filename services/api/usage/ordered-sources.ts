@@ -1,0 +1,35 @@
+import { isMetric, type Metric } from '../../../shared/domain/resources.ts'
+import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+import { metricRepository } from '../../../shared/postgres/metrics.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+
+/** A source of usage, and what it is when it is a metric. */
+interface KnownSource {
+  source: UsageSource
+  metric: Metric | undefined
+}
+
+/**
+ * Sources in the order all answers have them: metrics as they were created, then currencies by code. A metric that
+ * PostgreSQL does not know comes between them: usage is never left out of an answer.
+ */
+export async function orderSources(
+  pool: Pool,
+  namespaceId: string,
+  sources: Iterable<UsageSource>,
+): Promise<KnownSource[]> {
+  const rest = new Set(sources)
+  const ids = [...rest].filter(isMetric)
+  const metrics =
+    ids.length === 0
+      ? []
+      : await inNamespace(pool, namespaceId, (db) => metricRepository(db).listByIds(namespaceId, ids))
+  for (const { id } of metrics) rest.delete(id)
+  const unknown = [...rest].filter(isMetric).sort()
+  const currencies = [...rest].filter((source) => !isMetric(source)).sort()
+  return [
+    ...metrics.map((metric) => ({ source: metric.id, metric })),
+    ...[...unknown, ...currencies].map((source) => ({ source, metric: undefined })),
+  ]
+}

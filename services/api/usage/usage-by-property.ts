@@ -1,0 +1,28 @@
+import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import { measuresOf } from '../../../shared/domain/usage-aggregate.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { orderSources } from './ordered-sources.ts'
+import { usageLines, type UsageLine } from './usage-lines.ts'
+import { requireForwards, type UsageQuery } from './usage-query.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+
+export type UsageByProperty = (
+  namespaceId: string,
+  query: UsageQuery & { range: TimeRange; property: { name: string; value: string } },
+) => Promise<UsageLine[]>
+
+/**
+ * The usage of all accounts that has a property, in a range: sources with such usage, metrics in order of creation, then
+ * currencies by code.
+ *
+ * @throws DomainError unprocessable when the range does not run forwards
+ */
+export function usageByProperty(pool: Pool, usage: UsageReader): UsageByProperty {
+  return async (namespaceId, { range, property, aggregation, currency }) => {
+    requireForwards(range)
+    const measures = measuresOf(aggregation)
+    const aggregates = await usage.aggregate(namespaceId, { range, source: currency, property, measures })
+    const sources = await orderSources(pool, namespaceId, aggregates.keys())
+    return usageLines(sources, aggregates, aggregation)
+  }
+}

@@ -1,0 +1,25 @@
+import {
+  formatAggregation,
+  type Aggregation,
+  type UsageAggregate,
+} from '../../../shared/domain/usage-aggregate.ts'
+import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+
+/** What was used of one source, as one number. */
+export interface UsageLine {
+  source: UsageSource
+  /** Decimal text. */
+  quantity: string
+}
+
+/** The sources that have usage, in the order given. */
+export function usageLines(
+  sources: readonly { source: UsageSource }[],
+  aggregates: ReadonlyMap<UsageSource, UsageAggregate> = new Map(),
+  aggregation: Aggregation,
+): UsageLine[] {
+  return sources.flatMap(({ source }) => {
+    const aggregate = aggregates.get(source)
+    return aggregate === undefined ? [] : [{ source, quantity: formatAggregation(aggregate, aggregation) }]
+  })
+}

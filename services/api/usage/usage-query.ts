@@ -1,0 +1,29 @@
+import { daysIn } from '../../../shared/domain/period.ts'
+import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+
+/** What can be said about usage beside where it is. */
+export interface UsageQuery {
+  aggregation: Aggregation
+  /** Only usage of this currency. */
+  currency: string | undefined
+}
+
+/** The most UTC days a range may meet that is answered by the day or month. */
+const DAYS_MAX = 3_700
+
+/** @throws DomainError unprocessable when the range does not run forwards */
+export function requireForwards({ startAt, endAt }: TimeRange): void {
+  if (startAt >= endAt) throw new DomainError('unprocessable', 'end_at: must be after start_at')
+}
+
+/** @throws DomainError malformed when the answer would hold too many periods */
+export function requireFewDays(range: TimeRange): void {
+  const days = daysIn(range)
+  if (days > DAYS_MAX)
+    throw new DomainError(
+      'malformed',
+      `end_at: the range meets ${days} UTC days, at most ${DAYS_MAX} are answered`,
+    )
+}
