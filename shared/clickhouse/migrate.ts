@@ -26,7 +26,8 @@ export async function migrateClickHouse(
   )
   const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
   const files = await readMigrations(path.join(PROJECT_ROOT, 'clickhouse'))
-  for (const { name, sql, checksum } of pendingMigrations(files, applied)) {
+  const pending = pendingMigrations(files, applied)
+  for (const { name, sql, checksum } of pending) {
     const query = sql
       .replaceAll('{database}', database)
       .replaceAll('{analytics}', analyticsDatabase(database))
@@ -38,6 +39,7 @@ export async function migrateClickHouse(
       columns: ['name', 'checksum'],
       format: 'JSONEachRow',
     })
-    log.info({ migration: name }, 'applied a ClickHouse migration')
+    log.debug({ migration: name }, 'applied a ClickHouse migration')
   }
+  if (pending.length > 0) log.info({ count: pending.length }, 'applied the ClickHouse migrations')
 }

@@ -3,6 +3,6 @@ import { LOG_LEVELS, type LogLevel } from './logger.ts'
 
 export const readLogLevel = (read: EnvReader): LogLevel =>
   read.oneOf('LOG_LEVEL', LOG_LEVELS, {
-    about: 'how much is logged, as JSON on standard error',
+    about: 'how much is logged on standard error: as JSON, at a terminal as lines for people',
     default: 'info',
   })

@@ -48,7 +48,8 @@ async function applyPending(db: pg.Client, log: Logger): Promise<void> {
   )
   const applied = new Map(rows.map(({ name, checksum }) => [name, checksum]))
   const files = await readMigrations(path.join(PROJECT_ROOT, 'shared/postgres/migrations'))
-  for (const { name, sql, checksum } of pendingMigrations(files, applied)) {
+  const pending = pendingMigrations(files, applied)
+  for (const { name, sql, checksum } of pending) {
     try {
       await db.query('BEGIN')
       await db.query(sql)
@@ -58,8 +59,9 @@ async function applyPending(db: pg.Client, log: Logger): Promise<void> {
       await db.query('ROLLBACK')
       throw new Error(`the PostgreSQL migration ${name} failed`, { cause: err })
     }
-    log.info({ migration: name }, 'applied a PostgreSQL migration')
+    log.debug({ migration: name }, 'applied a PostgreSQL migration')
   }
+  if (pending.length > 0) log.info({ count: pending.length }, 'applied the PostgreSQL migrations')
 }
 
 /** What the services may do: read and write rows, but delete none of those that money hangs on. */
