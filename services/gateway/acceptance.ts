@@ -14,7 +14,7 @@ export class Acceptance {
   private readonly steadyMs: () => number
   private readonly underWay = new Map<symbol, Micros>()
   /** What was told to others: nothing is accepted before it, even if the clock is set back. */
-  private floor = -Infinity
+  private watermark = -Infinity
   /** The last time that was not the clock's own. */
   private raised = -Infinity
   private openSince = -Infinity
@@ -71,8 +71,8 @@ export class Acceptance {
 
   /** The same, to be told to other processes: from now on it holds even if the clock is set back. */
   publish(): Micros {
-    this.floor = Math.max(this.floor, this.lowest())
-    return this.floor
+    this.watermark = Math.max(this.watermark, this.lowest())
+    return this.watermark
   }
 
   /**
@@ -83,7 +83,7 @@ export class Acceptance {
    */
   open(since: Micros, until: number): void {
     if (since !== this.openSince) {
-      this.floor = since
+      this.watermark = since
       this.raised = -Infinity
     }
     this.openSince = since
@@ -112,8 +112,8 @@ export class Acceptance {
 
   private nextTime(): Micros {
     const at = this.clock()
-    if (at >= this.floor && at > this.raised) return at
-    this.raised = Math.max(this.raised, this.floor) + 1
+    if (at >= this.watermark && at > this.raised) return at
+    this.raised = Math.max(this.raised, this.watermark) + 1
     return this.raised
   }
 

@@ -6,10 +6,10 @@ import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { microsecondClock, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from './acceptance.ts'
-import { publishFloor } from './published-floor.ts'
+import { publishWatermark } from './published-watermark.ts'
 
 export interface AcceptanceParts {
-  /** Of the gateway: where the floor is published. */
+  /** Of the gateway: where the watermark is published. */
   pool: Pool
   /** Whether no other process takes reports: then nobody has to be told. */
   alone: boolean
@@ -31,7 +31,7 @@ export interface OpenedAcceptance {
 }
 
 /**
- * What accepts events, for a process of its own or one with others; its floor is published until the process closes.
+ * What accepts events, for a process of its own or one with others; its watermark is published until the process closes.
  *
  * @param opened before the event log is, which must settle first
  * @throws when PostgreSQL does not answer
@@ -48,6 +48,6 @@ export async function openAcceptance(
   if (alone) return { acceptance, clock, lowestUnderWay: () => acceptance.lowest() }
   const table = gatewayRepository(pool)
   const deps = { table, acceptance, clock, steadyMs, log: log.child({ part: 'gateway' }) }
-  opened.push(await publishFloor(deps, { settleMs, unrenewedMaxMs }))
+  opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs }))
   return { acceptance, clock, lowestUnderWay: () => table.lowestUnderWay() }
 }

@@ -6,7 +6,7 @@ export const LOADER_POINTS = [
   'loader-readied', // … and the marks are ready
   'loader-inserting', // some of its blocks are in ClickHouse, others are not
   'loader-inserted', // all are that ClickHouse takes
-  'loader-buried', // a line of it is in the dead letters
+  'loader-dead-lettered', // a line of it is in the dead letters
   'loader-committing', // rows and dead letters are stored, its offsets are the old ones
   'loader-committed', // … and are the new ones
 ] as const

@@ -10,7 +10,7 @@ import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
 
-export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'bury'> {
+export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'deadLetter'> {
   consumer: LogConsumer
   metrics: LoaderMetrics
   log: Logger
@@ -57,11 +57,11 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const gather = batchGatherer({ poll }, limits, log, () => isStoring)
   const target: Target = {
     insertLines: (lines, touched) => storing.attempt(() => insertTimed(lines, touched, deps)),
-    bury: async (line, reason) => {
-      const bury = () => storing.attempt(() => deps.bury(line, reason))
-      await untilDone(bury, 'dead_letter', deps, signal)
-      metrics.buried()
-      reached('loader-buried')
+    deadLetter: async (line, reason) => {
+      const deadLetter = () => storing.attempt(() => deps.deadLetter(line, reason))
+      await untilDone(deadLetter, 'dead_letter', deps, signal)
+      metrics.deadLettered()
+      reached('loader-dead-lettered')
     },
     commit: (positions) =>
       untilDone(() => storing.attempt(() => consumer.commit(positions)), 'commit', deps, signal),
@@ -107,7 +107,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
  * @returns whether it did
  */
 async function store(batch: Batch, target: Target): Promise<boolean> {
-  const { bury, commit, metrics, log, signal, reached } = target
+  const { deadLetter, commit, metrics, log, signal, reached } = target
   try {
     await storeBlocks(batch.blocks, target)
     reached('loader-inserted')
@@ -115,7 +115,7 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
       const { partition, offset, line } = at
       // Without the reason, which may quote what the line says.
       log.error({ partition, offset, line }, 'a line was sent to the dead letters')
-      await bury(at, reason)
+      await deadLetter(at, reason)
     }
     metrics.stored(batch)
     reached('loader-committing')

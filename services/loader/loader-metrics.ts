@@ -10,7 +10,7 @@ export interface LoaderMetrics {
   /** A batch is in ClickHouse. */
   stored(batch: Batch): void
   inserted(seconds: number): void
-  buried(): void
+  deadLettered(): void
   failed(step: LoaderStep): void
 }
 
@@ -55,7 +55,7 @@ export function loaderMetrics(metrics: Metrics): LoaderMetrics {
       newest(age(batch.newestAt))
     },
     inserted: took,
-    buried: () => {
+    deadLettered: () => {
       dead()
     },
     failed: (step) => {

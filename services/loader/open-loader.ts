@@ -52,7 +52,7 @@ export async function openLoader(
         },
         config.lateMarginS,
       ),
-      async bury({ partition, offset, line, bytes: value }, reason) {
+      async deadLetter({ partition, offset, line, bytes: value }, reason) {
         const letter = { partition, offset, line, reason, value }
         await deadLetters.insert({ topic: eventLog.source, ...letter })
         await deadLetterTopic?.publish(letter)

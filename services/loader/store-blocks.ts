@@ -11,7 +11,7 @@ export interface StoreBlocksDeps {
   /** Stores lines, all of them or none. */
   insertLines: (lines: Buffer, touched: readonly LineSubject[]) => Promise<void>
   /** Keeps one line that ClickHouse does not take. */
-  bury: (line: Block, reason: string) => Promise<void>
+  deadLetter: (line: Block, reason: string) => Promise<void>
   log: Logger
   /** Ends waiting after a failed attempt; the lines come again after the next start. */
   signal: AbortSignal
@@ -25,7 +25,7 @@ const BACK_OFF_MAX_MS = 5_000
 
 /**
  * Stores lines, however long that takes: it tries again for ever while ClickHouse is in trouble, and halves a batch that
- * holds a line which ClickHouse does not take until that one line is buried. It never drops one.
+ * holds a line which ClickHouse does not take until that one line is a dead letter. It never drops one.
  *
  * @throws AbortError when it is told to stop while ClickHouse is in trouble
  */
@@ -40,7 +40,7 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
     const { partition, offset, line } = only
     const { code, type, reason } = fault
     deps.log.error({ partition, offset, line, code, type }, 'a usage event was sent to the dead letters')
-    await deps.bury(only, reason)
+    await deps.deadLetter(only, reason)
     return
   }
   const half = Math.ceil(parts.length / 2)

@@ -35,12 +35,12 @@ export async function enterUntilAnswered(
   { companyId }: Caller,
   res: ServerResponse,
 ): Promise<World> {
-  const visit = await worlds.enter(companyId, () => {
+  const lease = await worlds.enter(companyId, () => {
     answerUnknown(res, 'PostgreSQL cannot be reached')
   })
-  if (res.closed) visit.leave()
-  else res.once('close', visit.leave)
-  return visit
+  if (res.closed) lease.leave()
+  else res.once('close', lease.leave)
+  return lease
 }
 
 /** How far the clock of the caller's namespace runs ahead of real time. */

@@ -15,7 +15,7 @@ const INSERT = `
   VALUES ($1, ${NOW}, clock_timestamp(), ${UNTIL})`
 const BEGIN = `
   UPDATE gateways SET lowest_accepted_at = ${NOW}, renewed_at = clock_timestamp(), counts_until = ${UNTIL}
-  WHERE gateway_id = $1 RETURNING lowest_accepted_at AS floor`
+  WHERE gateway_id = $1 RETURNING lowest_accepted_at AS watermark`
 // A row that counts no longer is not brought back: readers may have passed it.
 const RENEW = `
   UPDATE gateways SET lowest_accepted_at = greatest(lowest_accepted_at, $3), renewed_at = clock_timestamp(),
@@ -39,7 +39,7 @@ const COUNT = `
 /** The lowest acceptances of all gateways. */
 export const gatewayRepository = (db: Queryable) => ({
   /**
-   * Enters a gateway. Two statements: the floor is taken once the row can be seen, so that a reader who did not see it
+   * Enters a gateway. Two statements: the watermark is taken once the row can be seen, so that a reader who did not see it
    * cannot have passed it.
    *
    * @param countsForMs for how long the row counts unless it is renewed
@@ -48,9 +48,9 @@ export const gatewayRepository = (db: Queryable) => ({
   async register(gatewayId: string, countsForMs: number): Promise<Micros> {
     await db.query(FORGET_CRASHED)
     await db.query(INSERT, [gatewayId, countsForMs])
-    const { rows } = await db.query<{ floor: string }>(BEGIN, [gatewayId, countsForMs])
+    const { rows } = await db.query<{ watermark: string }>(BEGIN, [gatewayId, countsForMs])
     if (rows[0] === undefined) throw new Error('the row of this gateway is gone')
-    return Number(rows[0].floor)
+    return Number(rows[0].watermark)
   },
 
   /** @returns now by the database's clock; undefined when the row no longer counts */

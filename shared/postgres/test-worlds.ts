@@ -15,7 +15,7 @@ export interface World {
 }
 
 /** A world that stays as it is until it is left. */
-interface Visit extends World {
+interface Lease extends World {
   leave: () => void
 }
 
@@ -33,7 +33,7 @@ export interface TestWorlds {
    *
    * @param onLost called when that no longer holds, because the connection it hangs on was lost
    */
-  enter(companyId: string, onLost: () => void): Promise<Visit>
+  enter(companyId: string, onLost: () => void): Promise<Lease>
   /**
    * Moves the world, in one transaction in its namespace: once everyone who entered has left, while whoever wants to enter
    * waits.
@@ -48,7 +48,7 @@ const TOGETHER_MS = 100
 /** Of requests that write; more wait. */
 const CONNECTIONS = 10
 /** So many of them hold a company's world where it is, and one more moves it: half are left for others, whatever one does. */
-const PARTIES_OF_COMPANY = 4
+const GROUPS_OF_COMPANY = 4
 /** How long a move waits for those who are inside, and keeps others waiting meanwhile. */
 const PATIENCE_MS_MAX = 8_000
 
@@ -74,34 +74,34 @@ const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
 /**
  * @param patienceMs how long a move waits for those who are inside
- * @param visitMsMax when a visit ends by itself: a request is answered by then, and who does not read its answer holds nobody
+ * @param leaseMsMax when a lease ends by itself: a request is answered by then, and who does not read its answer holds nobody
  * @internal
  */
 export function testWorlds(
   pool: Pool,
   patienceMs: number,
-  visitMsMax = 30_000,
-  partiesOfCompany = PARTIES_OF_COMPANY,
+  leaseMsMax = 30_000,
+  groupsOfCompany = GROUPS_OF_COMPANY,
 ): TestWorlds {
-  const parties = new Map<string, Party>()
-  const [entering, moving] = [namedSemaphores(partiesOfCompany), namedSemaphores(1)]
+  const groups = new Map<string, LeaseGroup>()
+  const [entering, moving] = [namedSemaphores(groupsOfCompany), namedSemaphores(1)]
   return {
     look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
     async enter(companyId, onLost) {
-      const last = parties.get(companyId)
-      const party = last?.isOpen() === true ? last : beginParty(pool, entering, companyId)
-      parties.set(companyId, party)
-      const guest = { onLost }
-      party.guests.add(guest)
+      const last = groups.get(companyId)
+      const group = last?.isOpen() === true ? last : beginGroup(pool, entering, companyId)
+      groups.set(companyId, group)
+      const holder = { onLost }
+      group.holders.add(holder)
       const leave = () => {
         clearTimeout(late)
-        if (!party.guests.delete(guest) || party.guests.size > 0) return
-        if (parties.get(companyId) === party) parties.delete(companyId)
-        party.end()
+        if (!group.holders.delete(holder) || group.holders.size > 0) return
+        if (groups.get(companyId) === group) groups.delete(companyId)
+        group.end()
       }
-      const late = setTimeout(leave, visitMsMax).unref()
+      const late = setTimeout(leave, leaseMsMax).unref()
       try {
-        return { ...(await party.entered), leave }
+        return { ...(await group.entered), leave }
       } catch (err) {
         leave()
         throw err
@@ -139,24 +139,24 @@ const isHeld = (cause?: unknown): DomainError =>
   )
 
 /** Those who entered a company's world together, on one connection. */
-interface Party {
+interface LeaseGroup {
   entered: Promise<World>
-  guests: Set<{ onLost: () => void }>
+  holders: Set<{ onLost: () => void }>
   /** Whether one more may come in; not for ever, or whoever waits to move the world would never get to it. */
   isOpen(): boolean
   /** Gives the connection back, once the last has left. */
   end(): void
 }
 
-function beginParty(pool: Pool, entering: NamedSemaphores, companyId: string): Party {
-  const guests: Party['guests'] = new Set()
+function beginGroup(pool: Pool, entering: NamedSemaphores, companyId: string): LeaseGroup {
+  const holders: LeaseGroup['holders'] = new Set()
   let db: PoolClient | undefined
   let releaseEntering: (() => void) | undefined
   let openUntil = Infinity
   let isOver = false
   const lose = () => {
     openUntil = -Infinity
-    for (const { onLost } of guests) onLost()
+    for (const { onLost } of holders) onLost()
   }
   const release = (err?: Error) => {
     for (const event of ['error', 'end'] as const) db?.off(event, lose)
@@ -187,7 +187,7 @@ function beginParty(pool: Pool, entering: NamedSemaphores, companyId: string): P
   }
   return {
     entered: enter(),
-    guests,
+    holders,
     isOpen: () => performance.now() < openUntil,
     end() {
       isOver = true // if it waits for a connection, or else the statements go out in order

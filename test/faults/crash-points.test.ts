@@ -21,7 +21,7 @@ import { appendRefusedLines } from '../support/poison.ts'
 import { until } from '../support/until.ts'
 
 /** Points that a batch gets to only when ClickHouse refuses a line of it. */
-const NEED_POISON: ReadonlySet<string> = new Set(['loader-inserting', 'loader-buried'])
+const NEED_POISON: ReadonlySet<string> = new Set(['loader-inserting', 'loader-dead-lettered'])
 
 /** Points that the relay gets to only when a correction was left behind. */
 const NEED_UNSENT: ReadonlySet<string> = new Set(['gateway-relayed'])

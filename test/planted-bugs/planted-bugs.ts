@@ -157,7 +157,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'services/gateway/acceptance.ts',
     right: '      await append(prepared).catch(',
     wrong: '      void append(prepared).catch(',
-    suites: ['services/gateway/acceptance', 'services/gateway/published-floor', 'faults/crash-points'],
+    suites: ['services/gateway/acceptance', 'services/gateway/published-watermark', 'faults/crash-points'],
   },
   {
     name: 'Kafka is not asked to confirm',

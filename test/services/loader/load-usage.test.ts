@@ -85,7 +85,7 @@ describe('loading usage', function () {
   it('stores each partition in order, and commits an offset only after its rows and its dead letters', async () => {
     const log = await openLog()
     const stored = new Set<string>()
-    const buried = new Set<string>()
+    const deadLettered = new Set<string>()
     const consumer = await log.join(LOADER_GROUP)
     const early: string[] = []
     const commit = consumer.commit.bind(consumer)
@@ -94,7 +94,7 @@ describe('loading usage', function () {
         for (const before of await log.read({ partition, offset: 0 }, 1e9))
           if (before.offset < offset)
             for (const line of before.value.toString().split('\n'))
-              if (!stored.has(line) && !buried.has(line)) early.push(line)
+              if (!stored.has(line) && !deadLettered.has(line)) early.push(line)
       await commit(positions)
     }
     const loader = loadUsage(
@@ -106,10 +106,10 @@ describe('loading usage', function () {
           if (Math.random() < 0.3) throw new Error('trouble that passes')
           for (const line of block.toString().split('\n')) if (line !== '') stored.add(line)
         },
-        bury: async ({ bytes }: Block) => {
+        deadLetter: async ({ bytes }: Block) => {
           await sleep(5)
           if (Math.random() < 0.3) throw new Error('trouble that passes')
-          buried.add(bytes.toString())
+          deadLettered.add(bytes.toString())
         },
         log: testLog,
       },
@@ -125,8 +125,8 @@ describe('loading usage', function () {
     await loader.close()
     await log.close()
     expect(early).to.deep.equal([])
-    expect([...stored, ...buried].sort()).to.deep.equal([...lines].sort())
-    expect([...buried].every((line) => line.startsWith('poison'))).to.equal(true)
+    expect([...stored, ...deadLettered].sort()).to.deep.equal([...lines].sort())
+    expect([...deadLettered].every((line) => line.startsWith('poison'))).to.equal(true)
     for (const own of ofPartition)
       expect([...stored].filter((line) => own.includes(line))).to.deep.equal(
         own.filter((line) => !line.startsWith('poison')),
@@ -141,7 +141,7 @@ describe('loading usage', function () {
           metrics: loaderMetrics(openMetrics()),
           consumer: await log.join(LOADER_GROUP),
           insertLines,
-          bury: () => Promise.reject(new Error('nothing is to be buried')),
+          deadLetter: () => Promise.reject(new Error('nothing is to be a dead letter')),
           log: testLog,
         },
         { ...options, batchRowsMax: 2 },
@@ -193,7 +193,7 @@ describe('loading usage', function () {
           stored.push(...block.toString().split('\n').slice(0, -1))
           return Promise.resolve()
         },
-        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        deadLetter: () => Promise.reject(new Error('nothing is to be a dead letter')),
         log: testLog,
       },
       { ...options, flushMs: 60_000 },
@@ -238,7 +238,7 @@ describe('loading usage', function () {
           stored.push(...lines)
           return Promise.resolve()
         },
-        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        deadLetter: () => Promise.reject(new Error('nothing is to be a dead letter')),
         log: testLog,
       },
       { ...options, batchBytesMax: 2_000 }, // five lines
@@ -282,7 +282,7 @@ describe('loading usage', function () {
           memory.push(memoryInUse().arrayBuffers - before)
           return usage.insertLines(lines)
         },
-        bury: () => Promise.reject(new Error('nothing is to be buried')),
+        deadLetter: () => Promise.reject(new Error('nothing is to be a dead letter')),
         log: testLog,
       },
       limits,
@@ -317,7 +317,7 @@ describe('loading usage', function () {
     const refused = lineOf(1, secret).replace('"occurred_at":1700000000', '"occurred_at":1.7e9') // ClickHouse reads no exponents
     const unreadable = lineOf(2, secret).replace('"quantity":"2"', '"quantity":"Jane Doe"')
     await log.append([record(0, [refused, lineOf(3, secret), unreadable])])
-    const broken = { insert: 1, bury: 1 }
+    const broken = { insert: 1, deadLetter: 1 }
     const loader = loadUsage(
       {
         metrics: loaderMetrics(openMetrics()),
@@ -329,10 +329,10 @@ describe('loading usage', function () {
             )
           return usage.insertLines(lines)
         },
-        bury: async ({ partition, offset, line, bytes }, reason) => {
+        deadLetter: async ({ partition, offset, line, bytes }, reason) => {
           const place = { topic: 'secrets', partition, offset, line }
           // A row that PostgreSQL does not take: its error has the row as detail.
-          if (broken.bury-- > 0) await deadLetters.insert({ ...place, reason: null as never, value: bytes })
+          if (broken.deadLetter-- > 0) await deadLetters.insert({ ...place, reason: null as never, value: bytes })
           await deadLetters.insert({ ...place, reason, value: bytes })
         },
         log: createLogger('trace', { write: (line) => logged.push(line) }),
@@ -364,7 +364,7 @@ describe('loading usage', function () {
         metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
         insertLines: () => insert(),
-        bury: () => Promise.resolve(),
+        deadLetter: () => Promise.resolve(),
         log: testLog,
       },
       options,
@@ -418,7 +418,7 @@ describe('loading usage', function () {
         metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
         insertLines: () => Promise.reject(new Error('gone')),
-        bury: () => Promise.resolve(),
+        deadLetter: () => Promise.resolve(),
         log: testLog,
       },
       options,
@@ -437,7 +437,7 @@ describe('loading usage', function () {
           stored.push(...block.toString().split('\n').slice(0, -1))
           return Promise.resolve()
         },
-        bury: () => Promise.resolve(),
+        deadLetter: () => Promise.resolve(),
         log: testLog,
       },
       options,

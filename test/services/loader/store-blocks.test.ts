@@ -33,7 +33,7 @@ describe('storing blocks of lines', () => {
   /** A ClickHouse that takes a block whole or not at all, and takes none with a line that begins with "bad". */
   const make = (failures: Error[] = []) => {
     const stored: string[] = []
-    const buried: string[] = []
+    const deadLettered: string[] = []
     const places: number[] = []
     const stopping = new AbortController()
     const deps = {
@@ -45,26 +45,26 @@ describe('storing blocks of lines', () => {
         stored.push(...lines)
         return Promise.resolve()
       },
-      bury: ({ bytes, line }: Block) => {
-        buried.push(bytes.toString())
+      deadLetter: ({ bytes, line }: Block) => {
+        deadLettered.push(bytes.toString())
         places.push(line)
         return Promise.resolve()
       },
       log: testLog,
       signal: stopping.signal,
     }
-    return { stored, buried, places, deps, stopping }
+    return { stored, deadLettered, places, deps, stopping }
   }
 
   it('stores every good line once and buries exactly the bad ones, however they are mixed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 60 }), async (goods) => {
         const texts = goods.map((good, n) => `${good ? 'good' : 'bad'} ${n}`)
-        const { stored, buried, places, deps } = make()
+        const { stored, deadLettered, places, deps } = make()
         await storeBlocks(blocksOf(texts), deps)
         expect(stored).to.deep.equal(texts.filter((text) => text.startsWith('good')))
-        expect(buried).to.deep.equal(texts.filter((text) => text.startsWith('bad')))
-        expect(places.map((line) => texts[line])).to.deep.equal(buried)
+        expect(deadLettered).to.deep.equal(texts.filter((text) => text.startsWith('bad')))
+        expect(places.map((line) => texts[line])).to.deep.equal(deadLettered)
       }),
     )
   })
@@ -75,20 +75,20 @@ describe('storing blocks of lines', () => {
       new Error('connect ECONNREFUSED'),
       new ClickHouseError({ message: 'Memory limit', code: '241', type: 'MEMORY_LIMIT_EXCEEDED' }),
     ]
-    const { stored, buried, deps } = make(trouble)
+    const { stored, deadLettered, deps } = make(trouble)
     await storeBlocks(blocksOf(['good 1', 'good 2']), deps)
     expect(stored).to.deep.equal(['good 1', 'good 2'])
-    expect(buried).to.deep.equal([])
+    expect(deadLettered).to.deep.equal([])
   })
 
   it('gives up waiting when it is told to stop, and buries nothing', async () => {
-    const { buried, deps, stopping } = make(Array.from({ length: 100 }, () => new Error('gone')))
+    const { deadLettered, deps, stopping } = make(Array.from({ length: 100 }, () => new Error('gone')))
     setTimeout(() => {
       stopping.abort()
     }, 50)
     let refusal: unknown
     await storeBlocks(blocksOf(['good']), deps).catch((err: unknown) => (refusal = err))
     expect(refusal).to.have.property('name', 'AbortError')
-    expect(buried).to.deep.equal([])
+    expect(deadLettered).to.deep.equal([])
   })
 })

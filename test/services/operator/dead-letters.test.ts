@@ -14,7 +14,7 @@ describe('dead letters', function () {
   })
   afterEach(() => stage.close())
 
-  const bury = (count: number, bytes: number) =>
+  const deadLetter = (count: number, bytes: number) =>
     stage.db.pool.query(
       `INSERT INTO dead_letters (topic, partition, log_offset, line, reason, value)
        SELECT $1, 0, 1000000 + n, 0, 'not JSON', convert_to(repeat('x', $3), 'UTF8') FROM generate_series(1, $2) n`,
@@ -22,14 +22,14 @@ describe('dead letters', function () {
     )
 
   it('are listed without their bytes, however many there are', async () => {
-    await bury(2_500, 80_000)
+    await deadLetter(2_500, 80_000)
     const { result, heapMb } = await whileMeasuring(() => stage.run('dead-letters', 'list'))
     expect(result.output.match(/not JSON$/gm)).to.have.length(2_500)
     expect(heapMb, 'MB of memory').to.be.below(50)
   })
 
   it('are retried once each, though each makes a new one', async () => {
-    await bury(1_200, 10)
+    await deadLetter(1_200, 10)
     const done = new AbortController()
     const retried = stage.run('dead-letters', 'retry', '--all').finally(() => {
       done.abort()

@@ -50,9 +50,9 @@ describe('the worlds of test companies', function () {
     expect(await worlds[0].look(company.id)).to.deep.equal({ namespaceId, aheadMs: 0 })
     expect(await setAhead(worlds[1], 5_000)).to.equal(5_000)
     expect(await worlds[0].look(company.id)).to.deep.equal({ namespaceId, aheadMs: 5_000 })
-    const visit = await worlds[0].enter(company.id, isLost)
-    expect(visit).to.include({ namespaceId, aheadMs: 5_000 })
-    visit.leave()
+    const lease = await worlds[0].enter(company.id, isLost)
+    expect(lease).to.include({ namespaceId, aheadMs: 5_000 })
+    lease.leave()
   })
 
   it('have clocks that go forward only, and back to real time', async () => {
@@ -79,26 +79,26 @@ describe('the worlds of test companies', function () {
   })
 
   it('are not moved while somebody is inside, in whatever process', async () => {
-    const visit = await worlds[0].enter(company.id, isLost)
+    const lease = await worlds[0].enter(company.id, isLost)
     const refusal = await setAhead(worlds[1], 1_000).catch((err: unknown) => err)
     expect(refusal).to.be.instanceOf(DomainError).with.property('code', 'overloaded')
     expect((await worlds[1].look(company.id)).aheadMs).to.equal(0)
     const moving = setAhead(worlds[1], 1_000)
     await sleep(50)
-    visit.leave()
+    lease.leave()
     expect(await moving).to.equal(1_000)
   })
 
   it('let whoever comes after a move began wait for its end', async () => {
-    const visit = await worlds[0].enter(company.id, isLost)
+    const lease = await worlds[0].enter(company.id, isLost)
     const moving = setAhead(worlds[1], 1_000)
     await sleep(150) // longer than visitors come in together
     const [later, elsewhere] = [worlds[0].enter(company.id, isLost), worlds[1].enter(company.id, isLost)]
-    visit.leave()
+    lease.leave()
     await moving
-    for (const visit of await Promise.all([later, elsewhere])) {
-      expect(visit.aheadMs).to.equal(1_000)
-      visit.leave()
+    for (const lease of await Promise.all([later, elsewhere])) {
+      expect(lease.aheadMs).to.equal(1_000)
+      lease.leave()
     }
   })
 
@@ -106,9 +106,9 @@ describe('the worlds of test companies', function () {
     let going = true
     const comeAndGo = async (of: TestWorlds) => {
       while (going) {
-        const visit = await of.enter(company.id, isLost)
+        const lease = await of.enter(company.id, isLost)
         await sleep(10)
-        visit.leave()
+        lease.leave()
       }
     }
     const visitors = Array.from({ length: 60 }, (_, n) => comeAndGo(n % 2 === 0 ? worlds[0] : worlds[1]))
@@ -126,13 +126,13 @@ describe('the worlds of test companies', function () {
   })
 
   it('do not let those of other companies wait', async () => {
-    const visit = await worlds[0].enter(company.id, isLost)
+    const lease = await worlds[0].enter(company.id, isLost)
     const other = { id: randomUUID(), namespaceId: randomUUID() }
     await withTransaction(database.pool, (db) =>
       companyRepository(db).insert({ ...other, name: other.id, mode: 'test' }),
     )
     await worlds[1].move(other.id, () => Promise.resolve())
-    visit.leave()
+    lease.leave()
   })
 
   it('leave connections for other companies, whatever one does', async () => {
@@ -145,7 +145,7 @@ describe('the worlds of test companies', function () {
     const later: Promise<unknown>[] = []
     for (let n = 0; n < 5; n++) {
       await sleep(110) // longer than visitors come in together
-      later.push(greedy.enter(company.id, isLost).then((visit) => visits.push(visit)))
+      later.push(greedy.enter(company.id, isLost).then((lease) => visits.push(lease)))
       later.push(greedy.move(company.id, () => Promise.resolve()).catch((err: unknown) => err))
     }
     const asked = performance.now()
@@ -156,13 +156,13 @@ describe('the worlds of test companies', function () {
     ).to.equal('moved')
     visits[0]?.leave()
     await Promise.all(later)
-    for (const visit of visits) visit.leave()
+    for (const lease of visits) lease.leave()
     expect(await greedy.move(company.id, () => Promise.resolve('moved'))).to.equal('moved')
   })
 
-  it('tell a visitor that its connection is lost, and leave nothing locked behind', async () => {
+  it('tell a holder that its connection is lost, and leave nothing locked behind', async () => {
     let lost = 0
-    const visit = await worlds[0].enter(company.id, () => lost++)
+    const lease = await worlds[0].enter(company.id, () => lost++)
     await database.pool.query(
       "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%enter_world%' AND pid <> pg_backend_pid()",
     )
@@ -171,8 +171,8 @@ describe('the worlds of test companies', function () {
     const next = await worlds[0].enter(company.id, isLost)
     expect(next.aheadMs).to.equal(1_000)
     next.leave()
-    visit.leave()
-    visit.leave()
+    lease.leave()
+    lease.leave()
     expect(await setAhead(worlds[1], 2_000)).to.equal(2_000)
   })
 })

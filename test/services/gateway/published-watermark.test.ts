@@ -1,7 +1,7 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { expect } from 'chai'
 import { Acceptance } from '../../../services/gateway/acceptance.ts'
-import { PublishedFloor } from '../../../services/gateway/published-floor.ts'
+import { PublishedWatermark } from '../../../services/gateway/published-watermark.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 import { testLog } from '../../support/log.ts'
@@ -72,7 +72,7 @@ class Gateway {
   skewMicros = 0
   private last = 0
   readonly acceptance: Acceptance
-  readonly floor: PublishedFloor
+  readonly watermark: PublishedWatermark
   renewing = false
 
   constructor(world: World) {
@@ -107,7 +107,7 @@ class Gateway {
           rows.delete(id)
         }),
     }
-    this.floor = new PublishedFloor(
+    this.watermark = new PublishedWatermark(
       { table, acceptance: this.acceptance, clock, steadyMs, log: testLog },
       { unrenewedMaxMs: UNRENEWED_MAX_MS, settleMs: SETTLE_MS },
     )
@@ -116,7 +116,7 @@ class Gateway {
   renew(): void {
     if (this.renewing) return
     this.renewing = true
-    void this.floor
+    void this.watermark
       .renew()
       .catch(() => undefined)
       .finally(() => {
@@ -138,7 +138,7 @@ class Gateway {
   }
 }
 
-describe('the published floor', function () {
+describe('the published watermark', function () {
   this.timeout(60_000)
 
   /** Lives through a random history. */
@@ -178,7 +178,7 @@ describe('the published floor', function () {
         gateway.isDead = true
         gateways = [...gateways.filter((one) => one !== gateway), new Gateway(world)]
       } else if (choice < 98 && isAwake && !gateway.renewing) {
-        void gateway.floor.end()
+        void gateway.watermark.end()
         gateway.isDead = true
         gateways = [...gateways.filter((one) => one !== gateway), new Gateway(world)]
       } else if (gateways.length < 3) gateways.push(new Gateway(world))
@@ -212,7 +212,7 @@ describe('the published floor', function () {
     const world = new World()
     const gateway = new Gateway(world)
     const renew = async () => {
-      const renewed = gateway.floor.renew()
+      const renewed = gateway.watermark.renew()
       for (let n = 0; n < 20; n++) {
         await yieldToOthers()
         world.flights.shift()?.next()

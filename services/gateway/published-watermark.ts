@@ -6,7 +6,7 @@ import type { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 
-export interface PublishedFloorDeps {
+export interface PublishedWatermarkDeps {
   table: Pick<ReturnType<typeof gatewayRepository>, 'register' | 'renew' | 'remove'>
   acceptance: Acceptance
   clock: Clock
@@ -15,7 +15,7 @@ export interface PublishedFloorDeps {
   log: Logger
 }
 
-export interface PublishedFloorOptions {
+export interface PublishedWatermarkOptions {
   /** How long reports are taken after the last renewal that succeeded. */
   unrenewedMaxMs: number
   /** How long an append may be on its way after it was begun. */
@@ -37,13 +37,13 @@ const RENEWALS_MISSED_MAX = 4
  * @see docs/decisions/0007-gateways-publish-their-lowest-acceptance.md
  * @internal
  */
-export class PublishedFloor {
-  private readonly deps: PublishedFloorDeps
+export class PublishedWatermark {
+  private readonly deps: PublishedWatermarkDeps
   private readonly unrenewedMaxMs: number
   private readonly countsForMs: number
   private row: { id: string; since: Micros; takesUntil: number } | undefined
 
-  constructor(deps: PublishedFloorDeps, { unrenewedMaxMs, settleMs }: PublishedFloorOptions) {
+  constructor(deps: PublishedWatermarkDeps, { unrenewedMaxMs, settleMs }: PublishedWatermarkOptions) {
     this.deps = deps
     this.unrenewedMaxMs = unrenewedMaxMs
     this.countsForMs = unrenewedMaxMs + settleMs
@@ -96,7 +96,7 @@ export class PublishedFloor {
    * @param before our time when the database was asked
    * @param now the database's time in its answer
    */
-  private letThrough({ since, takesUntil }: NonNullable<PublishedFloor['row']>, before: Micros, now: Micros) {
+  private letThrough({ since, takesUntil }: NonNullable<PublishedWatermark['row']>, before: Micros, now: Micros) {
     const { acceptance, clock, log } = this.deps
     const after = clock()
     const isAhead = before - now > CLOCK_DIFFERENCE_MAX_MICROS
@@ -111,16 +111,16 @@ export class PublishedFloor {
 }
 
 /**
- * Publishes the floor for as long as it is not closed; that must be after the event log has settled.
+ * Publishes the watermark for as long as it is not closed; that must be after the event log has settled.
  *
  * @throws when PostgreSQL does not answer the first time
  */
-export async function publishFloor(
-  deps: PublishedFloorDeps,
-  options: PublishedFloorOptions,
+export async function publishWatermark(
+  deps: PublishedWatermarkDeps,
+  options: PublishedWatermarkOptions,
 ): Promise<Closeable> {
-  const floor = new PublishedFloor(deps, options)
-  await floor.renew()
+  const watermark = new PublishedWatermark(deps, options)
+  await watermark.renew()
   const stopping = new AbortController()
   const { signal } = stopping
   const run = async () => {
@@ -131,7 +131,7 @@ export async function publishFloor(
       await sleep(waitMs, undefined, { signal }).catch(() => undefined)
       if (signal.aborted) return
       try {
-        await floor.renew()
+        await watermark.renew()
         failing = false
       } catch (err) {
         if (!failing) deps.log.warn({ err }, 'could not tell which acceptances are under way, trying again')
@@ -145,7 +145,7 @@ export async function publishFloor(
     async close() {
       stopping.abort()
       await running
-      await floor.end().catch((err: unknown) => {
+      await watermark.end().catch((err: unknown) => {
         deps.log.warn({ err }, 'the list of events waits until the row of this gateway runs out')
       })
     },
