@@ -11,14 +11,39 @@ const driver = (name, packages, room) => ({
   to: { path: `^node_modules/(${packages})/`, dependencyTypesNot: ['type-only'] },
 })
 
+/** The rooms of shared, the ones beneath first. Those of one floor know nothing of each other. */
+const FLOORS = [
+  ['errors', 'text', 'time', 'batching'],
+  ['amount'],
+  ['domain'],
+  ['config'],
+  ['logging'],
+  ['metrics'],
+  ['lifecycle'],
+  ['redis', 'postgres'],
+  ['clickhouse', 'keys'],
+  ['event-log', 'rate-limit'],
+  ['usage'],
+  ['http'],
+  ['service'],
+]
+const floors = FLOORS.slice(0, -1).map((rooms, floor) => ({
+  name: `nothing-runs-up-from-${rooms.join('-')}`,
+  comment: 'What stands beneath can be read, tested and replaced without what stands on it.',
+  severity: 'error',
+  from: { path: `^shared/(${rooms.join('|')})/` },
+  to: { path: `^shared/(${FLOORS.slice(floor + 1).flat().join('|')})/` },
+}))
+
 module.exports = {
   forbidden: [
+    ...floors,
     {
       name: 'no-cycles',
       comment: 'A cycle cannot be read from either end.',
       severity: 'error',
       from: {},
-      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+      to: { circular: true },
     },
     {
       name: 'services-do-not-know-each-other',

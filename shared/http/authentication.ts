@@ -9,7 +9,7 @@ import {
 } from '../domain/api-key.ts'
 import { NAMES } from '../redis/names.ts'
 import type { Purges } from '../redis/purges.ts'
-import type { RateLimit } from '../rate-limit/rate-limits.ts'
+import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
 

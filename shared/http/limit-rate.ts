@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { RateLimit } from '../rate-limit/rate-limits.ts'
+import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { HttpError } from './http-error.ts'
 
 /**

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { NAMES } from '../redis/names.ts'
 import type { Redis } from '../redis/redis.ts'
-import type { RateLimit } from './rate-limits.ts'
+import type { RateLimit } from './rate-limit.ts'
 
 /** The part of a quota that a process may give out before it has told Redis. */
 const UNTOLD_SHARE = 0.05

@@ -5,7 +5,7 @@ import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.
 import { limitRate } from '../../../shared/http/limit-rate.ts'
 import { aheadMsOf } from '../../../shared/http/enter-world.ts'
 import type { RawBody } from '../../../shared/http/read-json-body.ts'
-import type { RateLimit } from '../../../shared/rate-limit/rate-limits.ts'
+import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import type { Report, ReportUsage } from '../report-usage.ts'
 import type { ReportedEvent } from '../reported-event.ts'
 

@@ -3,7 +3,7 @@ import { callerOf } from '../../../shared/http/authentication.ts'
 import { aheadMsOf } from '../../../shared/http/enter-world.ts'
 import { limitRate } from '../../../shared/http/limit-rate.ts'
 import { requireTestCompany } from '../../../shared/http/require-test-company.ts'
-import type { RateLimit } from '../../../shared/rate-limit/rate-limits.ts'
+import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import type { SeedWorld } from '../seed-world.ts'
 
 const DEFAULT_SEED = 1

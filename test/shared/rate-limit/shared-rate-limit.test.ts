@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { RateLimit } from '../../../shared/rate-limit/rate-limits.ts'
+import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import { sharedRateLimit } from '../../../shared/rate-limit/shared-rate-limit.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
