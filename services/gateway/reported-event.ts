@@ -1,7 +1,8 @@
 import { canonicalAmount } from '../../shared/amount/amount.ts'
 import { findInexactNumbers } from '../../shared/amount/exact-number.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
-import { findTimeFault, type UsageSource } from '../../shared/domain/usage-event.ts'
+import { findTimeFault } from '../../shared/domain/usage-event.ts'
+import type { UsageSource } from '../../shared/domain/usage-source.ts'
 import { impossible, malformed, type Fault } from './faults.ts'
 
 /** An event as a caller reports it, after the check against openapi.yaml. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { TouchedUsage } from '../../shared/clickhouse/events/touched-usage.ts'
-import { isMetric } from '../../shared/domain/resources.ts'
+import { isMetric } from '../../shared/domain/usage-source.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'

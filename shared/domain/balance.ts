@@ -1,5 +1,5 @@
 import { subtractAmounts, ZERO, type Amount } from '../amount/amount.ts'
-import type { UsageSource } from './usage-event.ts'
+import type { UsageSource } from './usage-source.ts'
 
 /** What an account was granted and used of one source, and what is left. */
 export interface Balance {

@@ -2,9 +2,7 @@ import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Micros } from '../time/microsecond-clock.ts'
 import { randomHex } from './random-hex.ts'
-
-/** What usage is measured against: a metric's id (`metric_…`) or a lowercase currency code (`usd`). */
-export type UsageSource = string
+import type { UsageSource } from './usage-source.ts'
 
 /** One reported piece of usage, as the event log and ClickHouse hold it. */
 export interface UsageEvent {

@@ -1,6 +1,6 @@
 import { canonicalAmount } from '../amount/amount.ts'
-import { isMetric } from '../domain/resources.ts'
-import type { UsageEvent, UsageSource } from '../domain/usage-event.ts'
+import { isMetric, type UsageSource } from '../domain/usage-source.ts'
+import type { UsageEvent } from '../domain/usage-event.ts'
 import { unixSeconds } from '../time/microsecond-clock.ts'
 
 /** A usage source as answers show it: a metric or a currency, the other one null. */

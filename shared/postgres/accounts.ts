@@ -1,7 +1,7 @@
 import { nameOfAccount, type AccountKey } from '../domain/account-key.ts'
 import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import type { Account } from '../domain/resources.ts'
+import type { Account } from '../domain/account.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'

@@ -1,6 +1,6 @@
 import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import type { Customer } from '../domain/resources.ts'
+import type { Customer } from '../domain/customer.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { accountRepository } from './accounts.ts'

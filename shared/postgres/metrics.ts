@@ -1,6 +1,6 @@
 import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import type { Metric } from '../domain/resources.ts'
+import type { Metric } from '../domain/metric.ts'
 import { lockCreation } from './locks/creation-lock.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'

@@ -1,7 +1,7 @@
 import { amountFromDatabase, formatAmount, type Amount } from '../amount/amount.ts'
 import { isUnchanged, type Changes } from '../domain/changes.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import type { RefillConfiguration } from '../domain/resources.ts'
+import type { RefillConfiguration } from '../domain/refill.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { lockCreation } from './locks/creation-lock.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'

@@ -1,6 +1,6 @@
 import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import type { Refill } from '../domain/resources.ts'
+import type { Refill } from '../domain/refill.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'
 import type { RefillConfigurationKey } from './refill-configurations.ts'

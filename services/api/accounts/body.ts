@@ -1,4 +1,4 @@
-import type { Account } from '../../../shared/domain/resources.ts'
+import type { Account } from '../../../shared/domain/account.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
 export const accountToBody = (account: Account) => ({

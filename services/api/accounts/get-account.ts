@@ -1,4 +1,4 @@
-import type { Account } from '../../../shared/domain/resources.ts'
+import type { Account } from '../../../shared/domain/account.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'

@@ -1,5 +1,5 @@
 import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
-import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'

@@ -1,7 +1,6 @@
 import type { Amount } from '../../../shared/amount/amount.ts'
 import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
-import { isMetric } from '../../../shared/domain/resources.ts'
-import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+import { isMetric, type UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'

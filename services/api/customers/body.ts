@@ -1,4 +1,4 @@
-import type { Customer } from '../../../shared/domain/resources.ts'
+import type { Customer } from '../../../shared/domain/customer.ts'
 import { present, secondsOf } from '../core/body-fields.ts'
 
 export const customerToBody = (customer: Customer) => ({

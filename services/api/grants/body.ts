@@ -1,5 +1,5 @@
 import { formatAmount } from '../../../shared/amount/amount.ts'
-import { grantStatus, type Grant } from '../../../shared/domain/resources.ts'
+import { grantStatus, type Grant } from '../../../shared/domain/grant.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 

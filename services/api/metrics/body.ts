@@ -1,4 +1,4 @@
-import type { Metric } from '../../../shared/domain/resources.ts'
+import type { Metric } from '../../../shared/domain/metric.ts'
 import { secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
 export const metricToBody = (metric: Metric) => ({

@@ -1,5 +1,5 @@
 import { formatAmount, subtractAmounts } from '../../../shared/amount/amount.ts'
-import type { Refill, RefillConfiguration } from '../../../shared/domain/resources.ts'
+import type { Refill, RefillConfiguration } from '../../../shared/domain/refill.ts'
 import { secondsOf } from '../core/body-fields.ts'
 
 export const refillConfigurationToBody = (configuration: RefillConfiguration) => ({

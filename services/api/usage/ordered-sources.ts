@@ -1,5 +1,5 @@
-import { isMetric, type Metric } from '../../../shared/domain/resources.ts'
-import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+import { isMetric, type UsageSource } from '../../../shared/domain/usage-source.ts'
+import type { Metric } from '../../../shared/domain/metric.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'

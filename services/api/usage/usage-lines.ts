@@ -3,7 +3,7 @@ import {
   type Aggregation,
   type UsageAggregate,
 } from '../../../shared/domain/usage-aggregate.ts'
-import type { UsageSource } from '../../../shared/domain/usage-event.ts'
+import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 
 /** What was used of one source, as one number. */
 export interface UsageLine {

@@ -1,4 +1,4 @@
-import type { UsageSource } from '../../domain/usage-event.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /** An account and a source whose usage may have changed. */

@@ -1,4 +1,4 @@
-import type { UsageSource } from '../../domain/usage-event.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 import { unixSeconds } from '../../time/microsecond-clock.ts'
 import { queryBytes, queryRows, type ClickHouse } from '../clickhouse.ts'
 import { IDS_AT_ONCE, usageEventRepository, type CurrentEvent } from './usage-events.ts'

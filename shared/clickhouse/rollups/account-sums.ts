@@ -3,7 +3,7 @@ import { batchReads, batchReadsByGroup, type Batching } from '../../batching/bat
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { ALL_TIME } from '../../domain/time-slot.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
-import type { UsageSource } from '../../domain/usage-event.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSums, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums.ts'
 import { partsOf, type Wanted } from './cover-query.ts'

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Amount } from '../../amount/amount.ts'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { DAY_S, dayOf, oldestSlotDay } from '../../domain/usage-cover.ts'
-import type { UsageSource } from '../../domain/usage-event.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 
 /** Usage of an account by source, of closed slots. */
 export type Sums = ReadonlyMap<UsageSource, Amount>

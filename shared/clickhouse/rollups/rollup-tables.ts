@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { TimeRange } from '../../domain/time-slot.ts'
-import { slotOf } from '../../domain/time-slot.ts'
+import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { MARKED, markParams, type ReadMark } from './dirty-slots.ts'
 

@@ -3,7 +3,7 @@ import { amountFromDatabase, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
 import { clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import { MEASURES, type Measure, type UsageAggregate } from '../../domain/usage-aggregate.ts'
-import type { UsageSource } from '../../domain/usage-event.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /** Which usage is asked for; what is left out is not asked about. */

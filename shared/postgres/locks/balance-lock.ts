@@ -1,4 +1,4 @@
-import type { UsageSource } from '../../domain/usage-event.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 import type { Queryable } from '../core/pool.ts'
 
 const HOLD = 'SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 0))'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { parseAmount } from '../../../shared/amount/amount.ts'
-import { grantStatus, type Grant } from '../../../shared/domain/resources.ts'
+import { grantStatus, type Grant } from '../../../shared/domain/grant.ts'
 
 const at = (second: number) => new Date(second * 1_000)
 const grant = (change: Partial<Grant>): Grant => ({

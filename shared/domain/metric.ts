@@ -1,0 +1,10 @@
+/** What usage is measured in. */
+export interface Metric {
+  id: string
+  name: string
+  description: string
+  measurementUnits: string
+  createdAt: Date
+  updatedAt: Date
+  archivedAt: Date | null
+}
