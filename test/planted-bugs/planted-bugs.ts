@@ -33,7 +33,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a line that cannot be read is left out without a dead letter',
     file: 'services/loader/load-usage.ts',
-    right: '      await bury(at, reason)\n',
+    right: '      await deadLetter(at, reason)\n',
     wrong: '',
     suites: ['services/loader/load-usage'],
   },
