@@ -32,7 +32,11 @@ const floors = FLOORS.slice(0, -1).map((rooms, floor) => ({
   comment: 'What stands beneath can be read, tested and replaced without what stands on it.',
   severity: 'error',
   from: { path: `^shared/(${rooms.join('|')})/` },
-  to: { path: `^shared/(${FLOORS.slice(floor + 1).flat().join('|')})/` },
+  to: {
+    path: `^shared/(${FLOORS.slice(floor + 1)
+      .flat()
+      .join('|')})/`,
+  },
 }))
 
 module.exports = {

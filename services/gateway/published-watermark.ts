@@ -96,7 +96,11 @@ export class PublishedWatermark {
    * @param before our time when the database was asked
    * @param now the database's time in its answer
    */
-  private letThrough({ since, takesUntil }: NonNullable<PublishedWatermark['row']>, before: Micros, now: Micros) {
+  private letThrough(
+    { since, takesUntil }: NonNullable<PublishedWatermark['row']>,
+    before: Micros,
+    now: Micros,
+  ) {
     const { acceptance, clock, log } = this.deps
     const after = clock()
     const isAhead = before - now > CLOCK_DIFFERENCE_MAX_MICROS

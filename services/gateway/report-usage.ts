@@ -1,6 +1,12 @@
 import type { Caller } from '../../shared/domain/api-key.ts'
 import { isMetric } from '../../shared/domain/usage-source.ts'
-import { contentOf, reportVersion, usageEventId, type IdentityKey, type UsageEvent } from '../../shared/domain/usage-event.ts'
+import {
+  contentOf,
+  reportVersion,
+  usageEventId,
+  type IdentityKey,
+  type UsageEvent,
+} from '../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { awaitNextSlice } from '../../shared/http/body-slices.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'

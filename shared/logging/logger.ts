@@ -20,10 +20,7 @@ const standardError = (): DestinationStream =>
  *
  * @param destination for tests
  */
-export function createLogger(
-  level: LogLevel,
-  destination: DestinationStream = standardError(),
-): Logger {
+export function createLogger(level: LogLevel, destination: DestinationStream = standardError()): Logger {
   return pino(
     {
       level,

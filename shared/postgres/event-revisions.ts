@@ -2,7 +2,13 @@ import { canonicalAmount } from '../amount/amount.ts'
 import type { EventRevision } from '../domain/correct-event.ts'
 import { propertyPairs, type Properties } from '../domain/properties.ts'
 import { isMetric } from '../domain/usage-source.ts'
-import { contentOf, correctionVersion, occurredAtOfEventId, reportVersion, type UsageEvent } from '../domain/usage-event.ts'
+import {
+  contentOf,
+  correctionVersion,
+  occurredAtOfEventId,
+  reportVersion,
+  type UsageEvent,
+} from '../domain/usage-event.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 

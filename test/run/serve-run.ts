@@ -8,14 +8,7 @@ import { startRunApi } from '../support/start-api.ts'
 import { startRunTally } from '../support/tally-under-test.ts'
 import { makeTempFolder } from '../support/temp-folder.ts'
 import { RUN_FOLDER, RUN_URL, type RunEngines } from './ask-run.ts'
-
-/** An engine of the run, as its processes are told of it. */
-export interface Shared<Facts> {
-  facts: Facts
-  /** Everything it wrote so far. */
-  output?: () => string
-  end(): Promise<void>
-}
+import type { Shared } from './shared-engine.ts'
 
 const MAKERS: { [Name in keyof RunEngines]: () => Promise<Shared<RunEngines[Name]>> } = {
   postgres: async () => {

@@ -1,4 +1,10 @@
-import { contentOf, correctionVersion, reportVersion, usageEventId, type UsageEvent } from '../../shared/domain/usage-event.ts'
+import {
+  contentOf,
+  correctionVersion,
+  reportVersion,
+  usageEventId,
+  type UsageEvent,
+} from '../../shared/domain/usage-event.ts'
 
 /** Whose made-up events are, unless a test says so. */
 export const NAMESPACE = '018cc251-f400-7000-8000-000000000001'

@@ -75,9 +75,7 @@ function listAccounts(pool: Pool): RequestHandler {
 
 type OfAccount = Request<{ account_id: string }>
 
-function getAccountById(
-  findAccount: BatchedReads['findAccount'],
-): RequestHandler<{ account_id: string }> {
+function getAccountById(findAccount: BatchedReads['findAccount']): RequestHandler<{ account_id: string }> {
   return async (req, res) => {
     const key = { namespaceId: callerOf(res).namespaceId, accountId: req.params.account_id }
     res.json(accountToBody(await getAccount(findAccount, key)))

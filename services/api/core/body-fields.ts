@@ -11,7 +11,9 @@ export const secondsOf = (at: Date): number => Math.floor(at.getTime() / 1_000)
 export const secondsOrNull = (at: Date | null): number | null => (at === null ? null : secondsOf(at))
 
 /** Without the fields that are null. */
-export function present<T extends Record<string, unknown>>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } {
+export function present<T extends Record<string, unknown>>(
+  fields: T,
+): { [K in keyof T]?: NonNullable<T[K]> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as {
     [K in keyof T]?: NonNullable<T[K]>
   }

@@ -10,7 +10,11 @@ import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
 
 /** Usage events: the list, one, and what it was. */
-export const eventHandlers = (list: ListEvents, current: CurrentEventOf, revisions: EventRevisionsOf): Handlers => ({
+export const eventHandlers = (
+  list: ListEvents,
+  current: CurrentEventOf,
+  revisions: EventRevisionsOf,
+): Handlers => ({
   listEvents: of(getEvents(list)),
   getEvent: of(getEvent(current)),
   listEventRevisions: of(getEventRevisions(revisions)),

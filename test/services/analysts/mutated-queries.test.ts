@@ -5,23 +5,14 @@ import fc from 'fast-check'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
 import { limitSettings } from '../../../services/analysts/analyst-limits.ts'
-import {
-  ClickHouseException,
-  exceptionOfEngine,
-} from '../../../services/analysts/exception.ts'
+import { ClickHouseException, exceptionOfEngine } from '../../../services/analysts/exception.ts'
 import {
   FunctionNames,
   LIST_FUNCTIONS,
   type FunctionRow,
 } from '../../../services/analysts/judge/function-names.ts'
-import {
-  judgeWritten,
-  type JudgeRules,
-} from '../../../services/analysts/judge/judge-query.ts'
-import {
-  judgeResolved,
-  SHOWN_WHOLE,
-} from '../../../services/analysts/judge/judge-resolved.ts'
+import { judgeWritten, type JudgeRules } from '../../../services/analysts/judge/judge-query.ts'
+import { judgeResolved, SHOWN_WHOLE } from '../../../services/analysts/judge/judge-resolved.ts'
 import { TimeZones } from '../../../services/analysts/judge/time-zones.ts'
 import { schemaStatements } from '../../../services/analysts/schema-statements.ts'
 import { LIMITS, startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'

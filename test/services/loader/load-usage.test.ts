@@ -332,7 +332,8 @@ describe('loading usage', function () {
         deadLetter: async ({ partition, offset, line, bytes }, reason) => {
           const place = { topic: 'secrets', partition, offset, line }
           // A row that PostgreSQL does not take: its error has the row as detail.
-          if (broken.deadLetter-- > 0) await deadLetters.insert({ ...place, reason: null as never, value: bytes })
+          if (broken.deadLetter-- > 0)
+            await deadLetters.insert({ ...place, reason: null as never, value: bytes })
           await deadLetters.insert({ ...place, reason, value: bytes })
         },
         log: createLogger('trace', { write: (line) => logged.push(line) }),

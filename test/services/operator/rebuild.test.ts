@@ -17,7 +17,12 @@ import { endWithUs } from '../../support/end-with-us.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
-import { startServices, startSharedEngines, type RunningServices, type SharedEngines } from '../../support/start-services.ts'
+import {
+  startServices,
+  startSharedEngines,
+  type RunningServices,
+  type SharedEngines,
+} from '../../support/start-services.ts'
 import { startTally } from '../../support/start-tally.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'

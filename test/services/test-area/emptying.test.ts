@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import pg from 'pg'
-import { emptyRetiredNamespaces, keepEmptying } from '../../../services/api/test-area/empty-retired-namespaces.ts'
+import {
+  emptyRetiredNamespaces,
+  keepEmptying,
+} from '../../../services/api/test-area/empty-retired-namespaces.ts'
 import { namespaceRowRepository } from '../../../shared/clickhouse/events/namespace-rows.ts'
 import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'

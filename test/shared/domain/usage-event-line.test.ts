@@ -3,7 +3,12 @@ import fc from 'fast-check'
 import { readLineSubjects, subjectOf } from '../../../shared/domain/line-subjects.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
 import { parseUsageLine, usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
-import { contentOf, reportVersion, usageEventId, type UsageEvent } from '../../../shared/domain/usage-event.ts'
+import {
+  contentOf,
+  reportVersion,
+  usageEventId,
+  type UsageEvent,
+} from '../../../shared/domain/usage-event.ts'
 
 const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length })

@@ -1,6 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { contentOf, correctionVersion, occurredAtOfEventId, reportVersion, usageEventId, type IdentityKey } from '../../../shared/domain/usage-event.ts'
+import {
+  contentOf,
+  correctionVersion,
+  occurredAtOfEventId,
+  reportVersion,
+  usageEventId,
+  type IdentityKey,
+} from '../../../shared/domain/usage-event.ts'
 
 const NAMESPACE = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const ACCOUNT = 'account_0f8fad5bd9cb469fa16570867728950e'

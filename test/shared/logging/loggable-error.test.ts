@@ -9,7 +9,10 @@ describe('what is logged of an error', () => {
   let db: TestDatabase
 
   before(async () => {
-    ;[clickhouse, db] = await Promise.all([createBareClickHouse('loggable errors'), createDatabase('loggable')])
+    ;[clickhouse, db] = await Promise.all([
+      createBareClickHouse('loggable errors'),
+      createDatabase('loggable'),
+    ])
   })
   after(() => Promise.all([clickhouse.close(), db.close()]))
 
@@ -27,7 +30,11 @@ describe('what is logged of an error', () => {
 
   it('is the error itself where it is another’s', async () => {
     const ofPostgres = await errorOf(db.pool.query('SELECT 1 / 0'))
-    for (const err of [ofPostgres, new Error('plain'), Object.assign(new Error('of Kafka'), { code: 3, type: 'X' })])
+    for (const err of [
+      ofPostgres,
+      new Error('plain'),
+      Object.assign(new Error('of Kafka'), { code: 3, type: 'X' }),
+    ])
       expect(loggableError(err)).to.equal(err)
   })
 })

@@ -11,16 +11,27 @@ const SCRIPT = `
 
 describe('what is logged', () => {
   it('is a line of JSON, without what must not be told', () => {
-    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', SCRIPT], { encoding: 'utf8' })
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', SCRIPT], {
+      encoding: 'utf8',
+    })
     const line = JSON.parse(stderr) as Record<string, unknown>
-    expect(line).to.include({ level: 30, part: 'loader', count: 7, body: '(hidden)', msg: 'applied the migrations' })
+    expect(line).to.include({
+      level: 30,
+      part: 'loader',
+      count: 7,
+      body: '(hidden)',
+      msg: 'applied the migrations',
+    })
   })
 
   it('is a line for people at a terminal', function () {
     if (spawnSync('script', ['--version']).status !== 0) return skipFor(this, 'script is not on the PATH')
     const command = `${process.execPath} --input-type=module -e '${SCRIPT.replaceAll("'", `'\\''`)}'`
     const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'utf8' })
-    expect(stdout).to.match(/\d\d:\d\d:\d\d/).and.to.contain('INFO').and.to.contain('applied the migrations')
+    expect(stdout)
+      .to.match(/\d\d:\d\d:\d\d/)
+      .and.to.contain('INFO')
+      .and.to.contain('applied the migrations')
     expect(stdout).to.contain('(hidden)').and.not.to.contain('a secret')
   })
 })
