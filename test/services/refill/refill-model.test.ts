@@ -197,8 +197,9 @@ describe('refills, held against a model', function () {
         }
         made += model.refills.length
       }),
-      { numRuns: 12, endOnFailure: true },
+      // With the services as processes each question takes several times as long, and answers the same.
+      { numRuns: running.inside === undefined ? 4 : 12, endOnFailure: true },
     )
-    expect(made).to.be.greaterThan(20)
+    expect(made).to.be.greaterThan(running.inside === undefined ? 5 : 20)
   })
 })
