@@ -46,7 +46,7 @@ export class QueryQueue {
     }
   }
 
-  /** QueryQueue everybody away who waits or comes. */
+  /** Turns everybody away who waits or comes. */
   close(): void {
     this.closed = true
     for (const { turnAway } of [...this.queue]) turnAway('it is stopping')

@@ -59,7 +59,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
         acceptance,
         clock,
         access,
-        sharing,
+        purges: sharing.purges,
         requests,
         metrics,
         log,

@@ -22,7 +22,7 @@ import { correctUsage } from './correct-usage.ts'
 import { countEvents } from './count-events.ts'
 import type { GatewayPoint } from './crash-points.ts'
 import { knownReferences } from './known-references.ts'
-import type { Sharing } from '../../shared/redis/open-sharing.ts'
+import type { Purges } from '../../shared/redis/purges.ts'
 import { relayRevisions } from './relay-revisions.ts'
 import { reportListener } from './report-listener.ts'
 import { reportUsage, type RequestKeys } from './report-usage.ts'
@@ -39,7 +39,7 @@ export interface GatewayParts {
   clock: Clock
   access: Access
   /** What is known of accounts and metrics. */
-  sharing: Pick<Sharing, 'purges'>
+  purges: Purges
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
@@ -62,7 +62,7 @@ export interface OpenedGateway {
 
 /** The gateway on its engines, for a process of its own or one with others. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): OpenedGateway {
-  const { pool, clickhouse, eventLog, acceptance, clock, access, sharing, requests, metrics } = parts
+  const { pool, clickhouse, eventLog, acceptance, clock, access, purges, requests, metrics } = parts
   const { gateway, requestTimeoutMs, lookUpTimeoutMs } = options
   const log = parts.log.child({ part: 'gateway' })
   const told = parts.reached === undefined ? {} : { reached: parts.reached }
@@ -78,7 +78,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
           referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
         ),
       gateway.knownIdsMax,
-      sharing.purges,
+      purges,
     ),
     requestKeys: requestKeysIn(pool),
     ...told,

@@ -1,6 +1,6 @@
 import { compareAmounts } from '../../shared/amount/amount.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
-import { balanceOf } from '../../shared/domain/balance.ts'
+import { balanceIn } from '../../shared/domain/balance.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
@@ -82,8 +82,7 @@ async function listLow(
   const used = await usage.sumByAccount(namespaceId, accountIds)
   metrics.looked(minimums.length)
   const low = minimums.filter(({ accountId, metricId, minimumBalance }) => {
-    const [grants, usageTotals] = [granted.get(accountId), used.get(accountId)]
-    const { balance } = balanceOf(accountId, metricId, grants?.get(metricId), usageTotals?.get(metricId))
+    const { balance } = balanceIn(granted, used, accountId, metricId)
     return compareAmounts(balance, minimumBalance) < 0
   })
   return low.map(({ accountId, metricId }) => ({ accountId, metricId }))

@@ -6,7 +6,7 @@ import {
   type Amount,
 } from '../../shared/amount/amount.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
-import { balanceOf, type Balance } from '../../shared/domain/balance.ts'
+import { balanceIn, type Balance } from '../../shared/domain/balance.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -124,8 +124,7 @@ async function readBalances(
   )
   return configurations.map((configuration, n) => {
     const { accountId, metricId, targetBalance } = configuration
-    const [grants, usageTotals] = [granted.get(accountId), used.get(accountId)]
-    const balance = balanceOf(accountId, metricId, grants?.get(metricId), usageTotals?.get(metricId))
+    const balance = balanceIn(granted, used, accountId, metricId)
     const amount = subtractAmounts(targetBalance, balance.balance)
     const outcome = judge(configuration, balance, amount, histories[n])
     return { configuration, balance, amount, effectiveAt, outcome }

@@ -11,7 +11,7 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import type { Sharing } from '../../shared/redis/open-sharing.ts'
+import type { Purges } from '../../shared/redis/purges.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { openApi, type OpenedApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
@@ -35,7 +35,7 @@ export interface Parts {
   clock: Clock
   listedUpTo: () => Promise<Micros>
   isLive: () => boolean
-  sharing: Sharing
+  purges: Purges
   access: Access
   isReady: () => Promise<boolean>
   metrics: Metrics
@@ -50,13 +50,12 @@ export function makeTallyApp(
   log: Logger,
 ): OpenedGateway & Pick<OpenedApi, 'warming'> {
   const { pool, reportPool, clickhouse, eventLog, acceptance, clock, listedUpTo, metrics } = parts
-  const { access, sharing } = parts
+  const { access, purges } = parts
   const requests = requestMetrics(metrics)
   const { handler, relay } = openGateway(
-    { pool: reportPool, clickhouse, eventLog, acceptance, clock, access, sharing, requests, metrics, log },
+    { pool: reportPool, clickhouse, eventLog, acceptance, clock, access, purges, requests, metrics, log },
     config,
   )
-  const { purges } = sharing
   const api = openApi(
     { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, metrics, log },
     config,
@@ -71,7 +70,7 @@ export async function makeAdminApp(
   folder: DataFolder,
   log: Logger,
 ): Promise<RequestListener> {
-  const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, sharing, stopping } = parts
+  const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, purges, stopping } = parts
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp(
     { isLive, isReady },
@@ -84,7 +83,7 @@ export async function makeAdminApp(
           Promise.resolve(queryTimeoutS === undefined ? clickhouse : parts.rollupClickhouse),
         openEventLog: () => Promise.resolve(eventLog),
         installation: installationOf(config, folder),
-        purges: sharing.purges,
+        purges,
       },
       token,
       log: log.child({ part: 'operator' }),

@@ -153,7 +153,7 @@ async function serve(
         log,
       })),
     metrics,
-    sharing,
+    purges: sharing.purges,
     access: openAccess(reportPool, worlds, config.rateLimits, sharing, opened, log),
     stopping: stopping.signal,
   }

@@ -10,6 +10,9 @@ export interface Balance {
   balance: Amount
 }
 
+/** Sums by account and source; what is absent is zero. */
+export type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
+
 /**
  * The one place where grants and usage meet.
  *
@@ -28,3 +31,12 @@ export const balanceOf = (
   usageTotal,
   balance: subtractAmounts(grantTotal, usageTotal),
 })
+
+/** The same out of sums of several accounts. */
+export const balanceIn = (
+  granted: SumsByAccount,
+  used: SumsByAccount,
+  accountId: string,
+  source: UsageSource,
+): Balance =>
+  balanceOf(accountId, source, granted.get(accountId)?.get(source), used.get(accountId)?.get(source))

@@ -99,7 +99,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
       },
       acceptance,
       clock,
-      sharing,
+      purges: sharing.purges,
     },
     {
       ...options,

@@ -1,13 +1,10 @@
-import type { Amount } from '../../../shared/amount/amount.ts'
-import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
-import { isMetric, type UsageSource } from '../../../shared/domain/usage-source.ts'
+import { balanceIn, type Balance, type SumsByAccount } from '../../../shared/domain/balance.ts'
+import { isMetric } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
 
 export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
-
-type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
 
 /**
  * The balances of several accounts: for each account in the order given one for every active metric, in order of creation,
@@ -42,11 +39,9 @@ function mergeBalances(
   used: SumsByAccount,
 ): Balance[] {
   return accountIds.flatMap((accountId) => {
-    const grants = granted.get(accountId)
-    const usage = used.get(accountId)
-    const currencies = [...(grants?.keys() ?? [])].filter((source) => !isMetric(source)).sort()
-    return [...metricIds, ...currencies].map((source) =>
-      balanceOf(accountId, source, grants?.get(source), usage?.get(source)),
-    )
+    const currencies = [...(granted.get(accountId)?.keys() ?? [])]
+      .filter((source) => !isMetric(source))
+      .sort()
+    return [...metricIds, ...currencies].map((source) => balanceIn(granted, used, accountId, source))
   })
 }

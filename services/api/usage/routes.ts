@@ -89,22 +89,10 @@ const periodUsageToBody = (aggregation: Aggregation, buckets: readonly PeriodBuc
 
 const lineToBody = ({ source, quantity }: UsageLine) => ({ ...sourceToBody(source), quantity })
 
-interface AccountUsageQuery {
-  start_at: number
-  end_at: number
-  aggregation: Aggregation
-  currency?: string
-}
-
 function getAccountUsage(usageIn: AccountUsageIn): RequestHandler<{ account_id: string }> {
   return async (req, res) => {
-    // The validator has turned numbers into numbers and filled in defaults.
-    const query = req.query as unknown as AccountUsageQuery
-    const { account, consumed } = await usageIn(callerOf(res).namespaceId, req.params.account_id, {
-      range: { startAt: query.start_at, endAt: query.end_at },
-      aggregation: query.aggregation,
-      currency: query.currency?.toLowerCase(),
-    })
+    const query = { ...usageQueryOf(req), range: rangeOf(req, nowOf(res)) }
+    const { account, consumed } = await usageIn(callerOf(res).namespaceId, req.params.account_id, query)
     res.json({
       account: accountToBody(account),
       events_consumed: consumed.map(({ source, metric, quantity }) => ({
