@@ -1,5 +1,5 @@
--- Usage of each account and source by UTC day, as in usage_by_slot, for days that have ended; kept for good. Days younger than 33 days are merged from slots, older ones
--- computed from the events.
+-- Usage of each account and source by UTC day, as in usage_by_slot, for days that have ended; kept for good. Days younger than
+-- 33 days are merged from slots, older ones computed from the events.
 CREATE TABLE IF NOT EXISTS usage_by_day
 (
     epoch UInt32,

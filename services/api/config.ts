@@ -10,7 +10,7 @@ import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postg
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 
-/** Once inflated; a batch of corrections is the largest body, and takes half of it. */
+/** Once inflated; the largest body the API takes has a few texts of 2,048 characters. */
 const BODY_BYTES_MAX = 256 * 1_024
 
 /** Between two looks for what test companies left behind when they were reset, to delete it. */

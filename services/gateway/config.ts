@@ -11,7 +11,7 @@ import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 import { GATEWAY_POINTS } from './crash-points.ts'
 
-/** Accounts and metrics that are remembered to exist: some 30 MB. */
+/** Accounts and metrics that are remembered to exist; others are asked for each time. */
 const KNOWN_IDS_MAX = 200_000
 
 /** Settings of the gateway. */
@@ -25,8 +25,8 @@ export function readGatewayConfig(read: EnvReader) {
     }),
     knownIdsMax: KNOWN_IDS_MAX,
     /**
-     * So long a gateway goes on while it cannot reach PostgreSQL, and so long the list of events waits after a crash of one: as long
-     * as a failover of PostgreSQL takes.
+     * So long a gateway goes on while it cannot reach PostgreSQL, and so long the list of events waits after a crash of one:
+     * meant for a failover of PostgreSQL.
      */
     unrenewedMaxMs:
       1_000 *

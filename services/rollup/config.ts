@@ -21,7 +21,7 @@ export function readRollupConfig(read: EnvReader) {
       min: 10,
       max: 60_000,
     }),
-    /** So long after its end a slot is computed; usage that is stored later is late. Most is stored within two seconds. */
+    /** So long after its end a slot is computed; usage that is stored later is late. */
     graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
       min: 0,

@@ -26,7 +26,7 @@ export function readEventLogConfig(read: EnvReader) {
       min: 1,
       max: 256,
     }),
-    /** After this long a report that is not durable is answered with 503: longer than a log takes to come back from a failover. */
+    /** After this long a report that is not durable is answered with 503, and its client sends it again. */
     appendDeadlineMs: read.tuning('EVENT_LOG_APPEND_TIMEOUT_MS', {
       default: 10_000,
       min: 100,

@@ -1,6 +1,6 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** Redis may take so long for an answer; then work goes on without it. It answers in less than one. */
+/** Redis may take so long for an answer; then work goes on without it. */
 const TIMEOUT_MS = 100
 
 /** Settings of Redis; without a URL there is none, and limits stay in each process. */

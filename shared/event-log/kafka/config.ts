@@ -21,7 +21,7 @@ export function readKafkaConfig(read: EnvReader) {
       about: 'put before the names of topics and of the consumer group, where several share a Kafka',
       default: '',
     }),
-    /** After this long a broker that does not answer is taken to be away: a report is tried three times within its deadline. */
+    /** After this long a broker that does not answer is taken to be away: a part of the deadline of a report. */
     requestTimeoutMs: read.tuning('KAFKA_REQUEST_TIMEOUT_MS', {
       default: 3_000,
       min: 500,

@@ -42,7 +42,7 @@ export const readConnectionsMax = (read: EnvReader): number =>
     max: 500,
   })
 
-/** Far more than any statement takes that is well, and less than a client waits. */
+/** Far more than a statement takes that is well. */
 const readStatementTimeoutMs = (read: EnvReader): number =>
   read.tuning('DATABASE_STATEMENT_TIMEOUT_MS', {
     default: 10_000,
