@@ -88,7 +88,7 @@ const SETTINGS = {
   LOADER_FLUSH_MS: '400',
   LOADER_FAILING_MAX_S: '2',
   LOADER_LATE_MARGIN_S: '3',
-  ROLLUP_PAUSE_MS: '500',
+  ROLLUP_PAUSE_MS: '1500',
   ROLLUP_GRACE_S: '2',
   ROLLUP_LATE_AFTER_S: '4',
   ROLLUP_ORPHAN_S: '10', // above the time a query may take
@@ -97,7 +97,7 @@ const SETTINGS = {
 
 /** For tests of the rollup service: it works without a break. Elsewhere that takes half of the machine (1.4 cores of load against 0.8). */
 export const BUSY_ROLLUPS = {
-  ROLLUP_PAUSE_MS: '100',
+  ROLLUP_PAUSE_MS: '250',
   ROLLUP_LATE_AFTER_S: '1',
 }
 
