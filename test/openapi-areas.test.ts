@@ -1,0 +1,45 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { expect } from 'chai'
+import { load } from 'js-yaml'
+import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+
+const AREA = /^ +# ([\w ]+?) -+$/
+const OF_ALL = 'Of all areas'
+
+describe('openapi.yaml', () => {
+  it('is in order of its areas: each path below the name of its tag, each schema below one', async () => {
+    const text = await readFile(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')
+    const { tags, paths } = load(text) as {
+      tags: { name: string }[]
+      paths: Record<string, Record<string, { tags: string[] }>>
+    }
+    const [ofPaths = '', ofSchemas = ''] = text.slice(text.indexOf('\npaths:\n')).split('\n  schemas:\n')
+    const names = tags.map(({ name }) => name)
+    const found = areasOf(ofPaths, /^ {2}(\/.*):$/)
+    expect([...found.keys()]).to.deep.equal(names)
+    const meant = names.map((name): [string, string[]] => [
+      name,
+      Object.keys(paths).filter((place) => Object.values(paths[place] ?? {})[0]?.tags[0] === name),
+    ])
+    expect([...found]).to.deep.equal(meant)
+    const schemas = areasOf(ofSchemas, /^ {4}(\w+):$/)
+    expect([OF_ALL, ...names]).to.include.members([...schemas.keys()])
+    for (const [area, held] of schemas) expect(held, area).not.to.deep.equal([])
+  })
+})
+
+/** What stands below the name of each area. @throws AssertionError where something stands above all of them */
+function areasOf(text: string, entry: RegExp): Map<string, string[]> {
+  const areas = new Map<string, string[]>()
+  let area: string | undefined
+  for (const line of text.split('\n')) {
+    area = AREA.exec(line)?.[1] ?? area
+    const [, name] = entry.exec(line) ?? []
+    if (area !== undefined && !areas.has(area)) areas.set(area, [])
+    if (name === undefined) continue
+    expect(area, name).to.be.a('string')
+    areas.get(area ?? '')?.push(name)
+  }
+  return areas
+}
