@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { probeVisibility } from '../services/reporter/simulate/probe-visibility.ts'
+import { probeVisibility } from '../clients/reporter/simulate/probe-visibility.ts'
 import { formatTable } from '../shared/text/format-table.ts'
 import { summarise } from './latencies.ts'
 import { openLoadStage } from './load-stage.ts'

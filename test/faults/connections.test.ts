@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
+import { seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
 import { checkLedger, checkUsage } from '../support/check-ledger.ts'
 import { IS_LONG, SEED, startFaultStage, type FaultStage } from '../support/fault-stage.ts'
 

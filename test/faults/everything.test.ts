@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomInteger, seededRandom, type Random } from '../../services/reporter/simulate/seeded-random.ts'
+import { randomInteger, seededRandom, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
 import { checkLedger } from '../support/check-ledger.ts'
 import { IS_LONG, LEASE_MS, SEED, startFaultStage, tell, type FaultStage } from '../support/fault-stage.ts'
 import { startKafka, type KafkaBroker } from '../support/kafka.ts'

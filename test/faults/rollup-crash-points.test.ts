@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ROLLUP_POINTS, type RollupPoint } from '../../services/rollup/crash-points.ts'
-import { randomInteger, seededRandom } from '../../services/reporter/simulate/seeded-random.ts'
+import { randomInteger, seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
 import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'

@@ -14,7 +14,16 @@ const SUITES_MS = 8 * 60_000
 /** Bugs that are tried out at a time; a run of suites keeps about one core busy. */
 const LANES = '2'
 /** What the tests need beside the packages. */
-const COPIED = ['dist', 'shared', 'services', 'clickhouse', 'openapi.yaml', 'package.json', 'tsconfig.json']
+const COPIED = [
+  'dist',
+  'shared',
+  'clients',
+  'services',
+  'clickhouse',
+  'openapi.yaml',
+  'package.json',
+  'tsconfig.json',
+]
 
 const PASSED = ' tests passed'
 

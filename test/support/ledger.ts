@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomInteger, seededRandom, type Random } from '../../services/reporter/simulate/seeded-random.ts'
+import { randomInteger, seededRandom, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
 import { textOf } from './decimal-units.ts'
 
 /** What became of an event, as its reporter knows it. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { randomInteger, type Random } from '../../services/reporter/simulate/seeded-random.ts'
+import { randomInteger, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
 
 export type Pause = () => Promise<void>
 

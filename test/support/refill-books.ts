@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { randomInteger, type Random } from '../../services/reporter/simulate/seeded-random.ts'
+import { randomInteger, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
 import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'

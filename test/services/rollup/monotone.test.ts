@@ -3,11 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
-import {
-  randomInteger,
-  seededRandom,
-  type Random,
-} from '../../../services/reporter/simulate/seeded-random.ts'
+import { randomInteger, seededRandom, type Random } from '../../../clients/reporter/simulate/seeded-random.ts'
 import { addAmounts, formatAmount, ZERO, type Amount } from '../../../shared/amount/amount.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { batchReads, batchReadsByGroup } from '../../../shared/batching/batch-reads.ts'
-import { randomInteger, seededRandom } from '../../../services/reporter/simulate/seeded-random.ts'
+import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 
 /** Questions that wait until they are let go, each with what it was asked. */
 function heldQuestions() {

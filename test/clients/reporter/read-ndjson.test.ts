@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { RECORD_BYTES_MAX, type WantedColumns } from '../../../services/reporter/import/input-line.ts'
-import { readNdjson } from '../../../services/reporter/import/read-ndjson.ts'
+import { RECORD_BYTES_MAX, type WantedColumns } from '../../../clients/reporter/import/input-line.ts'
+import { readNdjson } from '../../../clients/reporter/import/read-ndjson.ts'
 import { collectLines, shortOf, streamOf } from './collect-lines.ts'
 
 const AB: WantedColumns = { cells: ['a', 'b'], properties: [{ column: 'p', name: 'p' }] }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseQuantity } from '../../../services/reporter/import/parse-quantity.ts'
-import { plainDigits } from '../../../services/reporter/import/plain-digits.ts'
+import { parseQuantity } from '../../../clients/reporter/import/parse-quantity.ts'
+import { plainDigits } from '../../../clients/reporter/import/plain-digits.ts'
 import { findAmountFault } from '../../../shared/amount/amount.ts'
 
 describe('quantities in files', () => {

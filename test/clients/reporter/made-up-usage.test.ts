@@ -1,12 +1,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { LatencyHistogram } from '../../../services/reporter/simulate/latency-histogram.ts'
+import { LatencyHistogram } from '../../../clients/reporter/simulate/latency-histogram.ts'
 import {
   madeUpUsage,
   type MadeUpEvent,
   type MadeUpUsageOptions,
-} from '../../../services/reporter/simulate/made-up-usage.ts'
-import { seededRandom, zipfPicker } from '../../../services/reporter/simulate/seeded-random.ts'
+} from '../../../clients/reporter/simulate/made-up-usage.ts'
+import { seededRandom, zipfPicker } from '../../../clients/reporter/simulate/seeded-random.ts'
 import { findAmountFault } from '../../../shared/amount/amount.ts'
 
 const AT = 1_700_000_000

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { BadLine, InputLine, InputLines } from '../../../services/reporter/import/input-line.ts'
+import type { BadLine, InputLine, InputLines } from '../../../clients/reporter/import/input-line.ts'
 
 /** A stream of these bytes, cut where one likes. */
 export function streamOf(text: string | Buffer, cuts: readonly number[] = []): Readable {

@@ -2,10 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Readable } from 'node:stream'
-import { runImport } from '../../../services/reporter/import/run-import.ts'
-import { exitCodeOf } from '../../../services/reporter/exit-code-of.ts'
-import type { Program, ProgramContext } from '../../../services/reporter/program.ts'
-import { runSimulation } from '../../../services/reporter/simulate/run-simulation.ts'
+import { runImport } from '../../../clients/reporter/import/run-import.ts'
+import { exitCodeOf } from '../../../clients/reporter/exit-code-of.ts'
+import type { Program, ProgramContext } from '../../../clients/reporter/program.ts'
+import { runSimulation } from '../../../clients/reporter/simulate/run-simulation.ts'
 
 /** What a program did. */
 export interface Outcome {
@@ -64,7 +64,7 @@ export interface StartedReporter {
 
 /** Starts `npm run import` or `npm run simulate` as a process of its own, to be interrupted or killed. */
 export function startReporter(program: 'import' | 'simulate', args: readonly string[]): StartedReporter {
-  const main = path.resolve(import.meta.dirname, `../../../services/reporter/${program}.main.js`)
+  const main = path.resolve(import.meta.dirname, `../../../clients/reporter/${program}.main.js`)
   const child = spawn(process.execPath, ['--enable-source-maps', main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })

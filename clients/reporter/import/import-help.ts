@@ -55,4 +55,4 @@ void its events, or report the same quantity with a minus sign.
 
 A bad line is named with its number and the reason on standard error, and the rest goes on. Exit code: 0 all lines were
 taken, 1 some were bad or Tally could not be reached, 2 the options make no sense, 130 interrupted by Ctrl-C.
-Memory: some 20 to 45 bytes for each different line; see services/reporter/import/line-ordinals.ts.`
+Memory: some 20 to 45 bytes for each different line; see clients/reporter/import/line-ordinals.ts.`

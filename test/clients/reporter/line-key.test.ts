@@ -1,14 +1,10 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { LineOrdinals } from '../../../services/reporter/import/line-ordinals.ts'
-import {
-  lineToEvents,
-  wantedCells,
-  type LineRules,
-} from '../../../services/reporter/import/line-to-events.ts'
-import { timeParser } from '../../../services/reporter/import/parse-time.ts'
-import { readCsv } from '../../../services/reporter/import/read-csv.ts'
+import { LineOrdinals } from '../../../clients/reporter/import/line-ordinals.ts'
+import { lineToEvents, wantedCells, type LineRules } from '../../../clients/reporter/import/line-to-events.ts'
+import { timeParser } from '../../../clients/reporter/import/parse-time.ts'
+import { readCsv } from '../../../clients/reporter/import/read-csv.ts'
 import { streamOf } from './collect-lines.ts'
 
 const RULES: LineRules = {
