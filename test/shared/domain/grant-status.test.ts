@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import { grantStatus, type Grant } from '../../../shared/domain/grant.ts'
+import { createDatabase } from '../../support/postgres.ts'
 
 const at = (second: number) => new Date(second * 1_000)
 const grant = (change: Partial<Grant>): Grant => ({
@@ -32,6 +33,52 @@ describe('the status of a grant', () => {
       expect(grantStatus(grant({ voidedAt: at(60) }), at(now))).to.equal('voided')
       expect(grantStatus(grant({ archivedAt: at(60) }), at(now))).to.equal('archived')
       expect(grantStatus(grant({ archivedAt: at(60), voidedAt: at(70) }), at(now))).to.equal('voided')
+    }
+  })
+
+  it('is active exactly when PostgreSQL counts the grant', async () => {
+    const seconds = [null, 100, 150, 200]
+    const cases = [100, 150].flatMap((effectiveAt) =>
+      seconds.flatMap((expiresAt) =>
+        seconds.flatMap((voidedAt) =>
+          seconds.flatMap((archivedAt) =>
+            [99, 100, 101, 149, 150, 151, 199, 200, 201].map((now) => ({
+              now,
+              effectiveAt,
+              expiresAt,
+              voidedAt,
+              archivedAt,
+            })),
+          ),
+        ),
+      ),
+    )
+    const maybe = (second: number | null) => (second === null ? null : at(second))
+    const shown = cases.map((one) => {
+      const [expiresAt, voidedAt, archivedAt] = [one.expiresAt, one.voidedAt, one.archivedAt].map(maybe)
+      const times = {
+        expiresAt: expiresAt ?? null,
+        voidedAt: voidedAt ?? null,
+        archivedAt: archivedAt ?? null,
+      }
+      return grantStatus(grant({ effectiveAt: at(one.effectiveAt), ...times }), at(one.now)) === 'active'
+    })
+    const database = await createDatabase('grant_status')
+    try {
+      const { rows } = await database.pool.query<{ counts: boolean }>(
+        `SELECT is_in_force(g, to_timestamp(c.now)) AS counts
+          FROM jsonb_to_recordset($1)
+            AS c (now float8, "effectiveAt" float8, "expiresAt" float8, "voidedAt" float8, "archivedAt" float8, n int)
+          CROSS JOIN LATERAL jsonb_populate_record(NULL::grants, jsonb_build_object(
+            'effective_at', to_timestamp(c."effectiveAt"), 'expires_at', to_timestamp(c."expiresAt"),
+            'voided_at', to_timestamp(c."voidedAt"), 'archived_at', to_timestamp(c."archivedAt"))) g
+          ORDER BY n`,
+        [JSON.stringify(cases.map((one, n) => ({ ...one, n })))],
+      )
+      expect(rows.map(({ counts }) => counts)).to.deep.equal(shown)
+      expect(new Set(shown)).to.have.property('size', 2)
+    } finally {
+      await database.close()
     }
   })
 })
