@@ -15,7 +15,7 @@ export class Acceptance {
   private readonly underWay = new Map<symbol, Micros>()
   /** What was told to others: nothing is accepted before it, even if the clock is set back. */
   private watermark = -Infinity
-  /** The last time that was not the clock's own. */
+  /** The last time that was raised above the clock's, so that it comes once and not before the watermark. */
   private raised = -Infinity
   private openSince = -Infinity
   private openUntil = Infinity

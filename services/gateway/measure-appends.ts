@@ -14,7 +14,10 @@ export function measureAppends(metrics: Metrics, eventLog: Appending): Appending
   const failures = metrics.counter('tally_event_log_append_failures_total', 'Appends that failed.', ['code'])
   const failed = { overloaded: failures('overloaded'), unavailable: failures('unavailable') }
   const waiting = metrics.gauge('tally_event_log_appends_waiting', 'Appends that are not durable yet.')
-  const waitingBytes = metrics.gauge('tally_event_log_appends_waiting_bytes', 'The bytes of their records.')
+  const waitingBytes = metrics.gauge(
+    'tally_event_log_appends_waiting_bytes',
+    'Bytes of the records of appends that are not durable yet.',
+  )
   const underWay = { appends: 0, bytes: 0 }
   metrics.beforeScrape(() => {
     waiting.set([], underWay.appends)

@@ -27,7 +27,7 @@ const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
 const RENEW_BUSY_MS = 250
 const RENEW_IDLE_MS = 1_000
-/** So many renewals may fail in a row before reports are refused. */
+/** How many renewals may fail in a row before reports are refused. */
 const RENEWALS_MISSED_MAX = 4
 
 /**
@@ -138,19 +138,22 @@ export async function publishWatermark(
         await watermark.renew()
         failing = false
       } catch (err) {
-        if (!failing) deps.log.warn({ err }, 'could not tell which acceptances are under way, trying again')
+        if (!failing) deps.log.warn({ err }, 'could not publish the watermark of this gateway, trying again')
         failing = true
       }
     }
   }
   const running = run()
   return {
-    name: 'published acceptances',
+    name: 'watermark of the gateway',
     async close() {
       stopping.abort()
       await running
       await watermark.end().catch((err: unknown) => {
-        deps.log.warn({ err }, 'the list of events waits until the row of this gateway runs out')
+        deps.log.warn(
+          { err },
+          'could not withdraw the watermark of this gateway: the list of events waits until it expires',
+        )
       })
     },
   }

@@ -67,7 +67,7 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const { length: bytes } = report.body
     await awaitNextSlice(bytes)
     const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
-    await awaitNextSlice(bytes) // not once it is accepted: the list of events ends before it until it is in the log
+    await awaitNextSlice(bytes) // before it is accepted: from then on the list of events cannot pass it until it is in the log
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
       const defaultAt =

@@ -20,7 +20,7 @@ const BY_ITSELF: BatchSize = { rows: 100_000, bytes: 64_000_000 }
 
 /** Settings of the loader. */
 export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHERS) {
-  // So long it may fail without a break before /readyz says so, so that not every restart of ClickHouse does.
+  // How long it may fail without a break before /readyz says so: longer than a restart of ClickHouse takes.
   const failingMaxS = read.tuning('LOADER_FAILING_MAX_S', {
     default: 30,
     min: 1,
@@ -38,13 +38,13 @@ export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHER
       min: 1_000_000,
       max: 256_000_000,
     }),
-    /** So long before the end of its slot usage is stored as late usage is, for an insert that takes a while. */
+    /** How long before the end of its slot usage is already stored as late usage is, for an insert that takes a while. */
     lateMarginS: read.tuning('LOADER_LATE_MARGIN_S', {
       default: 15,
       min: 0,
       max: 3_600,
     }),
-    /** So long after its first row a batch is stored, once the batch before it is: less makes more parts, more costs freshness. */
+    /** How long after its first row a batch is stored, once the batch before it is: less makes more parts, more costs freshness. */
     flushMs: read.tuning('LOADER_FLUSH_MS', {
       default: 250,
       min: 1,

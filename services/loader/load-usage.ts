@@ -157,7 +157,7 @@ async function untilDone(
       return
     } catch (err) {
       metrics.failed(step)
-      log.warn({ err }, 'PostgreSQL did not answer the loader, trying again')
+      log.warn({ err, step }, 'a step of storing a batch failed, trying again')
       await sleep(BACK_OFF_MS, undefined, { signal })
     }
   }

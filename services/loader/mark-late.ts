@@ -17,8 +17,9 @@ export interface MarkLateDeps {
 }
 
 /**
- * More marks than this are placed for all accounts, and more than this of those, where they are of slots, for whole days. Marks of an account's slots
- * may be more, one for so many rows, but not many thousands: readers go by days then.
+ * How finely late usage of a batch is marked. By slot and account, with up to MARKS_MAX marks, or one for every ROWS_A_MARK rows up to
+ * SLOTS_OF_ACCOUNTS_MAX if that is more; else by slot for all accounts, with up to MARKS_MAX; else by day. Not many thousands: readers then
+ * go by whole days.
  */
 const MARKS_MAX = 1_000
 const ROWS_A_MARK = 50
@@ -27,12 +28,12 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
 /**
  * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
  *
- * Such a mark is placed before the lines are stored, and can be worked off only after that: so whoever sees the lines sees the
- * mark, or rollups that hold them. An insert that fails leaves its mark behind, which is worked off later and harms nothing:
- * the lines may have been stored all the same.
+ * A mark is placed (pending) before the lines are stored and turned ready afterwards, and only then worked off: so whoever sees the
+ * lines sees the mark, or rollups that hold them. If an insert fails its mark stays, is worked off later and harms nothing: the lines may
+ * have been stored after all.
  *
- * Why looking after it is enough for slots that are closed meanwhile: who closes a slot says so before reading its events, so whoever
- * says so after this look reads these lines.
+ * How far slots are closed is read again once the lines are stored, for those that were closed meanwhile. That is enough: who closes a slot
+ * says so before reading its events, so whoever says so later reads these lines.
  *
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */

@@ -30,7 +30,7 @@ export interface LoaderParts {
 }
 
 /** What /readyz says in the log when the loader fails for too long. */
-export const LOADER_TROUBLE = 'the loader does not get on'
+export const LOADER_TROUBLE = 'the loader makes no progress'
 
 /** Starts the loader on its engines, for a process of its own or one with others. */
 export async function openLoader(

@@ -14,10 +14,13 @@ export function watchLag(
     'Records of a partition that no loader has committed yet.',
     ['partition'],
   )
-  const unread = metrics.gauge('tally_event_log_unread_records', 'The same over all partitions.')
+  const unread = metrics.gauge(
+    'tally_event_log_unread_records',
+    'Records of all partitions that no loader has committed yet.',
+  )
   const oldest = metrics.gauge(
     'tally_event_log_oldest_unread_seconds',
-    'How long ago the oldest of them was accepted; 0 when there is none.',
+    'How long ago the oldest record that no loader has committed was accepted; 0 when there is none.',
   )
   metrics.beforeScrape(async () => {
     try {

@@ -32,8 +32,11 @@ export interface CommandDeps {
   pool: Pool
   /** Asked for by commands that need them: a key must be revoked while ClickHouse or Kafka is away, too. */
   openUsage: () => Promise<UsageEngines>
-  /** Each by itself, for who wants to know which is away. */
-  /** @param queryTimeoutS the longest a statement may take; default: CLICKHOUSE_QUERY_TIMEOUT_S */
+  /**
+   * This and the next open one engine each, for who wants to know which is away.
+   *
+   * @param queryTimeoutS the longest a statement may take; default: CLICKHOUSE_QUERY_TIMEOUT_S
+   */
   openClickHouse: (queryTimeoutS?: number) => Promise<ClickHouse>
   openEventLog: () => Promise<EventLog>
   installation: Installation

@@ -15,7 +15,7 @@ export function readRefillConfig(read: EnvReader) {
     min: 0,
     max: 86_400,
   })
-  // After so long all active configurations are gone through again, for what no usage tells of: a grant that expired.
+  // How often all active configurations are gone through, for what no usage tells of: a grant that expired.
   const sweepS = read.tuning('REFILL_SWEEP_S', {
     default: 60,
     min: 1,

@@ -3,7 +3,7 @@ import type { RefillRequest } from '../../shared/postgres/refill-requests.ts'
 /** A balance that is left alone until a time; text, so that equal ones are one. */
 type Name = string
 
-/** So many at once; what is not held is found again by going through all configurations. */
+/** The most that are kept; what is not kept is found again by going through all configurations. */
 const HELD_MAX = 100_000
 
 export const nameOf = ({ namespaceId, accountId, metricId }: RefillRequest): Name =>

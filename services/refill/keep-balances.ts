@@ -107,7 +107,7 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
         } catch (err) {
           metrics.failed(step)
           const told = { err: loggableError(err), step }
-          log[isFailing ? 'debug' : 'warn'](told, 'could not look after balances, trying again')
+          log[isFailing ? 'debug' : 'warn'](told, 'could not check balances for refills, trying again')
           isFailing = true
         }
       await sleep(checkMs, undefined, { signal }).catch(() => undefined)

@@ -11,7 +11,7 @@ import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import { readRefillServiceConfig } from './config.ts'
 import { openRefill, REFILL_CONNECTIONS } from './open-refill.ts'
 
-/** For so long it may fail without a break before /readyz says so. */
+/** How long it may fail without a break before /readyz says so. */
 const FAILING_MAX_MS = 30_000
 
 const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
@@ -38,7 +38,7 @@ const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
           pool,
           clickhouse,
           failingMaxMs: FAILING_MAX_MS,
-          trouble: 'balances are not looked after',
+          trouble: 'balances are not checked for refills',
           log,
         }),
     }

@@ -9,7 +9,7 @@ import { ROLLUP_POINTS } from './crash-points.ts'
 /** One statement reads five million events at the most, which takes seconds; what takes this long hangs. */
 const QUERY_TIMEOUT_S = 600
 
-/** So long after a rebuild the rollups before it are dropped; readers that began before it may read them for two minutes. */
+/** How long after a rebuild the rollups before it are dropped; readers that began before it may read them for two minutes. */
 const DROP_AFTER_S = 600
 
 /** Settings of rollups. */
@@ -21,20 +21,20 @@ export function readRollupConfig(read: EnvReader) {
       min: 10,
       max: 60_000,
     }),
-    /** So long after its end a slot is computed; usage that is stored later is late. */
+    /** How long after its end a slot is computed; usage that is stored later is late. */
     graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
       min: 0,
       max: 3_600,
     }),
-    /** After so long late usage whose loader fell silent is taken as stored: far more than an insert of a batch may take. */
+    /** How long after it was placed a pending mark counts as ready, its loader having fallen silent: far more than an insert may take. */
     orphanS: read.tuning('ROLLUP_ORPHAN_S', {
       default: 600,
       min: 1,
       max: 86_400,
     }),
     /**
-     * For so long late usage gathers before its slots are computed again; readers read them from the events until then. Each round
+     * How long late usage gathers before its slots are computed again; readers read them from the events until then. Each round
      * less saves a fixed part, and readers did not tell the difference (docs/performance.md).
      */
     lateAfterS: read.tuning('ROLLUP_LATE_AFTER_S', {

@@ -29,9 +29,9 @@ export interface RollupKeeper extends Closeable {
 /** Rows that may be read for late usage in one go after a quiet time. More would take the time of those who report and ask. */
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
-/** Marks that were placed as long ago are not being cancelled for the first time. */
+/** Marks placed this long ago have been cancelled by every service that was at it: a sum below zero stays so. */
 const SETTLED_S = 60
-/** After working off late usage for so long it is the turn of slots that ended. */
+/** How long late usage is worked off before slots that ended are closed again. */
 const LATE_AT_ONCE_MS = 3_000
 const CANCEL_EVERY_MS = 250
 
@@ -63,7 +63,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
   }
   const late = async () => {
     const since = performance.now()
-    // Not for as long as there is some: where usage is always late, nothing would ever be closed.
+    // Bounded in time: where usage is always late, no slot would ever be closed otherwise.
     while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
       if (!allowance.isLeft()) break
       const startedAt = performance.now()
@@ -116,7 +116,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     while (!isStopping()) {
       try {
         await working.attempt(round)
-        // By itself: over a long history it takes a while, and is not stuck.
+        // Outside of attempt(): the first build over years of usage takes long, and is not stuck.
         if (!isBuilt) await step('build', () => deps.build(signal))
         isFailing = false
       } catch (err) {

@@ -9,7 +9,7 @@ import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import { readRollupServiceConfig } from './config.ts'
 import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
 
-/** For so long it may fail without a break before /readyz says so. */
+/** How long it may fail without a break before /readyz says so. */
 const FAILING_MAX_MS = 30_000
 /** One statement after the other, and probes. */
 const CLICKHOUSE_CONNECTIONS = 2

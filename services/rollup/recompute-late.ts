@@ -58,10 +58,10 @@ export async function recomputeLate(
 }
 
 /**
- * Cancels marks of slots that nobody has begun to close: whoever closes them reads the events later than this. They would be
- * worked off once their slots are closed, and those of the last seconds of a slot would have all of it read a second time.
+ * Cancels marks of slots that nobody has begun to close: whoever closes them reads the events later than this, so the marks are of no
+ * use. Otherwise they would be worked off once their slots are closed, and those slots computed twice.
  *
- * Why the marks are read first: one that is placed and turned ready while somebody begins to close its slot must stay.
+ * The marks are listed before the epochs: one that turns ready while somebody begins to close its slot must stay.
  */
 export async function passOverMarks(
   { dirty, epochs }: { dirty: RollupDeps['dirty']; epochs: Pick<RollupDeps['epochs'], 'list' | 'now'> },

@@ -46,7 +46,7 @@ export function requireGivable(giver: KeyTerms, wanted: KeyTerms): void {
  */
 export function termsAfterRotation(giver: KeyTerms, old: KeyTerms, wanted: RotationTerms): KeyTerms {
   const { permissions = old.permissions, expiresAt = old.expiresAt } = wanted
-  // Also when less is asked for: ending a mightier key in exchange for its successor is not for a lesser one.
+  // Also when less is asked for: a key must not replace one that may do more than itself.
   requireGivable(giver, { permissions: old.permissions, expiresAt })
   const gained = without(permissions, old.permissions)
   if (gained.length > 0)

@@ -6,8 +6,9 @@ export const DAY_S = 86_400
 export const SLOTS_READ_FOR_DAYS = 33
 
 /**
- * Totals of all accounts by slot are read for so many days, today included: a day that has ended has a total of its own. Services
- * keep those of one day more, from rows that the view in clickhouse/0042 copies for yet a day more; 0041 and 0043 keep them longer.
+ * Totals of all accounts by slot are read for this many days, today included: a day that has ended has a total of its own. Services
+ * keep those of one day more (slotTotalsKeptFrom), from rows that the view in clickhouse/0013 copies back to three days ago; the tables
+ * in 0012 and 0014 keep theirs for five days.
  */
 const SLOT_TOTALS_READ_FOR_DAYS = 2
 

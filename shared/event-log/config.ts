@@ -34,7 +34,7 @@ export function readEventLogConfig(read: EnvReader) {
     }),
     appendsWaitingMax: APPENDS_WAITING_MAX,
     appendsWaitingBytesMax: APPENDS_WAITING_BYTES_MAX,
-    /** So long a loader that went silent keeps its partitions: several renewals, so that a pause for garbage costs nobody its own. */
+    /** How long a loader that went silent keeps its partitions: several renewals, so that a pause for garbage costs nobody its own. */
     leaseMs: read.tuning('EVENT_LOG_LEASE_MS', {
       default: 5_000,
       min: 500,

@@ -19,9 +19,9 @@ const fresh: Waiting[] = []
 let isScheduled = false
 
 /**
- * To be waited for before the first slice of work on a body: gives those who wait a round of the event loop together as long as they
- * bring little work. Large bodies that arrive together would be worked on one right after the other, and whoever else shares the
- * process would wait for all of them at each of its steps. Small ones do not wait.
+ * Wait for this before a body is first worked on. Each round of the event loop begins work on a bounded number of bytes of bodies;
+ * without that, large bodies that arrive together would be worked on one right after the other, and everything else in the process would
+ * wait for all of them. Small ones do not wait.
  *
  * A body may not be wanted any more when its slice comes: its client has gone, or was told that it took too long. Were it
  * worked on all the same, clients who give up and send again would keep a busy process busy with what nobody waits for.

@@ -51,7 +51,7 @@ export function collectBytes(stream: Readable, bytesMax: number, tooLarge: () =>
   })
 }
 
-/** Counts bytes that were read and wait to be worked on with those that are being read. @returns for when they are */
+/** Counts a body that was read and waits to be worked on among those being read. @returns a function to call once it is worked on */
 export function keepInFlight(bytes: number): () => void {
   inFlight += bytes
   return () => {

@@ -1,6 +1,6 @@
 import { loggableError } from '../logging/loggable-error.ts'
 
-/** Something that does not get on; fit for the log. */
+/** Something that makes no progress; fit for the log. */
 export interface Trouble {
   activity: string
   /** For how long no attempt has succeeded, in milliseconds, although there was something to do. */

@@ -3,7 +3,7 @@ import type { EnvReader } from '../config/env-reader.ts'
 /** Told of each named point that work gets to. */
 export type Reached<Point extends string> = (point: Point) => void
 
-/** Where a process is to end itself, and the how manieth time it gets there. */
+/** At which named point a process is to kill itself, and at which visit: 1 is the first. */
 export interface CrashAt {
   point: string
   time: number

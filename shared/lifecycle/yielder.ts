@@ -1,6 +1,6 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
 
-/** For so long something is worked on without a break. */
+/** How long work may keep the event loop without a break. */
 const WORK_MS = 5
 
 /** Steps that take no time to speak of, such as a line each, before the clock is looked at: that takes as long as one. */

@@ -6,7 +6,7 @@ export type Add = (count?: number) => void
 /** Notes one value in one series. */
 type Observe = (value: number) => void
 
-/** Values that are read when somebody looks. */
+/** Values that are read at each scrape. */
 interface Gauges {
   /** @param labels the labels’ values, in the order of their names */
   set(labels: readonly string[], value: number): void
@@ -27,12 +27,12 @@ export interface Metrics {
     labelNames?: readonly string[],
   ): (...labels: string[]) => Observe
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauges
-  /** Has something done before each look: gauges are set there. */
+  /** Has something done before each scrape: gauges are set there. */
   beforeScrape(refresh: () => void | Promise<void>): void
   scrape(): Promise<{ contentType: string; text: string }>
 }
 
-/** A look waits so long for what is read from other systems; what comes later is seen by the next. */
+/** How long a scrape waits for what is read from other systems; what comes later is shown by the next one. */
 const REFRESH_MS = 2_000
 
 /** Opens the metrics of a process, with those that every Node process has. */

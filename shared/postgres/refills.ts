@@ -51,7 +51,7 @@ const LIST = `
   SELECT ${COLUMNS} FROM refills
   WHERE ${OF_CONFIGURATION} AND occurrence > $5::bigint
   ORDER BY occurrence LIMIT $4`
-// Guards count by this database's clock, whatever the namespace's clock says.
+// The limits of refills count by this database's clock, whatever the namespace's clock says.
 const HISTORIES = `
   SELECT last.effective_at,
     greatest(0, coalesce(extract(epoch FROM last.created_at - clock_timestamp()) * 1000 + $4::float8, 0))::float8 AS wait_ms,

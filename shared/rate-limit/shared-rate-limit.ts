@@ -33,8 +33,8 @@ interface Asking {
 
 /**
  * A limit that several processes keep together. Redis counts; a process gives out a small share of the quota before it asks,
- * so that nearly no request waits for Redis, and a caller far below its limit costs no message at all. Altogether a caller
- * may get as many of those shares more than its quota as there are processes. When Redis is away each process counts alone.
+ * so that nearly no request waits for Redis, and a caller far below its limit costs no message at all. A caller may exceed
+ * its quota by one such share for each process, and no more. When Redis is away each process counts alone.
  */
 export function sharedRateLimit(
   { name, quota, windowS }: Pick<RateLimit, 'name' | 'quota' | 'windowS'>,

@@ -11,7 +11,7 @@ export interface GetsOnDeps {
   clickhouse: ClickHouse
   /** How long the work may fail without a break. */
   failingMaxMs: number
-  /** What is then not done, for the log: `the loader does not get on`. */
+  /** What is then not done, for the log: `the loader makes no progress`. */
   trouble: string
   log: Logger
 }

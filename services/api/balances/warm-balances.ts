@@ -22,7 +22,7 @@ export interface WarmingOptions {
 
 /** Accounts read in one go: one costs most of what a hundred do. */
 const AT_ONCE = 100
-/** So many times what a read took is left to others. */
+/** After each read it rests for this many times as long as the read took. */
 const REST = 4
 const FIRST_AFTER_MS = 1_000
 const JOB = 'warming of balances'
@@ -68,7 +68,7 @@ export async function warmBalances(
   return warmed
 }
 
-/** Does so soon after the start, and again and again: accounts come to be used, late usage makes forgotten what was read. */
+/** Warms balances soon after the start, and again and again: other accounts come into use, and late usage takes away what was remembered. */
 export function keepBalancesWarm(
   deps: WarmingDeps,
   { accountsMax, everyMs }: WarmingOptions,
@@ -89,7 +89,7 @@ export function keepBalancesWarm(
   )
 }
 
-/** Fails when it is told to stop, or when that does not matter any more. */
+/** Rejects when it is told to stop, or when nobody waits for that any more. */
 async function untilStopped(signal: AbortSignal, over: AbortSignal): Promise<never> {
   await once(signal, 'abort', { signal: over })
   throw new Error('told to stop')

@@ -41,7 +41,7 @@ export function eventRevisions(pool: Pool, findStored: FindStoredEvents): EventR
     const { first, newest, rows } = await inNamespace(pool, namespaceId, async (db) => {
       const revisions = eventRevisionRepository(db)
       const found = (await revisions.listNewest(namespaceId, [id])).get(id)
-      // The one that is gone on from, too.
+      // Revision `after` is read as well: it shows that it exists.
       const from = after ?? 0
       return { newest: found, first: from, rows: await revisions.list(namespaceId, id, from - 1, limit + 2) }
     })

@@ -71,10 +71,13 @@ export async function emptyRetiredNamespaces(
 export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
   const round = async (signal: AbortSignal) => {
     const emptied = await whileAlone(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
-    if (emptied > 0) log.debug({ namespaces: emptied }, 'removed what was reset')
+    if (emptied > 0) log.debug({ namespaces: emptied }, 'deleted what namespaces that were reset held')
   }
   return repeat(JOB, everyMs, round, (err, signal) => {
     if (!isElsewhere(err) && !signal.aborted)
-      log.warn({ err: loggableError(err) }, 'could not remove what was reset, trying again')
+      log.warn(
+        { err: loggableError(err) },
+        'could not delete what namespaces that were reset held, trying again',
+      )
   })
 }

@@ -16,7 +16,7 @@ import { auditUsage, type AuditDeps } from '../audit/audit-usage.ts'
 import type { Caller, Command } from '../command.ts'
 
 const TELL_EVERY_MS = 3_000
-/** So long ago all that was accepted is loaded when everybody works: see listedUpToOf. */
+/** What was accepted so many seconds ago is loaded, as long as gateways and loaders keep up: see listedUpToOf. */
 const SETTLED_S = 10
 const LAG_MAX_S = '300'
 const LINES_A_ROUND = '1000000'

@@ -6,8 +6,7 @@ import { ok, warning, type Finding } from './finding.ts'
 export const ROLLUPS = 'rollups'
 /** Twelve slots, or what late usage may wait. */
 const LATE_S = 3_600
-const WHERE_TO_LOOK =
-  'does npm run rollup run? Its log and tally_rollup_failures_total say why it does not get on'
+const WHERE_TO_LOOK = 'does npm run rollup run? Its log and tally_rollup_failures_total say what it fails at'
 const UNFINISHED =
   'loaders ended before they had stored it all; when npm run loader and npm run rollup run, it is stored again and these go'
 

@@ -52,7 +52,7 @@ async function untilDone(client: ClickHouse, table: string, signal: AbortSignal)
   for (;;) {
     const [left] = await queryRows<{ count: string; reason: string }>(client, UNDER_WAY, { table })
     if (left === undefined || Number(left.count) === 0) return
-    if (left.reason !== '') throw new Error(`a deletion in ${table} does not get on: ${left.reason}`)
+    if (left.reason !== '') throw new Error(`a deletion in ${table} makes no progress: ${left.reason}`)
     await sleep(POLL_MS, undefined, { signal })
   }
 }

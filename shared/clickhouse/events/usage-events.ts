@@ -6,8 +6,8 @@ import { parseMicros } from '../../time/micros-text.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /**
- * How lines are stored: rows of one event are left for merges and FINAL to make one of, and the index of properties for merges
- * to build, for which the rows of the last seconds are read whole. Both cost a fifth of what an insert does (decision 15).
+ * Work that an insert leaves to merges: making one row of those of an event (every reader uses FINAL anyway), and building the index of
+ * properties (until a part is merged, its rows are read whole). Together they take a fifth of what an insert costs.
  */
 const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize_skip_indexes_on_insert: 0 }
 

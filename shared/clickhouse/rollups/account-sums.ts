@@ -26,9 +26,9 @@ interface Newest {
 }
 
 /**
- * Sums of usage of accounts, of everything there is. What is closed of an account is remembered (decision 14), so that the next sum reads
- * what came since. Accounts that are asked for at the same time share questions (decision 19): of any companies for what came since; for
- * everything that is closed those of one company, as it may take long.
+ * Sums of an account's usage of all time. The sums of its closed slots are remembered in this process (see closedSums), so that the next
+ * sum reads only what came since. Accounts that are asked for at the same time share a question, as most of what one costs is fixed:
+ * accounts of any companies for what came since; of one company for everything that is closed, which may take long.
  */
 export function accountSums(client: ClickHouse, states: RollupStateReader) {
   const remembered = closedSums()
@@ -49,8 +49,8 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   }
 
   /**
-   * In one question: how often usage of these accounts was late; for those of whom something is remembered, what was closed since; and what is
-   * not closed.
+   * In one question: how often usage of these accounts was late; for those whose sums are remembered, what was closed since; and what is
+   * not closed yet.
    *
    * @param isOpenWanted whether what is not closed is wanted too
    */
@@ -59,7 +59,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     accounts: readonly AccountKey[],
     isOpenWanted: boolean,
   ): Promise<Newest[]> => {
-    // Events need no marks, and whether slots are as they were is told by the count of late ones.
+    // No marks are needed: events are always complete, and slots are as long as the count of late usage has not changed.
     const unmarked = withoutMarks(epoch)
     const { closedThrough } = epoch
     const names = accounts.map(nameOfAccount)
@@ -92,9 +92,10 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
    * Sums of everything that is closed, for accounts of one namespace of whom nothing is remembered; undefined when there are no rollups
    * any more.
    *
-   * @param epoch up to where all of them were read as closed: what is not was read from there on
-   * @param some as they were read before: with a mark that is counted and was not seen, what is remembered would hold without its usage
-   * @param isAhead whether all it is for is to remember them: accounts with marks, which could not be, are left out
+   * @param epoch up to where slots were closed when the accounts were read: the caller has read the rest from there on
+   * @param some the accounts with their late counts, which must be read before the marks: otherwise a mark could be counted and not be seen,
+   * and the remembered sums would lack its usage
+   * @param isAhead whether sums are read to be remembered and for nothing else: those of accounts with marks cannot be, and are left out
    */
   const sumClosed = async (
     namespaceId: string,
@@ -104,7 +105,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   ): Promise<SumsByName | undefined> => {
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
     const accounts = some.map(({ account }) => account)
-    // Of open slots too: what a mark there tells of may be missing in its slot when that is closed, without being counted again.
+    // Marks of open slots too: such a mark is counted already, and its usage may be missing from the slot when that is closed.
     const state = await states.read(
       namespaceId,
       ALL_TIME,

@@ -25,7 +25,7 @@ interface Remembered extends Closed {
 /** Accounts whose sums are remembered; each takes some hundred bytes. */
 export const REMEMBERED_MAX = 50_000
 
-/** What was closed for as long since is read anew, and not slot by slot. */
+/** Sums that are this far behind the closed slots are read anew, instead of adding so many slots to them. */
 const REMEMBERED_FOR_S = DAY_S / 2
 
 /** How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before its grouping. */
@@ -34,10 +34,10 @@ export const LATE_COUNTS = `
   WHERE namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
 
 /**
- * Remembers what is closed of accounts. It changes with late usage alone, which is counted before it is stored (of slots that were closed
- * while it was stored: before it can have been worked off): sums that were
- * read after a count, while no mark of the account or of all stood in any slot, open ones included, hold for as long as the count is the same; and
- * so do the slots that were closed since.
+ * A cache of the sums of accounts' closed slots. Only late usage changes them, and each mark of late usage is counted by account
+ * (late_usage_counts) before its usage is stored; of slots that were closed while it was stored, before the mark can be worked off. So sums
+ * that were read after a count, while no mark of the account or of all accounts stood in any slot (open ones included), hold for as long as
+ * that count is the same. So do the slots that were closed since, which are added to them.
  */
 export function closedSums() {
   const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
@@ -62,7 +62,7 @@ export function closedSums() {
       late === lateOf(counts, account),
 
     /**
-     * Of an account without usage there is nothing to remember: whoever asks for accounts that do not exist makes none forgotten.
+     * Sums of an account without usage are not kept: whoever asks for accounts that do not exist would push out those of others.
      *
      * @param counts how often usage was late, read before the sums
      */

@@ -39,7 +39,7 @@ export interface MarksAfter {
   lateAfterS: number
 }
 
-// Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another.
+// Signs are added up by mark, not by slot: when two services both cancel a mark its sum is -1, which must not hide another mark of the slot.
 const STANDING = `
   SELECT mark, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
@@ -85,8 +85,8 @@ const CANCEL = `
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
 
-// Two services that cancel a mark at once both take it back. What is one too few stays for good, is read by everybody, and hides
-// nothing, as no other mark is like it. Two services that do this at once leave a mark that is worked off once more.
+// Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody, but hides nothing,
+// as each mark has a number of its own. Two services that repair at once leave the mark standing, and it is worked off once more.
 const SETTLE = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
   SELECT namespace_id, account_id, whole_day, slot, mark, stage, placed_at, 1 FROM (
@@ -181,7 +181,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       await client.command({ query: CANCEL, query_params: { ...markParams(marks), slotFrom } })
     },
 
-    /** Forgets what was cancelled more than once. @param settledS how many seconds ago its mark was placed at least */
+    /** Repairs marks that were cancelled more than once. @param settledS of those that were placed at least so many seconds ago */
     async settle(settledS: number): Promise<void> {
       await client.command({ query: SETTLE, query_params: { settledS } })
     },

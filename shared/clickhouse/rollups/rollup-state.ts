@@ -11,7 +11,7 @@ const DIRTY_SLOTS_MAX = 1_000
 const MARKED_MAX = 10_000
 
 /**
- * For so long a process goes by the epoch it knows. What is closed meanwhile it reads from the events, as before; and an epoch
+ * How long a process goes by the epoch it has read. What is closed meanwhile it reads from the events, as before; and an epoch
  * that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
 const EPOCH_KNOWN_MS = 1_000
@@ -25,7 +25,7 @@ export const EPOCH_IN_USE = `
     toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
-// Each mark is counted by itself: two services may both cancel one, and what is one too few must not hide another mark. Marks
+// Signs are added up by mark: when two services both cancel one its sum is -1, which must not hide another mark. Marks
 // are wanted from the day that the range begins in: one of that whole day reaches into it.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots

@@ -46,8 +46,9 @@ const PERIOD_START: Record<Period, string> = {
 // Why the settings: rows that the index of properties passes over may be newer versions of rows that it finds. They are the
 // engine's defaults, written out because a profile without them would count events that were corrected.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
-// Why: answered from the index alone, ClickHouse 26.7 misses rows that are not indexed yet when a token ends with a zero byte, which
-// it takes for padding there (docs/decisions/0013). Reading the tokens takes twice as long for a frequent value: one in 256 is.
+// Why: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not indexed yet as text without the
+// zero bytes at their end, and misses those whose token ends with one: one token in 256. Only such tokens are read from the column, which
+// takes twice as long for a value that many events have.
 const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
 const SUMS_OF_ACCOUNTS = `

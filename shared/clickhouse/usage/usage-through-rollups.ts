@@ -26,9 +26,9 @@ interface Answer {
   groupBy: string
 }
 
-/** Remembers what is closed of accounts (decision 14). */
+/** Remembers the sums of accounts' closed slots in this process: see closedSums. */
 export interface RememberingReader extends UsageReader {
-  /** Reads what is closed of accounts beyond what is remembered, so that their next sum is quick. Open slots are left: each sum reads them. */
+  /** Reads the sums of closed slots of accounts for which none are remembered, so that their next sum is quick. Each sum reads open slots anew. */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 }
 

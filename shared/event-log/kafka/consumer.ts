@@ -162,7 +162,7 @@ export class KafkaConsumer implements LogConsumer {
       else buffer.splice(0, count)
       if (count > 0) served.set(partition, held)
     }
-    // To the end of the line: those that got nothing, for others took all the bytes, come first the next time.
+    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next time.
     for (const [partition, held] of served) if (all.delete(partition)) all.set(partition, held)
     return taken
   }

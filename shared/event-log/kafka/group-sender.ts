@@ -43,7 +43,7 @@ const GROUP_BYTES_MAX = 8_000_000
 const GROUP_PARCELS_MAX = 2_000
 /** While one group waits for the brokers, the next is on its way already. */
 const GROUPS_AT_ONCE = 2
-/** So long others wait when a partition has no leader. */
+/** How long to wait when a partition has no leader. */
 const NO_LEADER_MS = 100
 const BACK_OFF_MS = { first: 50, longest: 1_000 }
 

@@ -45,7 +45,7 @@ export interface KafkaEventLogOptions {
   groups: readonly string[]
   /** … and that were kept this long since. */
   retentionMs: number
-  /** How often that is looked after; 0 leaves it to another process. */
+  /** How often there is housekeeping of the topic; 0 leaves it to another process. */
   housekeepingMs: number
 }
 
@@ -185,7 +185,7 @@ function keepHouse(
       deleteBefore: (positions) => reader.deleteBefore(positions),
     })
   return repeat('event log housekeeping', options.housekeepingMs, work, (err) => {
-    log.warn({ err, topic }, 'could not look after the topic of the event log')
+    log.warn({ err, topic }, 'housekeeping of the topic of the event log failed, trying again')
   })
 }
 

@@ -92,7 +92,7 @@ export class PostgresConsumer implements LogConsumer {
       served.set(record.partition, held)
       kept.push(record)
     }
-    // To the end of the line: those that got nothing, for others took all the bytes, come first the next time.
+    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next time.
     for (const [partition, held] of served) if (all.delete(partition)) all.set(partition, held)
     return kept
   }

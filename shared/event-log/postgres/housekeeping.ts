@@ -46,7 +46,7 @@ export function keepHouse(options: HousekeepingOptions): Closeable {
     options.housekeepingMs,
     () => tidy(options),
     (err) => {
-      options.log.warn({ err }, 'could not look after the segments of the event log')
+      options.log.warn({ err }, 'housekeeping of the segments of the event log failed, trying again')
     },
   )
 }

@@ -27,7 +27,7 @@ export interface PostgresEventLogOptions {
   segmentAgeMaxMs: number
   /** How long a segment is kept after everyone has read it. */
   retentionMs: number
-  /** How often segments are looked after; 0 leaves that to another process. */
+  /** How often there is housekeeping of segments; 0 leaves that to another process. */
   housekeepingMs: number
   /** No other process uses this log: memberships found at the start are of a crashed one, and are ended. */
   alone: boolean
