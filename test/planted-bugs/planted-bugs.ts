@@ -265,7 +265,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/postgres/idempotency-keys.ts',
     right: '    return Number(found.first_used_at)\n',
     wrong: '    return at\n',
-    suites: ['services/gateway/report-usage', 'faults/crash-points'],
+    suites: ['shared/postgres/idempotency-keys'],
   },
   {
     name: 'the lag of the loaders shows as 0',
