@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+import { readOpenApiDocument } from '../shared/http/openapi-document.ts'
 
 const AREA = /^ +# ([\w ]+?) -+$/
 const OF_ALL = 'Of all areas'
@@ -10,7 +10,7 @@ const OF_ALL = 'Of all areas'
 describe('openapi.yaml', () => {
   it('is in order of its areas: each path below the name of its tag, each schema below one', async () => {
     const text = await readFile(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')
-    const { tags, paths } = load(text) as {
+    const { tags, paths } = readOpenApiDocument() as unknown as {
       tags: { name: string }[]
       paths: Record<string, Record<string, { tags: string[] }>>
     }

@@ -95,7 +95,7 @@ const SETTINGS = {
   GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // after a crash of one the list of events waits so long, and for what is on its way
 }
 
-/** For tests of the rollup service: it works without a break. Elsewhere that takes half of the machine (1.4 cores of load against 0.8). */
+/** For tests of the rollup service: it has next to no break. Elsewhere that takes half of the machine (1.4 cores of load against 0.8). */
 export const BUSY_ROLLUPS = {
   ROLLUP_PAUSE_MS: '250',
   ROLLUP_LATE_AFTER_S: '1',

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { timesIn } from '../../support/layout.ts'
 import type { BalanceBody } from '../../support/period-usage.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
@@ -143,7 +144,7 @@ describe('reads over HTTP, many at once, which share questions', function () {
         await Promise.all([world.api.get(path), world.api.get(`${path}/balance?currency=usd`)])
     })
     try {
-      for (let n = 1; n <= (running.inside === undefined ? 8 : 20); n++) {
+      for (let n = 1; n <= timesIn({ embedded: 20, processes: 8 }); n++) {
         expect((await world.api.patch(path, { name: `name ${n}` })).status).to.equal(200)
         expect((await world.api.get<{ name: string }>(path)).body.name).to.equal(`name ${n}`)
         await world.grant({ currency: 'usd', amount: '1' })

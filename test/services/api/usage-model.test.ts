@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
+import { timesIn } from '../../support/layout.ts'
 import { compareBalances, compareUsage, type UsageAsk } from '../../support/compare-usage.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
@@ -105,9 +106,8 @@ describe('usage and balances against a plain model', function () {
         for (const ask of drawn.asks) await compareUsage(world, model, askOf(ask, drawn))
         await compareBalances(world, model)
       }),
-      // With the services as processes each question takes several times as long, and answers the same.
       {
-        numRuns: running.inside === undefined ? 5 : 15,
+        numRuns: timesIn({ embedded: 15, processes: 5 }),
         interruptAfterTimeLimit: 120_000,
         markInterruptAsFailure: true,
       },

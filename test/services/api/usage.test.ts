@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { askPeriods, linesOf, type BalanceBody } from '../../support/period-usage.ts'
-import { LAYOUT } from '../../support/layout.ts'
+import { timesIn } from '../../support/layout.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { UsageModel } from '../../support/usage-model.ts'
@@ -114,8 +114,7 @@ describe('usage and balances over HTTP', function () {
           expect(await world.balance(by)).to.include({ usage_total: total, grant_total: '0' })
         }
       }),
-      // With the services as processes each question takes several times as long, and answers the same.
-      { numRuns: LAYOUT === 'processes' ? 4 : 12 },
+      { numRuns: timesIn({ embedded: 12, processes: 4 }) },
     )
   })
 

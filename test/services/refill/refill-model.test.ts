@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { timesIn } from '../../support/layout.ts'
 import { textOf, unitsOf } from '../../support/decimal-units.ts'
 import { makeRefillWorld, type RefillWorld } from '../../support/refill-world.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
@@ -197,9 +198,8 @@ describe('refills, held against a model', function () {
         }
         made += model.refills.length
       }),
-      // With the services as processes each question takes several times as long, and answers the same.
-      { numRuns: running.inside === undefined ? 4 : 12, endOnFailure: true },
+      { numRuns: timesIn({ embedded: 12, processes: 4 }), endOnFailure: true },
     )
-    expect(made).to.be.greaterThan(running.inside === undefined ? 5 : 20)
+    expect(made).to.be.greaterThan(timesIn({ embedded: 20, processes: 5 }))
   })
 })

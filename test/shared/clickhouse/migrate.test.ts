@@ -12,6 +12,7 @@ import { connectAgain, createBareClickHouse, createClickHouse } from '../../supp
 import { testLog } from '../../support/log.ts'
 import { createDatabase } from '../../support/postgres.ts'
 import { makeReport } from '../../support/usage-event.ts'
+import { failureOf } from '../../support/failure-of.ts'
 
 describe('the migrations of ClickHouse', function () {
   this.timeout(60_000)
@@ -42,11 +43,6 @@ describe('the migrations of ClickHouse', function () {
     )
   const countOf = async ({ client }: OpenedClickHouse) =>
     (await queryRows<{ n: string }>(client, 'SELECT count() AS n FROM usage_events FINAL', {}))[0]?.n
-  const refusalOf = (work: Promise<void>): Promise<unknown> =>
-    work.then(
-      () => undefined,
-      (err: unknown) => err,
-    )
 
   it('are applied once, each in its order, and another time change nothing', async () => {
     const clickhouse = await open(createClickHouse('migrated twice'))
@@ -96,7 +92,7 @@ describe('the migrations of ClickHouse', function () {
     const name = (await appliedIn(clickhouse))[0]?.name ?? ''
     const record = (query: string) => client.command({ query, query_params: { name } })
     await record("INSERT INTO schema_migrations (name, checksum) VALUES ('9999_later', 'x')")
-    const newer = await refusalOf(migrateClickHouse(clickhouse, testLog))
+    const newer = await failureOf(migrateClickHouse(clickhouse, testLog))
     expect(newer).to.be.instanceOf(StartupError)
     expect(String(newer)).to.match(
       /newer version of Tally, or by one from before the first release \(9999_later is not known/,
@@ -105,7 +101,7 @@ describe('the migrations of ClickHouse', function () {
     await record(
       "ALTER TABLE schema_migrations UPDATE checksum = 'x' WHERE name = {name:String} SETTINGS mutations_sync = 1",
     )
-    const changed = await refusalOf(migrateClickHouse(clickhouse, testLog))
+    const changed = await failureOf(migrateClickHouse(clickhouse, testLog))
     expect(changed).to.be.instanceOf(StartupError)
     expect(String(changed)).to.contain(`the migration ${name} was changed after it was applied`)
   })

@@ -54,14 +54,17 @@ describe('the status of a grant', () => {
       ),
     )
     const maybe = (second: number | null) => (second === null ? null : at(second))
-    const shown = cases.map((one) => {
-      const [expiresAt, voidedAt, archivedAt] = [one.expiresAt, one.voidedAt, one.archivedAt].map(maybe)
-      const times = {
-        expiresAt: expiresAt ?? null,
-        voidedAt: voidedAt ?? null,
-        archivedAt: archivedAt ?? null,
-      }
-      return grantStatus(grant({ effectiveAt: at(one.effectiveAt), ...times }), at(one.now)) === 'active'
+    const shown = cases.map(({ now, effectiveAt, expiresAt, voidedAt, archivedAt }) => {
+      const status = grantStatus(
+        grant({
+          effectiveAt: at(effectiveAt),
+          expiresAt: maybe(expiresAt),
+          voidedAt: maybe(voidedAt),
+          archivedAt: maybe(archivedAt),
+        }),
+        at(now),
+      )
+      return status === 'active'
     })
     const database = await createDatabase('grant_status')
     try {

@@ -3,6 +3,7 @@ import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/cli
 import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import { createBareClickHouse } from '../../support/clickhouse.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { failureOf } from '../../support/failure-of.ts'
 
 describe('what is logged of an error', () => {
   let clickhouse: OpenedClickHouse
@@ -16,20 +17,14 @@ describe('what is logged of an error', () => {
   })
   after(() => Promise.all([clickhouse.close(), db.close()]))
 
-  const errorOf = (work: Promise<unknown>): Promise<unknown> =>
-    work.then(
-      () => undefined,
-      (err: unknown) => err,
-    )
-
   it('is the code and its name where ClickHouse quotes a row', async () => {
-    const err = await errorOf(queryRows(clickhouse.client, "SELECT toUInt8('a secret of a customer')", {}))
+    const err = await failureOf(queryRows(clickhouse.client, "SELECT toUInt8('a secret of a customer')", {}))
     expect(String(err)).to.contain('a secret of a customer')
     expect(loggableError(err)).to.deep.equal({ code: '6', type: 'CANNOT_PARSE_TEXT' })
   })
 
   it('is the error itself where it is another’s', async () => {
-    const ofPostgres = await errorOf(db.pool.query('SELECT 1 / 0'))
+    const ofPostgres = await failureOf(db.pool.query('SELECT 1 / 0'))
     for (const err of [
       ofPostgres,
       new Error('plain'),

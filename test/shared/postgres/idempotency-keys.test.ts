@@ -4,6 +4,7 @@ import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
+import { failureOf } from '../../support/failure-of.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 const ROUTE = '/v2/events'
@@ -30,11 +31,9 @@ describe('an Idempotency-Key for work outside of the database', () => {
       idempotencyKeyRepository(client).begin(namespaceId, route, key, body, at),
     )
   const expectConflict = async (work: Promise<unknown>) => {
-    const err = await work.then(
-      () => undefined,
-      (reason: unknown) => reason,
-    )
-    expect(err).to.be.instanceOf(DomainError).with.property('code', 'conflict')
+    expect(await failureOf(work))
+      .to.be.instanceOf(DomainError)
+      .with.property('code', 'conflict')
   }
 
   it('gives an attempt after one that came to no end the time of the first, so that it makes the same events', async () => {

@@ -6,6 +6,7 @@ import { usageEventToLine } from '../../../../shared/domain/usage-event-line.ts'
 import { DomainError } from '../../../../shared/errors/domain-error.ts'
 import { createClickHouse } from '../../../support/clickhouse.ts'
 import { makeReport } from '../../../support/usage-event.ts'
+import { failureOf } from '../../../support/failure-of.ts'
 
 /** More than the pool has connections. */
 const MANY = 60
@@ -35,12 +36,6 @@ describe('the pool of connections to the embedded ClickHouse', () => {
     })
     return (await result.json<[unknown]>()).map(([value]) => value)
   }
-
-  const failureOf = (work: Promise<unknown>): Promise<unknown> =>
-    work.then(
-      () => undefined,
-      (err: unknown) => err,
-    )
 
   const many = <T>(work: (n: number) => Promise<T>): Promise<T[]> =>
     Promise.all(Array.from({ length: MANY }, (_, n) => work(n)))
