@@ -136,7 +136,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: "occurred_at < toDateTime({endAt:UInt32}, 'UTC')",
     wrong: "occurred_at <= toDateTime({endAt:UInt32}, 'UTC')",
-    suites: ['services/api/usage-model'],
+    suites: ['services/api/event-aggregate', 'services/api/usage-model'],
   },
   {
     name: 'usage of another company is counted too',
