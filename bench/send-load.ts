@@ -81,14 +81,19 @@ export async function sendLoad(load: Load): Promise<LoadResult> {
       const head = `${headOf('POST', target.pathname)}content-length: ${body.length}\r\n\r\n`
       return Buffer.concat([Buffer.from(head), body])
     })
+  // Before anything is measured: with many connections it takes long.
+  const templates = requests.map(templateOf)
+  const own = Array.from({ length: connections }, () => templates.map(ownCopyOf))
   const sockets = await Promise.all(
     Array.from({ length: connections }, () => open(Number(target.port), target.hostname)),
   )
   const startedAt = performance.now()
   const until = startedAt + load.seconds * 1_000
   let begun = 0
+  const ofBody = requests.map(() => 0)
   const sending: Sending = {
-    requests,
+    connections,
+    ofBody,
     status: paths === undefined ? 202 : 200,
     resentPercent: load.resentPercent ?? 0,
     nextNumber: countUp(),
@@ -100,11 +105,12 @@ export async function sendLoad(load: Load): Promise<LoadResult> {
       return dueAt
     },
   }
-  const sent = await Promise.all(sockets.map((socket, connection) => sendInTurn(socket, connection, sending)))
+  const sent = await Promise.all(
+    sockets.map((socket, nth) => sendInTurn(socket, nth, own[nth] ?? [], sending)),
+  )
   const endedAt = performance.now()
   for (const socket of sockets) socket.destroy()
   const { p50Ms, p99Ms } = summarise(sent.flatMap(({ latencies }) => latencies))
-  const ofBody = requests.map((_, body) => sent.reduce((sum, one) => sum + (one.ofBody[body] ?? 0), 0))
   return {
     seconds: (endedAt - startedAt) / 1_000,
     acknowledged: ofBody.reduce((sum, count) => sum + count, 0),
@@ -117,7 +123,9 @@ export async function sendLoad(load: Load): Promise<LoadResult> {
 
 /** What all connections share. */
 interface Sending {
-  requests: readonly Buffer[]
+  connections: number
+  /** Requests that were answered, by body. */
+  ofBody: number[]
   /** What each must be answered with. */
   status: number
   resentPercent: number
@@ -130,21 +138,37 @@ interface Sending {
 interface Sent {
   /** How long each answer took, in milliseconds. */
   latencies: number[]
-  ofBody: number[]
   resent: number
 }
+
+/** The bytes of a request, and where placeholders stand in them. */
+interface Template {
+  bytes: Buffer
+  places: readonly number[]
+  times: readonly number[]
+}
+
+const templateOf = (bytes: Buffer): Template => ({
+  bytes,
+  places: placesIn(bytes, PLACEHOLDER),
+  times: placesIn(bytes, TIME_PLACEHOLDER),
+})
+
+/** Of a connection's own: a buffer is written to again only once its request was answered. Shared where nothing is written. */
+const ownCopyOf = (template: Template): Template =>
+  template.places.length + template.times.length === 0
+    ? template
+    : { ...template, bytes: Buffer.from(template.bytes) }
 
 async function sendInTurn(
   socket: Socket,
   connection: number,
-  { requests, status, resentPercent, nextNumber, nextTime, begin }: Sending,
+  own: readonly Template[],
+  { connections, ofBody, status, resentPercent, nextNumber, nextTime, begin }: Sending,
 ): Promise<Sent> {
-  const sent: Sent = { latencies: [], ofBody: requests.map(() => 0), resent: 0 }
-  // Of its own: a buffer is written to again only once its request was answered.
-  const own = requests.map((bytes) => {
-    const [places, times] = [placesIn(bytes, PLACEHOLDER), placesIn(bytes, TIME_PLACEHOLDER)]
-    return { bytes: places.length + times.length > 0 ? Buffer.from(bytes) : bytes, places, times }
-  })
+  const sent: Sent = { latencies: [], resent: 0 }
+  // Spread over all of them: connections side by side do not ask for the same at the same time.
+  const first = Math.floor((connection / connections) * own.length)
   const answers = new AnswerReader()
   const again: { bytes: Buffer; atTurn: number }[] = []
   let turn = 0
@@ -164,7 +188,7 @@ async function sendInTurn(
   }
   const send = () => {
     if ((again[0]?.atTurn ?? Infinity) <= turn && sendAgain()) return
-    body = (connection + turn++) % own.length
+    body = (first + turn++) % own.length
     const request = own[body]
     if (request === undefined) throw new Error('there is no body to send')
     for (const place of request.places) request.bytes.write(nextNumber(), place, 'latin1')
@@ -191,7 +215,7 @@ async function sendInTurn(
       }
       sent.latencies.push(performance.now() - sentAt)
       if (body === undefined) sent.resent++
-      else sent.ofBody[body] = (sent.ofBody[body] ?? 0) + 1
+      else ofBody[body] = (ofBody[body] ?? 0) + 1
       next()
     })
     socket.on('error', reject)
