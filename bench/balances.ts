@@ -11,6 +11,7 @@ import { untilLoaded } from './load-stage.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { adminUrlOf, scrape } from './scrape.ts'
 import type { Load, LoadResult } from './send-load.ts'
+import { formatSideBySide, measureSideBySide } from './side-by-side.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
 import { makeBodies } from './usage-bodies.ts'
 
@@ -55,6 +56,8 @@ const USAGE: Record<Exclude<Beside, typeof QUIET>, { batch: number; rate?: numbe
   [IMPORT]: { batch: 1_000 },
 }
 
+/** At least: a query over all events takes seconds. */
+const SIDE_BY_SIDE_S = 10
 const PATHS = 5_000
 const WARM_UP_S = 1
 const HISTORY_S = 3 * 365 * 86_400
@@ -69,7 +72,7 @@ const BEGUN_AFTER_MS = 2_000
 
 /**
  * Balances of 10,000 accounts, many at once, each beside an account itself and health in the same minute: nothing else going on, while usage
- * comes in, and while history is imported.
+ * comes in, and while history is imported. At last, whether an analyst and totals of years leave them their turn.
  */
 export async function benchBalances(options: BenchBalancesOptions): Promise<void> {
   const { events, folder, seconds, save, print } = options
@@ -91,10 +94,19 @@ export async function benchBalances(options: BenchBalancesOptions): Promise<void
       )
       print(`beside ${beside}: done`)
     }
+    await untilIdle(tally)
+    const sideBySide = await measureSideBySide({
+      tally,
+      dataSet,
+      generator: reader,
+      balancePaths: pathsOf('balance', dataSet),
+      seconds: Math.max(seconds, SIDE_BY_SIDE_S),
+    })
     for (const line of formatRows(rows)) print(line)
+    for (const line of formatSideBySide(sideBySide)) print(line)
     const compared = compareRows(rows, events)
     for (const line of formatCompared(compared)) print(line)
-    await saveResult(save, { bench: 'balances', events, seconds, rows, compared })
+    await saveResult(save, { bench: 'balances', events, seconds, rows, sideBySide, compared })
   } finally {
     await Promise.all([reader.close(), reporter.close()])
     await tally.stop()
