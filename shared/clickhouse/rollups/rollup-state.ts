@@ -15,6 +15,8 @@ const MARKED_MAX = 10_000
  * that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
 const EPOCH_KNOWN_MS = 1_000
+/** Older than this it is read ahead, so that no reader waits for it while there are many. */
+const EPOCH_READ_AHEAD_MS = 500
 
 /** Late usage is recomputed in an epoch for so many seconds after another took its place. */
 export const REPLACED_FOR_S = 60
@@ -94,9 +96,18 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     if (known === undefined || known.readAt <= readAt) known = { epoch, readAt }
     return epoch
   }
+  let isReadingAhead = false
+  const readAhead = () => {
+    if (isReadingAhead) return
+    isReadingAhead = true
+    const ended = () => (isReadingAhead = false)
+    // A failure is told to who waits for it: whoever asks when it is too old.
+    readEpoch().then(ended, ended)
+  }
   const epochNow = async (): Promise<KnownEpoch | undefined> => {
     const knownForMs = known === undefined ? Infinity : clockMs() - known.readAt
     if (knownForMs >= EPOCH_KNOWN_MS) return readEpoch()
+    if (knownForMs >= EPOCH_READ_AHEAD_MS) readAhead()
     return known?.epoch
   }
   const read: RollupStateReader['read'] = async (namespaceId, range, accountIds) => {

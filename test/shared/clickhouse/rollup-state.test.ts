@@ -7,15 +7,19 @@ describe('the epoch a process goes by', () => {
   /** A ClickHouse whose answers are given by hand, in any order. */
   function answeredByHand() {
     const answers: ((epoch: number) => void)[] = []
+    const failures: (() => void)[] = []
     const query = () =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        failures.push(() => {
+          reject(new Error('failed'))
+        })
         answers.push((epoch) => {
           const row = { epoch, closed_through: 300, slot_s: 300, now: 600 }
           resolve({ json: () => Promise.resolve([row]) })
         })
       })
     const reader = rollupStateReader({ query } as unknown as ClickHouse)
-    return { answers, epoch: async () => (await reader.epoch())?.epoch }
+    return { answers, failures, epoch: async () => (await reader.epoch())?.epoch }
   }
 
   it('is known for a second, and then asked for anew', async () => {
@@ -23,14 +27,46 @@ describe('the epoch a process goes by', () => {
     const first = epoch()
     answers[0]?.(1)
     expect(await first).to.equal(1)
-    await sleep(800)
+    await sleep(400)
     expect(await epoch()).to.equal(1)
     expect(answers, 'known').to.have.length(1)
-    await sleep(300)
+    await sleep(700)
     const later = epoch()
     expect(answers).to.have.length(2)
     answers[1]?.(2)
     expect(await later).to.equal(2)
+  })
+
+  it('is asked for again before it is too old, once, and nobody waits for that', async () => {
+    const { answers, epoch } = answeredByHand()
+    const first = epoch()
+    answers[0]?.(1)
+    await first
+    await sleep(600)
+    expect(await epoch()).to.equal(1)
+    expect(await epoch()).to.equal(1)
+    expect(answers, 'asked ahead').to.have.length(2)
+    answers[1]?.(2)
+    await sleep(500)
+    expect(await epoch(), 'of then').to.equal(2)
+  })
+
+  it('is waited for when what was asked ahead has failed or takes too long', async () => {
+    const { answers, failures, epoch } = answeredByHand()
+    const first = epoch()
+    answers[0]?.(1)
+    await first
+    await sleep(600)
+    await epoch()
+    failures[1]?.()
+    await sleep(10)
+    expect(await epoch()).to.equal(1)
+    expect(answers, 'asked ahead anew').to.have.length(3)
+    await sleep(500)
+    const waiting = epoch()
+    expect(answers).to.have.length(4)
+    answers[3]?.(4)
+    expect(await waiting).to.equal(4)
   })
 
   it('is the newer one of two that were asked for, whichever is answered last', async () => {
