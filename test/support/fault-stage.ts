@@ -6,6 +6,7 @@ import { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { partitionOfAccount } from '../../shared/event-log/partition.ts'
 import { openPool, type Pool } from '../../shared/postgres/core/pool.ts'
 import { ApiClient } from './api-client.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
@@ -222,8 +223,12 @@ function withPort(url: string, port: number): string {
 
 async function makeWorld(api: ApiClient): Promise<{ accounts: string[]; sources: string[] }> {
   const accounts: string[] = []
-  for (let n = 0; n < ACCOUNTS; n++)
-    accounts.push((await api.create<{ id: string }>('/v2/accounts', { name: `account ${n}` })).id)
+  // Each of two loaders has usage to load: partitions are dealt out in turn, and of 16 draws of five accounts one has all in those of one loader.
+  const partitions = () => new Set(accounts.map((id) => partitionOfAccount(id, 2)))
+  while (accounts.length < ACCOUNTS || partitions().size < 2)
+    accounts.push(
+      (await api.create<{ id: string }>('/v2/accounts', { name: `account ${accounts.length}` })).id,
+    )
   const metrics: string[] = []
   for (const name of ['tokens', 'calls'])
     metrics.push((await api.create<{ id: string }>('/v2/metrics', { name })).id)
