@@ -11,7 +11,7 @@ import {
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { isRefusedRow } from '../../shared/postgres/core/violations.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
-import type { HeldBalances } from './held-balances.ts'
+import type { RefillCooldowns } from './refill-cooldowns.ts'
 import type { NowOf, RefillBalances, RefillOutcome } from './refill-balances.ts'
 import type { RefillMetrics } from './refill-metrics.ts'
 
@@ -20,7 +20,7 @@ export interface CheckBalancesDeps {
   usage: Pick<UsageReader, 'sumByAccount'>
   nowOf: NowOf
   refill: RefillBalances
-  held: HeldBalances
+  cooldowns: RefillCooldowns
   metrics: RefillMetrics
   log: Logger
 }
@@ -37,7 +37,7 @@ export const REFILLS_AT_ONCE = 2
 const REFILLED_TOGETHER = 50
 /** Enough that what is fixed of a statement does not matter. */
 export const BALANCES_AT_ONCE = 2_000
-/** How long a balance is left alone that cannot be refilled for now, or failed to be. */
+/** How long a balance cools down that cannot be refilled for now, or failed to be. */
 const BLOCKED_MS = 60_000
 const FAILED_MS = 5_000
 
@@ -49,7 +49,7 @@ const FAILED_MS = 5_000
  */
 export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
   return async (namespaceId, keys, signal) => {
-    const wanted = keys.filter((key) => !deps.held.isHeld({ namespaceId, ...key }))
+    const wanted = keys.filter((key) => !deps.cooldowns.isCoolingDown({ namespaceId, ...key }))
     for (let start = 0; start < wanted.length && !signal.aborted; start += BALANCES_AT_ONCE) {
       const low = await listLow(deps, namespaceId, wanted.slice(start, start + BALANCES_AT_ONCE))
       await Promise.all(
@@ -94,15 +94,16 @@ async function tryRefill(
   namespaceId: string,
   keys: readonly RefillConfigurationKey[],
 ): Promise<void> {
-  const { refill, held, metrics, log } = deps
+  const { refill, cooldowns, metrics, log } = deps
   const now = performance.now()
   try {
     const outcomes = await refill(namespaceId, keys)
     for (const [n, outcome] of outcomes.entries()) {
       metrics.tried(outcome.kind)
-      const holdMs = holdMsAfter(outcome)
+      const cooldownMs = cooldownMsAfter(outcome)
       const key = keys[n]
-      if (key !== undefined && holdMs !== undefined) held.hold({ namespaceId, ...key }, now + holdMs)
+      if (key !== undefined && cooldownMs !== undefined)
+        cooldowns.begin({ namespaceId, ...key }, now + cooldownMs)
     }
   } catch (err) {
     if (isRefusedRow(err) && keys.length > 1) {
@@ -115,12 +116,12 @@ async function tryRefill(
       { err: loggableError(err), namespaceId, ...first, count: keys.length },
       'could not refill balances, trying again',
     )
-    for (const key of keys) held.hold({ namespaceId, ...key }, now + FAILED_MS)
+    for (const key of keys) cooldowns.begin({ namespaceId, ...key }, now + FAILED_MS)
   }
 }
 
-/** How long a balance is left alone; undefined when it may be looked at again as soon as its usage changes. */
-function holdMsAfter(outcome: RefillOutcome): number | undefined {
+/** How long a balance cools down; undefined when it may be looked at again as soon as its usage changes. */
+function cooldownMsAfter(outcome: RefillOutcome): number | undefined {
   switch (outcome.kind) {
     case 'refilled':
     case 'enough':

@@ -9,7 +9,7 @@ import type { RefillConfigurationKey } from '../../shared/postgres/refill-config
 import type { RefillRequest, RefillRequestListener } from '../../shared/postgres/refill-requests.ts'
 import type { CheckBalances } from './check-balances.ts'
 import type { Look } from './follow-usage.ts'
-import { nameOf, type HeldBalances } from './held-balances.ts'
+import { nameOf, type RefillCooldowns } from './refill-cooldowns.ts'
 import type { RefillMetrics, RefillStep } from './refill-metrics.ts'
 
 export interface KeepBalancesDeps {
@@ -18,7 +18,7 @@ export interface KeepBalancesDeps {
   check: CheckBalances
   /** Goes through all configurations. @returns the namespaces that have any */
   sweep: (signal: AbortSignal) => Promise<Set<string>>
-  held: HeldBalances
+  cooldowns: RefillCooldowns
   metrics: RefillMetrics
   log: Logger
 }
@@ -46,7 +46,7 @@ const SWEEP_AGAIN_MS = 5_000
  * round; and beside that, now and then, at all of them. Whatever one round misses, the next sweep finds.
  */
 export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepBalancesTimes): Keeper {
-  const { metrics, log, held } = deps
+  const { metrics, log, cooldowns } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const following = new Activity('following usage')
@@ -61,8 +61,8 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
   const round = async () => {
     const { touched, pass } = await deps.follow([...namespaces])
     if (touched === undefined) isSweepWanted = true
-    for (const request of requested.values()) held.release(request)
-    const asked = [...requested.values(), ...held.takeDue(performance.now())]
+    for (const request of requested.values()) cooldowns.end(request)
+    const asked = [...requested.values(), ...cooldowns.takeDue(performance.now())]
     requested = new Map()
     try {
       for (const [namespaceId, keys] of byNamespace([...asked, ...(touched ?? []).flatMap(metricOf)]))

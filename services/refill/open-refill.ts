@@ -12,7 +12,7 @@ import { checkBalances, REFILLS_AT_ONCE } from './check-balances.ts'
 import type { RefillConfig } from './config.ts'
 import type { RefillPoint } from './crash-points.ts'
 import { followUsage } from './follow-usage.ts'
-import { heldBalances } from './held-balances.ts'
+import { refillCooldowns } from './refill-cooldowns.ts'
 import { keepBalances, type Keeper } from './keep-balances.ts'
 import { refillBalances } from './refill-balances.ts'
 import { refillMetrics } from './refill-metrics.ts'
@@ -39,17 +39,17 @@ export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
   const log = parts.log.child({ part: 'refill' })
   const usage = usageThroughRollups(clickhouse)
   const metrics = refillMetrics(parts.metrics)
-  const held = heldBalances()
+  const cooldowns = refillCooldowns()
   const nowOf = (db: Queryable, namespaceId: string) => namespaceClockRepository(db).now(namespaceId)
   const refill = refillBalances({ pool, usage, nowOf, log, reached }, config)
-  const check = checkBalances({ pool, usage, nowOf, refill, held, metrics, log })
+  const check = checkBalances({ pool, usage, nowOf, refill, cooldowns, metrics, log })
   const follow = followUsage({
     touched: touchedUsageRepository(clickhouse),
     listedUpTo,
     nowS: () => Date.now() / 1_000,
   })
   const sweep = (signal: AbortSignal) => sweepBalances(pool, check, signal)
-  const keeper = keepBalances({ follow, check, sweep, held, metrics, log }, config)
+  const keeper = keepBalances({ follow, check, sweep, cooldowns, metrics, log }, config)
   const listener = listenForRefillRequests(pool, keeper, log)
   return {
     ...keeper,
