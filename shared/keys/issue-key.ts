@@ -23,8 +23,8 @@ export interface WantedKey extends KeyTerms {
  */
 export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> {
   const { companyId, name, expiresAt } = wanted
-  const held = await apiKeyRepository(db).hold(companyId, idsOf(giver))
-  requireGivable(termsOfGiver(giver, held), wanted)
+  const locked = await apiKeyRepository(db).lock(companyId, idsOf(giver))
+  requireGivable(termsOfGiver(giver, locked), wanted)
   if (expiresAt !== null && expiresAt <= new Date()) throw endedAlready()
   const made = await insertKey(db, giver, wanted)
   await auditTrailRepository(db).insert({

@@ -1,11 +1,11 @@
-import { apiKeyRepository, type HeldApiKey } from '../postgres/api-keys.ts'
+import { apiKeyRepository, type LockedApiKey } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
 import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
 
 /** A key that was revoked, and whether it had been before. */
 export interface RevokedKey {
-  key: HeldApiKey
+  key: LockedApiKey
   wasRevoked: boolean
 }
 
@@ -23,10 +23,10 @@ export async function revokeKey(
   keyId: string,
 ): Promise<RevokedKey | undefined> {
   const keys = apiKeyRepository(db)
-  const held = await keys.hold(companyId, idsOf(giver, keyId))
-  const before = held.get(keyId)
+  const locked = await keys.lock(companyId, idsOf(giver, keyId))
+  const before = locked.get(keyId)
   // Once more with the same key is harmless: its answer may have been lost.
-  if (giver !== keyId) termsOfGiver(giver, held)
+  if (giver !== keyId) termsOfGiver(giver, locked)
   const key = await keys.revoke(companyId, keyId)
   if (before === undefined || key === undefined) return undefined
   await auditTrailRepository(db).insert({

@@ -1,6 +1,6 @@
 import { termsAfterRotation, type RotationTerms } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { apiKeyRepository, type ApiKey, type HeldApiKey, type KeyEnd } from '../postgres/api-keys.ts'
+import { apiKeyRepository, type ApiKey, type LockedApiKey, type KeyEnd } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
 import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
@@ -43,9 +43,9 @@ export async function rotateKey(
 ): Promise<RotatedKey | undefined> {
   const { companyId, keyId, secret, oldKeyEnd } = wanted
   const keys = apiKeyRepository(db)
-  const held = await keys.hold(companyId, idsOf(giver, keyId))
-  const terms = termsOfGiver(giver, held)
-  const found = held.get(keyId)
+  const locked = await keys.lock(companyId, idsOf(giver, keyId))
+  const terms = termsOfGiver(giver, locked)
+  const found = locked.get(keyId)
   if (found === undefined) return undefined
   requireRotatable(found)
   requireEnd(oldKeyEnd)
@@ -67,7 +67,7 @@ export async function rotateKey(
   return { made, old, oldDigest: found.digest }
 }
 
-function requireRotatable({ replacedBy, revokedAt, isUsable }: HeldApiKey): void {
+function requireRotatable({ replacedBy, revokedAt, isUsable }: LockedApiKey): void {
   if (revokedAt !== null) throw new DomainError('conflict', 'this key was revoked: issue another')
   if (replacedBy !== null)
     throw new DomainError('conflict', `this key was rotated before: ${replacedBy} took its place`)

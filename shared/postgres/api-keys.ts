@@ -41,10 +41,10 @@ export interface EndingKey extends Pick<ApiKey, 'id' | 'name'> {
   isReplaced: boolean
 }
 
-/** A key whose row is held until the transaction ends. */
-export interface HeldApiKey extends ApiKey {
+/** A key whose row is locked until the transaction ends. */
+export interface LockedApiKey extends ApiKey {
   digest: Buffer
-  /** By the database's clock, as it is held. */
+  /** By the database's clock, as its row is locked. */
   isUsable: boolean
 }
 
@@ -62,7 +62,7 @@ interface ApiKeyRow {
   last_used_at: Date | null
 }
 
-interface HeldRow extends ApiKeyRow {
+interface LockedRow extends ApiKeyRow {
   digest: Buffer
   is_usable: boolean
 }
@@ -105,12 +105,12 @@ const LIST = `
     AND ($3::uuid IS NULL OR (created_at, key_id) >
       (SELECT created_at, key_id FROM api_keys WHERE company_id = $1 AND key_id = $3))
   ORDER BY created_at, key_id LIMIT $2`
-// In one order, so that two who hold the same keys do not wait for each other. The time is read once the rows are held.
-const HOLD = `
-  WITH held AS MATERIALIZED (
+// In one order, so that two who lock the same keys do not wait for each other. The time is read once the rows are locked.
+const LOCK = `
+  WITH locked AS MATERIALIZED (
     SELECT ${COLUMNS}, digest FROM api_keys WHERE company_id = $1 AND key_id = ANY ($2::uuid[])
     ORDER BY key_id FOR NO KEY UPDATE)
-  SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp()) AS is_usable FROM held`
+  SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp()) AS is_usable FROM locked`
 // A key never lasts longer for being rotated.
 const REPLACE = `
   UPDATE api_keys SET replaced_by = $3, expires_at = least(expires_at, coalesce($4, clock_timestamp() + $5 * interval '1 second'))
@@ -129,7 +129,7 @@ const LIST_ENDING = `
     AND k.expires_at <= clock_timestamp() + $1 * interval '1 day'
     AND (k.replaced_by IS NULL OR k.last_used_at > s.created_at + interval '1 minute')
   ORDER BY k.expires_at LIMIT $2`
-// Whoever changes a key holds its row: its use is then noted the next time.
+// Whoever changes a key locks its row: its use is then noted the next time.
 const NOTE_USES = `
   WITH used AS (
     SELECT k.key_id, clock_timestamp() - u.age_ms * interval '1 millisecond' AS at
@@ -173,21 +173,21 @@ export const apiKeyRepository = (db: Queryable) => ({
   },
 
   /** Within a transaction: the keys of a company that have these ids, by id, and nobody else changes them until its end. */
-  async hold(companyId: string, keyIds: readonly string[]): Promise<Map<string, HeldApiKey>> {
-    const { rows } = await db.query<HeldRow>(HOLD, [companyId, keyIds])
-    return new Map(rows.map((row) => [row.key_id, heldFromRow(row)]))
+  async lock(companyId: string, keyIds: readonly string[]): Promise<Map<string, LockedApiKey>> {
+    const { rows } = await db.query<LockedRow>(LOCK, [companyId, keyIds])
+    return new Map(rows.map((row) => [row.key_id, lockedFromRow(row)]))
   },
 
-  /** Notes what took the place of a key that is held, and lets it end. @returns the key as it is now */
+  /** Notes what took the place of a key that is locked, and lets it end. @returns the key as it is now */
   async replace(companyId: string, keyId: string, replacedBy: string, end: KeyEnd): Promise<ApiKey> {
     const [at, afterS] = 'at' in end ? [end.at, null] : [null, end.afterS]
     return (await findOne(db, REPLACE, [companyId, keyId, replacedBy, at, afterS])) as ApiKey
   },
 
   /** Revoking again keeps the first time. @returns the key, undefined when there is none */
-  async revoke(companyId: string, keyId: string): Promise<HeldApiKey | undefined> {
-    const { rows } = await db.query<HeldRow>(REVOKE, [companyId, keyId])
-    return rows.map(heldFromRow)[0]
+  async revoke(companyId: string, keyId: string): Promise<LockedApiKey | undefined> {
+    const { rows } = await db.query<LockedRow>(REVOKE, [companyId, keyId])
+    return rows.map(lockedFromRow)[0]
   },
 
   /** Keys of all companies that end within some days and are still needed, as far as can be told; soonest first. */
@@ -239,7 +239,7 @@ const apiKeyFromRow = (row: ApiKeyRow): ApiKey => ({
   lastUsedAt: row.last_used_at,
 })
 
-const heldFromRow = (row: HeldRow): HeldApiKey => ({
+const lockedFromRow = (row: LockedRow): LockedApiKey => ({
   ...apiKeyFromRow(row),
   digest: row.digest,
   isUsable: row.is_usable,

@@ -73,7 +73,7 @@ const COUNT_OCCURRENCE = `
   UPDATE refill_configurations SET occurrences = $4
   WHERE namespace_id = $1 AND account_id = $2 AND metric_id = $3`
 
-/** A configuration whose row is held. */
+/** A configuration whose row is locked. */
 export interface LockedRefillConfiguration extends Pick<
   RefillConfiguration,
   'accountId' | 'metricId' | 'minimumBalance' | 'targetBalance'

@@ -368,7 +368,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/refill/refill-balances'],
   },
   {
-    name: 'the row of a refill configuration is not held while it is refilled',
+    name: 'the row of a refill configuration is not locked while it is refilled',
     file: 'shared/postgres/refill-configurations.ts',
     right: '  FOR UPDATE OF c SKIP LOCKED`',
     wrong: '`',

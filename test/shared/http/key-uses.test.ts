@@ -108,7 +108,7 @@ describe('the uses of keys', function () {
   it('wait for nobody who holds a key, and nobody waits for them', async () => {
     const client = await db.pool.connect()
     await client.query('BEGIN')
-    await apiKeyRepository(client).hold(companyId, [keyId])
+    await apiKeyRepository(client).lock(companyId, [keyId])
     await write(new Map([[keyId, 0]]))
     expect(await lastUsed()).to.equal(null)
     await client.query('COMMIT')
