@@ -25,7 +25,7 @@ export interface Load {
   resentPercent?: number
 }
 
-/** Now, but for some events in a hundred that are minutes to hours late; or times of a stretch, in order or not. */
+/** Now, but for some events in a hundred that are minutes to hours late; or times of a range, in order or not. */
 type EventTimes =
   | { kind: 'now'; latePercent: number }
   | { kind: 'past'; startAt: number; endAt: number; events: number; shuffled: boolean }

@@ -37,14 +37,14 @@ export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Clos
   while (closed.through < end && !signal.aborted) {
     const from = closed.through
     const to = Math.min(end, from + SLOTS_AT_ONCE_S, dayOf(from) + DAY_S)
-    closed.rowsRead += await closeStretch(deps, current, { startAt: from, endAt: to }, now)
+    closed.rowsRead += await closeRange(deps, current, { startAt: from, endAt: to }, now)
     closed.slots += (to - from) / slotS
     closed.through = to
   }
   return closed
 }
 
-async function closeStretch(
+async function closeRange(
   { epochs, tables, reached }: RollupDeps,
   target: RollupEpoch,
   range: { startAt: number; endAt: number },

@@ -1,7 +1,7 @@
 import { monthAfter, monthOf } from './month.ts'
 import type { TimeRange } from './time-slot.ts'
 
-/** A stretch of the UTC calendar that usage is put together by. */
+/** A unit of the UTC calendar that usage is put together by. */
 export type Period = 'day' | 'month'
 
 const DAY_S = 86_400

@@ -33,7 +33,7 @@ export interface UsageCover {
   days: (TimeRange & { except: number[] }) | undefined
   /** Whole slots from usage_by_slot, or their totals: those of these days that lie in between, but for some. */
   slots: (TimeRange & { days: number[]; except: number[] }) | undefined
-  /** The rest from the events: stretches, whole slots and whole days, none of which meet. */
+  /** The rest from the events: ranges, whole slots and whole days, none of which meet. */
   raw: { ranges: TimeRange[]; slots: number[]; days: number[] }
 }
 
@@ -102,8 +102,8 @@ export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): U
   }
 }
 
-/** Stretches that hold all of what is read raw, at most so many, in order: what lies between close ones is taken in. */
-export function hullOf(
+/** Ranges that cover all of what is read raw, at most so many, in order: what lies between close ones is taken in. */
+export function coveringRanges(
   { ranges, slots, days }: UsageCover['raw'],
   slotS: number,
   atMost: number,
@@ -118,34 +118,34 @@ export function hullOf(
     .map(({ startAt }, index) => startAt - (all[index]?.endAt ?? 0))
     .sort((a, b) => b - a)
   const bridged = Math.max(0, gaps[atMost - 1] ?? 0)
-  const hull: TimeRange[] = []
+  const covering: TimeRange[] = []
   for (const range of all) {
-    const last = hull.at(-1)
+    const last = covering.at(-1)
     if (last !== undefined && range.startAt - last.endAt <= bridged) last.endAt = range.endAt
-    else hull.push({ ...range })
+    else covering.push({ ...range })
   }
-  return hull
+  return covering
 }
 
 /**
- * The same stretches, the shorter of them slot by slot as far as there are not too many: ClickHouse takes a millisecond and more to
- * plan each stretch it is asked for, and next to nothing for each slot.
+ * The same ranges, the shorter of them slot by slot as far as there are not too many: ClickHouse takes a millisecond and more to
+ * plan each range it is asked for, and next to nothing for each slot.
  *
  * @param slotsMax how many slots of the sorting key may be named
  */
-export function namedOrStretched(
-  hull: readonly TimeRange[],
+export function enumerateShortRanges(
+  ranges: readonly TimeRange[],
   slotsMax: number,
-): { slots: number[]; stretches: TimeRange[] } {
-  if (hull.length <= 1) return { slots: [], stretches: [...hull] }
+): { slots: number[]; ranges: TimeRange[] } {
+  if (ranges.length <= 1) return { slots: [], ranges: [...ranges] }
   const slots = new Set<number>()
-  const stretches: TimeRange[] = []
-  for (const stretch of [...hull].sort((a, b) => a.endAt - a.startAt - (b.endAt - b.startAt))) {
-    const ofKey = rangeOfSlots(stretch)
-    if (slots.size + countSlots(ofKey) > slotsMax) stretches.push(stretch)
+  const long: TimeRange[] = []
+  for (const range of [...ranges].sort((a, b) => a.endAt - a.startAt - (b.endAt - b.startAt))) {
+    const ofKey = rangeOfSlots(range)
+    if (slots.size + countSlots(ofKey) > slotsMax) long.push(range)
     else for (let slot = ofKey.startAt; slot < ofKey.endAt; slot = slotAfter(slot)) slots.add(slot)
   }
-  return { slots: [...slots], stretches }
+  return { slots: [...slots], ranges: long }
 }
 
 const ceilTo = (second: number, step: number): number => Math.ceil(second / step) * step

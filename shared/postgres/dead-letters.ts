@@ -72,7 +72,7 @@ export const deadLetterRepository = (db: Queryable) => ({
     }
   },
 
-  /** Where those of a stretch of one partition lie. */
+  /** Where those of a range of one partition lie. */
   async listPlaces(
     topic: string,
     partition: number,

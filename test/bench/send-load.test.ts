@@ -55,7 +55,7 @@ describe('the load generator', () => {
     expect(taken).to.have.length(result.acknowledged + result.resent)
   })
 
-  it('spreads times over a stretch, in order or not', async () => {
+  it('spreads times over a range, in order or not', async () => {
     const times = { kind: 'past', startAt: 1_600_000_000, endAt: 1_700_000_000, events: 200 } as const
     const one = { ...load, connections: 1, requestsMax: 200 }
     await sendLoad({ ...one, times: { ...times, shuffled: false } })

@@ -118,7 +118,7 @@ async function endOf({ eventLog }: FaultStage): Promise<number> {
   return (await eventLog.lag(LOADER_GROUP)).reduce((sum, { end }) => sum + end, 0)
 }
 
-/** What 99 of 100 reports took at most that were answered in a stretch of time. */
+/** What 99 of 100 reports took at most that were answered in a range of time. */
 function p99({ ledger }: FaultStage, from: number, to: number): number {
   const times = ledger.attempts
     .filter(({ status, at }) => status === 202 && at >= from && at < to)

@@ -455,8 +455,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'slots between late ones that are read with them count twice',
     file: 'shared/clickhouse/rollups/cover-query.ts',
-    right: 'secondsOf(hull) === wholeS &&',
-    wrong: 'secondsOf(hull) >= wholeS &&',
+    right: 'secondsOf(covering) === wholeS &&',
+    wrong: 'secondsOf(covering) >= wholeS &&',
     suites: ['shared/clickhouse/usage-readers'],
   },
   {

@@ -14,7 +14,7 @@ interface FillOptions {
 }
 
 /**
- * Appends many reports as a gateway would, spread evenly over a stretch of time and over the partitions.
+ * Appends many reports as a gateway would, spread evenly over a range of time and over the partitions.
  *
  * @returns a few of them
  */

@@ -36,7 +36,7 @@ const CLOCK_AHEAD_MAX_S = 300
 const LAST_SECOND = 2 ** 32 - 1
 
 /**
- * Proves for a stretch of acceptance time that nothing accepted was lost, doubled or altered, and that nothing is counted
+ * Proves for a range of acceptance time that nothing accepted was lost, doubled or altered, and that nothing is counted
  * that nobody reported. It reads the log again, line by line, and looks every event up in ClickHouse and the dead letters.
  * Memory does not grow with what was accepted: lines are compared a round at a time and forgotten.
  *

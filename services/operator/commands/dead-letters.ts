@@ -32,7 +32,7 @@ export const deadLetters: Command = {
     '  retry --all   all that were not retried yet',
     '',
     'A retried event keeps the time it was accepted at, so in the list of events it enters behind the last id of whoever',
-    'follows the list: read that stretch of the list again.',
+    'follows the list: read that part of the list again.',
     '',
   ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],

@@ -11,7 +11,7 @@ export interface TouchedUsage {
 /** The same, and when a correction of it was stored: text, which only tells entries apart. */
 export type CorrectedUsage = TouchedUsage & { storedAt: string }
 
-interface AcceptedStretch {
+interface AcceptedRange {
   /** Unix seconds, both included: events accepted in between … */
   from: number
   to: number
@@ -47,13 +47,13 @@ const NAMESPACES_NAMED_MAX = 1_000
 /** Whose usage of metrics changed lately, of all namespaces. */
 export const touchedUsageRepository = (client: ClickHouse) => ({
   /**
-   * Accounts and metrics with events that were accepted in a stretch of time and are stored by now.
+   * Accounts and metrics with events that were accepted in a range of time and are stored by now.
    *
    * @param namespaceIds which ones matter; others may be among them
    */
   async listAccepted(
     namespaceIds: readonly string[],
-    { from, to, recentFrom, limit }: AcceptedStretch,
+    { from, to, recentFrom, limit }: AcceptedRange,
   ): Promise<TouchedUsage[]> {
     const named = namespaceIds.length <= NAMESPACES_NAMED_MAX
     const rows = await queryRows<TouchedRow>(

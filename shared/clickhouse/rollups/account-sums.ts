@@ -6,7 +6,7 @@ import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSums, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums.ts'
-import { partsOf, type Wanted } from './cover-query.ts'
+import { selectsOf, type Wanted } from './cover-query.ts'
 import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
 
 /** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
@@ -36,11 +36,11 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   const ask = async (
     accounts: readonly AccountKey[],
     epoch: KnownEpoch,
-    parts: readonly string[],
+    selects: readonly string[],
     params: Record<string, unknown>,
   ): Promise<SumRow[]> => {
-    if (parts.length === 0) return []
-    return queryRows<SumRow>(client, parts.map((part) => `${part} ${GROUPED}`).join('\nUNION ALL\n'), {
+    if (selects.length === 0) return []
+    return queryRows<SumRow>(client, selects.map((select) => `${select} ${GROUPED}`).join('\nUNION ALL\n'), {
       ...params,
       epoch: epoch.epoch,
       namespaceIds: distinct(accounts.map(({ namespaceId }) => namespaceId)),
@@ -67,10 +67,10 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     const from = recalled.map((found) => found?.closedThrough ?? closedThrough)
     const lately = { startAt: Math.min(...from), endAt: closedThrough }
     const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
-    const slots = partsOf(coverUsage(lately, unmarked), unmarked, ofSince, false)
+    const slots = selectsOf(coverUsage(lately, unmarked), unmarked, ofSince, false)
     const ofOpen = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-    const events = isOpenWanted ? partsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, false) : NOTHING
-    const rows = await ask(accounts, epoch, [LATE_COUNTS, ...slots.parts, ...events.parts], {
+    const events = isOpenWanted ? selectsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, false) : NOTHING
+    const rows = await ask(accounts, epoch, [LATE_COUNTS, ...slots.selects, ...events.selects], {
       ...slots.params,
       ...events.params,
       names,
@@ -118,8 +118,8 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
       known: RollupState & KnownEpoch,
     ): Promise<SumsByName> => {
       if (ofThese.length === 0) return new Map()
-      const { parts, params } = partsOf(coverUsage(range, known), known, OF_SUMS, false)
-      return sumsOf(await ask(ofThese, known, parts, params))
+      const { selects, params } = selectsOf(coverUsage(range, known), known, OF_SUMS, false)
+      return sumsOf(await ask(ofThese, known, selects, params))
     }
     // Marks of some would send the others to the events, too.
     const [clean, marked] = await Promise.all([
@@ -205,7 +205,7 @@ const OF_SUMS: Wanted = {
 const SINCE = `toUnixTimestamp(slot) >=
   transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`
 
-const NOTHING: ReturnType<typeof partsOf> = { parts: [], params: {} }
+const NOTHING: ReturnType<typeof selectsOf> = { selects: [], params: {} }
 
 const withoutMarks = (epoch: KnownEpoch) => ({ ...epoch, dirtySlots: [], dirtyDays: [] })
 

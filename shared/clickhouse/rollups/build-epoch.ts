@@ -23,7 +23,7 @@ export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
 /** Totals of slots of days from this one on are computed: a day more than readers ask for. @param now Unix seconds */
 export const slotTotalsKeptFrom = (now: number): number => oldestSlotTotalsDay(now) - DAY_S
 
-/** Events, and days, that are read in one statement; of days that have slots one with more is read in stretches. */
+/** Events, and days, that are read in one statement; of days that have slots one with more is read in chunks. */
 const EVENTS_AT_ONCE = 5_000_000
 const DAYS_AT_ONCE = 7
 const SLOTS_AT_ONCE_S = 3_600
@@ -77,12 +77,12 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
       await tables.computeDaysFromEvents(target, range)
     } else {
       const isLarge = (days[0]?.count ?? 0) > EVENTS_AT_ONCE
-      const stretchS = isLarge ? SLOTS_AT_ONCE_S : DAYS_AT_ONCE * DAY_S
-      for (let from = range.startAt; from < range.endAt; from += stretchS) {
+      const chunkS = isLarge ? SLOTS_AT_ONCE_S : DAYS_AT_ONCE * DAY_S
+      for (let from = range.startAt; from < range.endAt; from += chunkS) {
         signal?.throwIfAborted()
-        const stretch = { startAt: from, endAt: Math.min(from + stretchS, range.endAt) }
-        await tables.computeSlots(target, stretch)
-        const lately = { ...stretch, startAt: Math.max(from, slotTotalsKeptFrom(now)) }
+        const chunk = { startAt: from, endAt: Math.min(from + chunkS, range.endAt) }
+        await tables.computeSlots(target, chunk)
+        const lately = { ...chunk, startAt: Math.max(from, slotTotalsKeptFrom(now)) }
         if (lately.startAt < lately.endAt) await tables.computeSlotTotals(target, lately)
       }
     }

@@ -1,18 +1,18 @@
 import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
 import {
   DAY_S,
-  hullOf,
-  namedOrStretched,
+  coveringRanges,
+  enumerateShortRanges,
   oldestSlotTotalsDay,
   type UsageCover,
 } from '../../domain/usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
 import { timesOf } from './times-of.ts'
 
-/** Stretches of the events that the sorting key is asked for at most; see hullOf. */
-const STRETCHES_MAX = 32
-/** … and slots of it that are named one by one. */
-const NAMED_MAX = 1_000
+/** Ranges of the events that the sorting key is asked for at most; see coveringRanges. */
+const RANGES_MAX = 32
+/** … and slots of it one by one. */
+const SLOTS_MAX = 1_000
 /** Runs of days that are left out as such at most. */
 const RUNS_MAX = 4
 
@@ -30,16 +30,16 @@ export interface Wanted {
  *
  * @param totals whether days, and slots of the last days, come from the totals of the namespace
  */
-export function partsOf(
+export function selectsOf(
   { days, slots, raw }: UsageCover,
   { slotS, now }: KnownEpoch,
   { fromDays, fromSlots, fromEvents, filters }: Wanted,
   totals: boolean,
-): { parts: string[]; params: Record<string, unknown> } {
-  const parts: string[] = []
+): { selects: string[]; params: Record<string, unknown> } {
+  const selects: string[] = []
   const params: Record<string, unknown> = {}
   const add = (columns: string, table: string, conditions: readonly string[]) => {
-    parts.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${[...conditions, ...filters].join(' AND ')}`)
+    selects.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${[...conditions, ...filters].join(' AND ')}`)
   }
   const rolled = ['epoch = {epoch:UInt32}']
   if (days !== undefined) {
@@ -80,16 +80,16 @@ export function partsOf(
     Object.assign(params, events.params)
     const ofKey = [...filters, ...events.conditions].join(' AND ')
     // Why PREWHERE: see usage-aggregates.
-    parts.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
+    selects.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }
-  return { parts, params }
+  return { selects, params }
 }
 
 /** What is left out of the days. Long runs are told as such: months that lie wholly in one are not even looked into. */
 function exceptDays(except: readonly number[]): { conditions: string[]; params: Record<string, unknown> } {
   const conditions: string[] = []
   const params: Record<string, unknown> = {}
-  const runs = hullOf({ ranges: [], slots: [], days: [...except] }, DAY_S, Infinity)
+  const runs = coveringRanges({ ranges: [], slots: [], days: [...except] }, DAY_S, Infinity)
   const long = runs.sort((a, b) => b.endAt - b.startAt - (a.endAt - a.startAt)).slice(0, RUNS_MAX)
   for (const [index, { startAt, endAt }] of long.entries()) {
     Object.assign(params, {
@@ -113,23 +113,24 @@ function eventsOf(
 ): { conditions: string[]; params: Record<string, unknown> } | undefined {
   const { ranges, slots, days } = raw
   const params: Record<string, unknown> = {}
-  const hull = hullOf(raw, slotS, STRETCHES_MAX)
-  const near = namedOrStretched(hull, NAMED_MAX)
-  const nearly = near.stretches.map(({ startAt, endAt }, index) => {
-    params[`nearFrom${index}`] = slotOf(startAt)
-    params[`nearTo${index}`] = slotOf(endAt - 1)
-    return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({nearFrom${index}:UInt32}, 'UTC') AND toDateTime({nearTo${index}:UInt32}, 'UTC')`
+  const covering = coveringRanges(raw, slotS, RANGES_MAX)
+  const { slots: keySlots, ranges: keyRanges } = enumerateShortRanges(covering, SLOTS_MAX)
+  const keyConditions = keyRanges.map(({ startAt, endAt }, index) => {
+    params[`keyFrom${index}`] = slotOf(startAt)
+    params[`keyTo${index}`] = slotOf(endAt - 1)
+    return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({keyFrom${index}:UInt32}, 'UTC') AND toDateTime({keyTo${index}:UInt32}, 'UTC')`
   })
-  if (near.slots.length > 0) {
-    params['nearSlots'] = near.slots
-    nearly.push(`toStartOfFiveMinutes(occurred_at) IN ${timesOf('nearSlots')}`)
+  if (keySlots.length > 0) {
+    params['keySlots'] = keySlots
+    keyConditions.push(`toStartOfFiveMinutes(occurred_at) IN ${timesOf('keySlots')}`)
   }
-  if (nearly.length === 0) return undefined
-  const inKey = `(${nearly.join(' OR ')})`
-  // No two pieces of it meet, so with as many seconds the hull has nothing beside them.
+  if (keyConditions.length === 0) return undefined
+  const inKey = `(${keyConditions.join(' OR ')})`
+  // No two pieces of it meet, so with as many seconds the covering ranges have nothing beside them.
   const wholeS = secondsOf(ranges) + slots.length * slotS + days.length * DAY_S
   const isExact =
-    secondsOf(hull) === wholeS && hull.every(({ startAt, endAt }) => beginsSlot(startAt) && beginsSlot(endAt))
+    secondsOf(covering) === wholeS &&
+    covering.every(({ startAt, endAt }) => beginsSlot(startAt) && beginsSlot(endAt))
   if (isExact) return { conditions: [inKey], params }
   const exactly = ranges.map(({ startAt, endAt }, index) => {
     params[`from${index}`] = startAt

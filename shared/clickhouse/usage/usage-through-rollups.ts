@@ -15,7 +15,7 @@ import {
 import type { UsageReader } from './usage-reader.ts'
 import { accountSums, BATCHING } from '../rollups/account-sums.ts'
 import type { Sums } from '../rollups/closed-sums.ts'
-import { partsOf, type Wanted } from '../rollups/cover-query.ts'
+import { selectsOf, type Wanted } from '../rollups/cover-query.ts'
 import { columnsOf, PERIOD_START } from '../rollups/measure-columns.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
 import { steadily } from '../rollups/steadily.ts'
@@ -64,9 +64,9 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
       const state = await states.read(namespaceId, range, accountIds)
       if (state === undefined) return undefined
       const totals = accountIds === undefined
-      const { parts, params: places } = partsOf(coverUsage(range, state), state, wanted, totals)
-      if (parts.length === 0) return []
-      const query = `SELECT ${select} FROM (${parts.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
+      const { selects, params: places } = selectsOf(coverUsage(range, state), state, wanted, totals)
+      if (selects.length === 0) return []
+      const query = `SELECT ${select} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
       return queryRows<Row>(client, query, {
         ...places,
         ...params,

@@ -6,10 +6,10 @@ import type { PartitionReader } from './partition-reader.ts'
 const BYTES_MAX = 16_000_000
 
 /** What is remembered as one: as much as a fetch gives. */
-const STRETCH_BYTES_MAX = 1_000_000
+const RANGE_BYTES_MAX = 1_000_000
 
 /** What was found in records that follow on one another. */
-interface Stretch {
+interface OffsetRange {
   from: number
   /** Where the next one begins. */
   next: number
@@ -25,7 +25,7 @@ interface Stretch {
 export class Backlog {
   private readonly reader: Pick<PartitionReader, 'fetchOne'>
   private readonly settleMs: number
-  private readonly known = new Map<number, readonly Stretch[]>()
+  private readonly known = new Map<number, readonly OffsetRange[]>()
 
   /** @param settleMs how long an append that was not confirmed may still arrive */
   constructor(reader: Pick<PartitionReader, 'fetchOne'>, settleMs: number) {
@@ -44,55 +44,55 @@ export class Backlog {
     const before = (this.known.get(partition) ?? []).filter(
       ({ from, next }) => from >= committed && next <= end,
     )
-    const stretches: Stretch[] = []
+    const ranges: OffsetRange[] = []
     let lowest = Infinity
     let bytes = 0
     for (let offset = committed; offset < end;) {
-      const stretch =
+      const range =
         before.find(({ from }) => from === offset) ??
         (await this.read(partition, offset, before.find(({ from }) => from > offset)?.from ?? Infinity))
-      stretches.push(stretch)
-      lowest = Math.min(lowest, stretch.lowest)
-      bytes += stretch.bytes
-      offset = stretch.next
+      ranges.push(range)
+      lowest = Math.min(lowest, range.lowest)
+      bytes += range.bytes
+      offset = range.next
       // What lies further on was appended later, and accepted no longer before that than an append may take.
-      if (bytes >= BYTES_MAX && stretch.bytes > 0) {
-        lowest = Math.min(lowest, (stretch.lastAppendedAtMs - this.settleMs) * 1_000)
+      if (bytes >= BYTES_MAX && range.bytes > 0) {
+        lowest = Math.min(lowest, (range.lastAppendedAtMs - this.settleMs) * 1_000)
         break
       }
     }
-    this.known.set(partition, joined(stretches))
+    this.known.set(partition, joined(ranges))
     return lowest === Infinity ? undefined : lowest
   }
 
   /** @param upTo where what is known goes on */
-  private async read(partition: number, from: number, upTo: number): Promise<Stretch> {
+  private async read(partition: number, from: number, upTo: number): Promise<OffsetRange> {
     const { records, next } = await this.reader.fetchOne({ partition, offset: from })
     if (next <= from) throw new Error(`partition ${partition} ends before offset ${from}, which it had`)
-    const stretch = { from, next: Math.min(next, upTo), lowest: Infinity, bytes: 0, lastAppendedAtMs: 0 }
+    const range = { from, next: Math.min(next, upTo), lowest: Infinity, bytes: 0, lastAppendedAtMs: 0 }
     for (const { offset, acceptedAt, value, appendedAtMs } of records) {
       if (offset >= upTo) break
-      stretch.lowest = Math.min(stretch.lowest, acceptedAt)
-      stretch.bytes += value.length
-      stretch.lastAppendedAtMs = appendedAtMs
+      range.lowest = Math.min(range.lowest, acceptedAt)
+      range.bytes += value.length
+      range.lastAppendedAtMs = appendedAtMs
     }
-    return stretch
+    return range
   }
 }
 
 /** The same with short ones joined: a log that grows slowly is read in many short ones. */
-function joined(stretches: readonly Stretch[]): Stretch[] {
-  const longer: Stretch[] = []
-  for (const stretch of stretches) {
+function joined(ranges: readonly OffsetRange[]): OffsetRange[] {
+  const longer: OffsetRange[] = []
+  for (const range of ranges) {
     const last = longer.at(-1)
-    if (last === undefined || last.bytes + stretch.bytes > STRETCH_BYTES_MAX) longer.push(stretch)
+    if (last === undefined || last.bytes + range.bytes > RANGE_BYTES_MAX) longer.push(range)
     else
       longer[longer.length - 1] = {
         from: last.from,
-        next: stretch.next,
-        lowest: Math.min(last.lowest, stretch.lowest),
-        bytes: last.bytes + stretch.bytes,
-        lastAppendedAtMs: stretch.bytes > 0 ? stretch.lastAppendedAtMs : last.lastAppendedAtMs,
+        next: range.next,
+        lowest: Math.min(last.lowest, range.lowest),
+        bytes: last.bytes + range.bytes,
+        lastAppendedAtMs: range.bytes > 0 ? range.lastAppendedAtMs : last.lastAppendedAtMs,
       }
   }
   return longer

@@ -148,7 +148,7 @@ describe('the audit and the dead letters', function () {
     expect(output).to.match(new RegExp(`^MISPLACED: ${moved}`, 'm'))
   })
 
-  it('can be asked about a stretch of time', async () => {
+  it('can be asked about a range of time', async () => {
     await world.report({ metric_id: world.tokens, quantity: '1' })
     await world.counted(1)
     await auditOf(1)

@@ -4,8 +4,8 @@ import {
   coverUsage,
   DAY_S,
   dayOf,
-  hullOf,
-  namedOrStretched,
+  coveringRanges,
+  enumerateShortRanges,
   SLOTS_READ_FOR_DAYS,
   type RollupState,
   type UsageCover,
@@ -160,12 +160,12 @@ describe('the cover of a range', () => {
     )
   })
 
-  it('is looked up within stretches that hold all of what is read raw, and are no more than asked', () => {
+  it('is looked up within ranges that cover all of what is read raw, and are no more than asked', () => {
     fc.assert(
       fc.property(state, fc.integer({ min: 1, max: 8 }), ({ state: known, range }, atMost) => {
         const { raw } = coverUsage(range, known)
-        const hull = hullOf(raw, known.slotS, atMost)
-        expect(hull.length).to.be.at.most(atMost)
+        const covering = coveringRanges(raw, known.slotS, atMost)
+        expect(covering.length).to.be.at.most(atMost)
         const pieces = [
           ...raw.ranges,
           ...raw.slots.map((slot) => ({ startAt: slot, endAt: slot + known.slotS })),
@@ -173,16 +173,16 @@ describe('the cover of a range', () => {
         ]
         for (const { startAt, endAt } of pieces)
           expect(
-            hull.some((one) => one.startAt <= startAt && endAt <= one.endAt),
-            JSON.stringify({ startAt, endAt, hull }),
+            covering.some((one) => one.startAt <= startAt && endAt <= one.endAt),
+            JSON.stringify({ startAt, endAt, covering }),
           ).to.equal(true)
-        expect(hull.length === 0).to.equal(pieces.length === 0)
-        for (const [n, one] of hull.entries()) {
+        expect(covering.length === 0).to.equal(pieces.length === 0)
+        for (const [n, one] of covering.entries()) {
           expect(one.startAt).to.be.lessThan(one.endAt)
           // Nothing is asked for that lies outside of all pieces.
           expect(pieces.some(({ startAt }) => startAt === one.startAt)).to.equal(true)
           expect(pieces.some(({ endAt }) => endAt === one.endAt)).to.equal(true)
-          const next = hull[n + 1]
+          const next = covering[n + 1]
           if (next !== undefined) expect(next.startAt).to.be.greaterThan(one.endAt)
         }
       }),
@@ -193,22 +193,24 @@ describe('the cover of a range', () => {
   it('is looked up slot by slot where it is short, as far as slots are not too many', () => {
     fc.assert(
       fc.property(state, fc.integer({ min: 0, max: 40 }), ({ state: known, range }, slotsMax) => {
-        const hull = hullOf(coverUsage(range, known).raw, known.slotS, 16)
-        const { slots, stretches } = namedOrStretched(hull, slotsMax)
+        const covering = coveringRanges(coverUsage(range, known).raw, known.slotS, 16)
+        const { slots, ranges } = enumerateShortRanges(covering, slotsMax)
         expect(slots.length).to.be.at.most(slotsMax)
         expect(new Set(slots).size).to.equal(slots.length)
         for (const slot of slots) {
           const reaches = ({ startAt, endAt }: TimeRange) => startAt < slot + KEY_SLOT_S && slot < endAt
           expect(slot % KEY_SLOT_S).to.equal(0)
-          expect(hull.some(reaches), String(slot)).to.equal(true)
+          expect(covering.some(reaches), String(slot)).to.equal(true)
         }
-        for (const one of hull) {
-          if (stretches.some(({ startAt, endAt }) => startAt === one.startAt && endAt === one.endAt)) continue
+        for (const one of covering) {
+          if (ranges.some(({ startAt, endAt }) => startAt === one.startAt && endAt === one.endAt)) continue
           for (let at = one.startAt - (one.startAt % KEY_SLOT_S); at < one.endAt; at += KEY_SLOT_S)
             expect(slots, JSON.stringify(one)).to.include(at)
         }
-        const named = new Set(hull).size - stretches.length
-        expect(named > 0).to.equal(hull.length > 1 && Math.min(...hull.map(countKeySlots)) <= slotsMax)
+        const named = new Set(covering).size - ranges.length
+        expect(named > 0).to.equal(
+          covering.length > 1 && Math.min(...covering.map(countKeySlots)) <= slotsMax,
+        )
       }),
       { numRuns: 2_000 },
     )
