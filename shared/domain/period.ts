@@ -1,5 +1,5 @@
 import { monthAfter, monthOf } from './month.ts'
-import type { TimeRange } from './time-slot.ts'
+import type { TimeRange } from './time-range.ts'
 
 /** A unit of the UTC calendar that usage is put together by. */
 export type Period = 'day' | 'month'

@@ -1,4 +1,4 @@
-import { countSlots, rangeOfSlots, slotAfter, type TimeRange } from './time-slot.ts'
+import { countKeyBuckets, rangeOfKeyBuckets, keyBucketAfter, type TimeRange } from './time-range.ts'
 
 export const DAY_S = 86_400
 
@@ -128,24 +128,26 @@ export function coveringRanges(
 }
 
 /**
- * The same ranges, the shorter of them slot by slot as far as there are not too many: ClickHouse takes a millisecond and more to
- * plan each range it is asked for, and next to nothing for each slot.
+ * The same ranges, the shorter of them bucket by bucket as far as there are not too many: ClickHouse takes a millisecond and more to
+ * plan each range it is asked for, and next to nothing for each bucket.
  *
- * @param slotsMax how many slots of the sorting key may be named
+ * @param bucketsMax how many key buckets may be listed
  */
 export function enumerateShortRanges(
   ranges: readonly TimeRange[],
-  slotsMax: number,
-): { slots: number[]; ranges: TimeRange[] } {
-  if (ranges.length <= 1) return { slots: [], ranges: [...ranges] }
-  const slots = new Set<number>()
+  bucketsMax: number,
+): { buckets: number[]; ranges: TimeRange[] } {
+  if (ranges.length <= 1) return { buckets: [], ranges: [...ranges] }
+  const buckets = new Set<number>()
   const long: TimeRange[] = []
   for (const range of [...ranges].sort((a, b) => a.endAt - a.startAt - (b.endAt - b.startAt))) {
-    const ofKey = rangeOfSlots(range)
-    if (slots.size + countSlots(ofKey) > slotsMax) long.push(range)
-    else for (let slot = ofKey.startAt; slot < ofKey.endAt; slot = slotAfter(slot)) slots.add(slot)
+    const ofKey = rangeOfKeyBuckets(range)
+    if (buckets.size + countKeyBuckets(ofKey) > bucketsMax) long.push(range)
+    else
+      for (let bucket = ofKey.startAt; bucket < ofKey.endAt; bucket = keyBucketAfter(bucket))
+        buckets.add(bucket)
   }
-  return { slots: [...slots], ranges: long }
+  return { buckets: [...buckets], ranges: long }
 }
 
 const ceilTo = (second: number, step: number): number => Math.ceil(second / step) * step

@@ -13,7 +13,7 @@ import { queryRows, type OpenedClickHouse } from '../../shared/clickhouse/clickh
 import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { propertyPairs, type Properties } from '../../shared/domain/properties.ts'
-import { ALL_TIME } from '../../shared/domain/time-slot.ts'
+import { ALL_TIME } from '../../shared/domain/time-range.ts'
 import { contentOf, reportVersion } from '../../shared/domain/usage-event.ts'
 import { parseUsageLine } from '../../shared/domain/usage-event-line.ts'
 import { createClickHouse } from '../support/clickhouse.ts'

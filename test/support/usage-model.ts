@@ -1,5 +1,5 @@
 import { divideHalfEven, textOf, unitsOf } from './decimal-units.ts'
-import type { TimeRange } from '../../shared/domain/time-slot.ts'
+import type { TimeRange } from '../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 
 /** A usage event as the plain model keeps it. */

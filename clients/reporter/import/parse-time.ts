@@ -1,4 +1,4 @@
-import { LAST_SECOND } from '../../../shared/domain/time-slot.ts'
+import { LAST_SECOND } from '../../../shared/domain/time-range.ts'
 import type { Fault } from './parse-quantity.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { LAST_SECOND } from '../../../shared/domain/time-slot.ts'
+import { LAST_SECOND } from '../../../shared/domain/time-range.ts'
 import { connect, readConnection, showUrl, type ConnectionSettings } from '../connection.ts'
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../program.ts'
 import { retryNotes } from '../retry-notes.ts'

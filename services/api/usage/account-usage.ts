@@ -1,6 +1,6 @@
 import type { Account } from '../../../shared/domain/account.ts'
 import type { Metric } from '../../../shared/domain/metric.ts'
-import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { formatAggregation, measuresOf } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'

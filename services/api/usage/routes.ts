@@ -1,6 +1,6 @@
 import type { Request, RequestHandler } from 'express'
 import { yearsBefore } from '../../../shared/domain/period.ts'
-import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import { nowOf } from '../../../shared/http/enter-world.ts'

@@ -1,5 +1,5 @@
 import { periodStartsIn, type Period } from '../../../shared/domain/period.ts'
-import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-slot.ts'
+import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
 import { measuresOf } from '../../../shared/domain/usage-aggregate.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'

@@ -1,4 +1,4 @@
-import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { measuresOf } from '../../../shared/domain/usage-aggregate.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { orderSources } from './ordered-sources.ts'

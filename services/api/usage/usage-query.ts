@@ -1,5 +1,5 @@
 import { daysIn } from '../../../shared/domain/period.ts'
-import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 

@@ -1,5 +1,5 @@
 import { DIGEST_BYTES } from '../../domain/usage-line-digest.ts'
-import { slotOf } from '../../domain/time-slot.ts'
+import { keyBucketOf } from '../../domain/time-range.ts'
 import { queryBytes, queryRows, type ClickHouse } from '../clickhouse.ts'
 import { IDS_AT_ONCE } from './usage-events.ts'
 
@@ -11,7 +11,7 @@ const LINE_START = `concat('{"namespace_id":"', e.namespace_id, '","account_id":
 // Conditions on columns of the sorting key alone: all rows of an event pass, or none does.
 const IN_SECONDS = `
   PREWHERE e.namespace_id = {namespaceId:String}
-    AND toStartOfFiveMinutes(e.occurred_at) IN (SELECT toDateTime(arrayJoin({slots:Array(UInt32)}), 'UTC'))
+    AND toStartOfFiveMinutes(e.occurred_at) IN (SELECT toDateTime(arrayJoin({buckets:Array(UInt32)}), 'UTC'))
     AND e.occurred_at IN (SELECT toDateTime(arrayJoin({seconds:Array(UInt32)}), 'UTC'))`
 const OF_SHARE = 'AND reinterpretAsUInt16(substring(e.id, 15, 2)) % {shares:UInt16} = {share:UInt16}'
 const OF_IDS = 'AND e.id IN (SELECT toFixedString(unhex(arrayJoin({ids:Array(String)})), 16))'
@@ -68,5 +68,5 @@ export const usageDigestRepository = (client: ClickHouse) => ({
 const paramsOf = (namespaceId: string, seconds: readonly number[]) => ({
   namespaceId,
   seconds,
-  slots: [...new Set(seconds.map(slotOf))],
+  buckets: [...new Set(seconds.map(keyBucketOf))],
 })

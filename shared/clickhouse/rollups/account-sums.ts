@@ -1,7 +1,7 @@
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import { batchReads, batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
-import { ALL_TIME } from '../../domain/time-slot.ts'
+import { ALL_TIME } from '../../domain/time-range.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'

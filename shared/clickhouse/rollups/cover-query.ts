@@ -1,4 +1,4 @@
-import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
+import { keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
 import {
   DAY_S,
   coveringRanges,
@@ -11,8 +11,8 @@ import { timesOf } from './times-of.ts'
 
 /** Ranges of the events that the sorting key is asked for at most; see coveringRanges. */
 const RANGES_MAX = 32
-/** … and slots of it one by one. */
-const SLOTS_MAX = 1_000
+/** … and key buckets one by one. */
+const BUCKETS_MAX = 1_000
 /** Runs of days that are left out as such at most. */
 const RUNS_MAX = 4
 
@@ -114,15 +114,15 @@ function eventsOf(
   const { ranges, slots, days } = raw
   const params: Record<string, unknown> = {}
   const covering = coveringRanges(raw, slotS, RANGES_MAX)
-  const { slots: keySlots, ranges: keyRanges } = enumerateShortRanges(covering, SLOTS_MAX)
+  const { buckets, ranges: keyRanges } = enumerateShortRanges(covering, BUCKETS_MAX)
   const keyConditions = keyRanges.map(({ startAt, endAt }, index) => {
-    params[`keyFrom${index}`] = slotOf(startAt)
-    params[`keyTo${index}`] = slotOf(endAt - 1)
+    params[`keyFrom${index}`] = keyBucketOf(startAt)
+    params[`keyTo${index}`] = keyBucketOf(endAt - 1)
     return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({keyFrom${index}:UInt32}, 'UTC') AND toDateTime({keyTo${index}:UInt32}, 'UTC')`
   })
-  if (keySlots.length > 0) {
-    params['keySlots'] = keySlots
-    keyConditions.push(`toStartOfFiveMinutes(occurred_at) IN ${timesOf('keySlots')}`)
+  if (buckets.length > 0) {
+    params['keyBuckets'] = buckets
+    keyConditions.push(`toStartOfFiveMinutes(occurred_at) IN ${timesOf('keyBuckets')}`)
   }
   if (keyConditions.length === 0) return undefined
   const inKey = `(${keyConditions.join(' OR ')})`
@@ -130,7 +130,7 @@ function eventsOf(
   const wholeS = secondsOf(ranges) + slots.length * slotS + days.length * DAY_S
   const isExact =
     secondsOf(covering) === wholeS &&
-    covering.every(({ startAt, endAt }) => beginsSlot(startAt) && beginsSlot(endAt))
+    covering.every(({ startAt, endAt }) => beginsKeyBucket(startAt) && beginsKeyBucket(endAt))
   if (isExact) return { conditions: [inKey], params }
   const exactly = ranges.map(({ startAt, endAt }, index) => {
     params[`from${index}`] = startAt
@@ -152,7 +152,7 @@ function eventsOf(
 const secondsOf = (ranges: readonly TimeRange[]): number =>
   ranges.reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
 
-/** Whether a slot of the sorting key begins at a second. */
-const beginsSlot = (second: number): boolean => slotOf(second) === second
+/** Whether a key bucket begins at a second. */
+const beginsKeyBucket = (second: number): boolean => keyBucketOf(second) === second
 
 const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

@@ -1,4 +1,4 @@
-import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
+import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { dayOf, type RollupState } from '../../domain/usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'

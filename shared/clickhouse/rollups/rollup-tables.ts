@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { slotOf, type TimeRange } from '../../domain/time-slot.ts'
+import { keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { MARKED, markParams, type ReadMark } from './dirty-slots.ts'
 
@@ -43,7 +43,7 @@ const slotStart = (slotS: number) =>
     : `toDateTime(intDiv(toUnixTimestamp(occurred_at), ${Math.trunc(slotS)}) * ${Math.trunc(slotS)}, 'UTC')`
 
 const IN_RANGE = `
-  toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({firstSlot:UInt32}, 'UTC') AND toDateTime({lastSlot:UInt32}, 'UTC')
+  toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({firstBucket:UInt32}, 'UTC') AND toDateTime({lastBucket:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({from:UInt32}, 'UTC') AND occurred_at < toDateTime({to:UInt32}, 'UTC')`
 
 const IN_SLOTS = `
@@ -197,8 +197,8 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
   const rangeParams = ({ startAt, endAt }: TimeRange) => ({
     from: startAt,
     to: endAt,
-    firstSlot: slotOf(startAt),
-    lastSlot: slotOf(Math.max(startAt, endAt - 1)),
+    firstBucket: keyBucketOf(startAt),
+    lastBucket: keyBucketOf(Math.max(startAt, endAt - 1)),
   })
   return {
     /** Every slot of a range, which begins and ends with one. */

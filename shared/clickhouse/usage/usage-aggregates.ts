@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { amountFromDatabase, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
-import { clampRange, slotOf, type TimeRange } from '../../domain/time-slot.ts'
+import { clampRange, keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
 import { MEASURES, type Measure, type UsageAggregate } from '../../domain/usage-aggregate.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
@@ -31,8 +31,8 @@ const columnsOf = ({ measures = MEASURES }: UsageSelection): string =>
 
 const IN_RANGE = `
   namespace_id = {namespaceId:String}
-  AND toStartOfFiveMinutes(occurred_at) >= toDateTime({firstSlot:UInt32}, 'UTC')
-  AND toStartOfFiveMinutes(occurred_at) <= toDateTime({lastSlot:UInt32}, 'UTC')
+  AND toStartOfFiveMinutes(occurred_at) >= toDateTime({firstBucket:UInt32}, 'UTC')
+  AND toStartOfFiveMinutes(occurred_at) <= toDateTime({lastBucket:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
 const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
@@ -137,8 +137,8 @@ function paramsOf(namespaceId: string, { accountId, source, property, range }: U
     namespaceId,
     startAt,
     endAt,
-    firstSlot: slotOf(startAt),
-    lastSlot: slotOf(endAt - 1),
+    firstBucket: keyBucketOf(startAt),
+    lastBucket: keyBucketOf(endAt - 1),
     ...(accountId === undefined ? {} : { accountId }),
     ...(source === undefined ? {} : { source }),
     ...(property === undefined ? {} : { token: tokenOf(property) }),

@@ -2,7 +2,7 @@ import type { Amount } from '../../amount/amount.ts'
 import { batchReadsByGroup } from '../../batching/batch-reads.ts'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
-import { clampRange, type TimeRange } from '../../domain/time-slot.ts'
+import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { coverUsage } from '../../domain/usage-cover.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import {

@@ -9,7 +9,7 @@ import { usageEventRepository } from '../../../shared/clickhouse/events/usage-ev
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
-import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
+import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'

@@ -20,7 +20,7 @@ import {
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { Period } from '../../../shared/domain/period.ts'
 import type { UsageSelection } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
-import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
+import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'

@@ -11,7 +11,7 @@ import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
+import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'

@@ -6,7 +6,7 @@ import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-sl
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { ALL_TIME } from '../../../shared/domain/time-slot.ts'
+import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'

@@ -10,14 +10,14 @@ import {
   type RollupState,
   type UsageCover,
 } from '../../../shared/domain/usage-cover.ts'
-import type { TimeRange } from '../../../shared/domain/time-slot.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 13, 37, 11) / 1_000
 const YEAR_S = 365 * DAY_S
-/** The slots of the sorting key of events. */
-const KEY_SLOT_S = 300
-const countKeySlots = ({ startAt, endAt }: TimeRange): number =>
-  Math.ceil(endAt / KEY_SLOT_S) - Math.floor(startAt / KEY_SLOT_S)
+/** The key buckets of events. */
+const KEY_BUCKET_S = 300
+const countKeyBuckets = ({ startAt, endAt }: TimeRange): number =>
+  Math.ceil(endAt / KEY_BUCKET_S) - Math.floor(startAt / KEY_BUCKET_S)
 
 const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
   /** Seconds ago: minutes, days, up to two months, and years. */
@@ -190,26 +190,26 @@ describe('the cover of a range', () => {
     )
   })
 
-  it('is looked up slot by slot where it is short, as far as slots are not too many', () => {
+  it('is looked up bucket by bucket where it is short, as far as buckets are not too many', () => {
     fc.assert(
-      fc.property(state, fc.integer({ min: 0, max: 40 }), ({ state: known, range }, slotsMax) => {
+      fc.property(state, fc.integer({ min: 0, max: 40 }), ({ state: known, range }, bucketsMax) => {
         const covering = coveringRanges(coverUsage(range, known).raw, known.slotS, 16)
-        const { slots, ranges } = enumerateShortRanges(covering, slotsMax)
-        expect(slots.length).to.be.at.most(slotsMax)
-        expect(new Set(slots).size).to.equal(slots.length)
-        for (const slot of slots) {
-          const reaches = ({ startAt, endAt }: TimeRange) => startAt < slot + KEY_SLOT_S && slot < endAt
-          expect(slot % KEY_SLOT_S).to.equal(0)
-          expect(covering.some(reaches), String(slot)).to.equal(true)
+        const { buckets, ranges } = enumerateShortRanges(covering, bucketsMax)
+        expect(buckets.length).to.be.at.most(bucketsMax)
+        expect(new Set(buckets).size).to.equal(buckets.length)
+        for (const bucket of buckets) {
+          const reaches = ({ startAt, endAt }: TimeRange) => startAt < bucket + KEY_BUCKET_S && bucket < endAt
+          expect(bucket % KEY_BUCKET_S).to.equal(0)
+          expect(covering.some(reaches), String(bucket)).to.equal(true)
         }
         for (const one of covering) {
           if (ranges.some(({ startAt, endAt }) => startAt === one.startAt && endAt === one.endAt)) continue
-          for (let at = one.startAt - (one.startAt % KEY_SLOT_S); at < one.endAt; at += KEY_SLOT_S)
-            expect(slots, JSON.stringify(one)).to.include(at)
+          for (let at = one.startAt - (one.startAt % KEY_BUCKET_S); at < one.endAt; at += KEY_BUCKET_S)
+            expect(buckets, JSON.stringify(one)).to.include(at)
         }
         const named = new Set(covering).size - ranges.length
         expect(named > 0).to.equal(
-          covering.length > 1 && Math.min(...covering.map(countKeySlots)) <= slotsMax,
+          covering.length > 1 && Math.min(...covering.map(countKeyBuckets)) <= bucketsMax,
         )
       }),
       { numRuns: 2_000 },

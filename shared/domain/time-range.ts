@@ -1,0 +1,35 @@
+/** The sorting key of usage_events begins a time with its five minutes (toStartOfFiveMinutes): a key bucket, in seconds. */
+const KEY_BUCKET_S = 300
+
+/** The last second that a 32-bit time can hold. */
+export const LAST_SECOND = 2 ** 32 - 1
+
+/** The start of the key bucket a second lies in, as Unix time. */
+export const keyBucketOf = (second: number): number => second - (second % KEY_BUCKET_S)
+
+/** A half-open range of Unix seconds: startAt lies in it, endAt does not. */
+export interface TimeRange {
+  startAt: number
+  endAt: number
+}
+
+/** The start of the key bucket after one. */
+export const keyBucketAfter = (bucket: number): number => bucket + KEY_BUCKET_S
+
+/** From the start of the first key bucket that a range lies in to the end of the last. */
+export const rangeOfKeyBuckets = ({ startAt, endAt }: TimeRange): TimeRange => ({
+  startAt: keyBucketOf(startAt),
+  endAt: keyBucketAfter(keyBucketOf(endAt - 1)),
+})
+
+/** How many key buckets there are in a range of whole ones. */
+export const countKeyBuckets = ({ startAt, endAt }: TimeRange): number => (endAt - startAt) / KEY_BUCKET_S
+
+/** Cuts a range to the seconds that usage can lie in, so that ClickHouse has nothing to clamp. */
+export const clampRange = ({ startAt, endAt }: TimeRange): TimeRange => ({
+  startAt: Math.min(Math.max(startAt, 0), LAST_SECOND),
+  endAt: Math.min(Math.max(endAt, 0), LAST_SECOND),
+})
+
+/** All the time that usage can lie in. */
+export const ALL_TIME: TimeRange = { startAt: 0, endAt: LAST_SECOND }
