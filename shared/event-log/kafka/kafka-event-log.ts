@@ -10,7 +10,7 @@ import { Backlog } from './backlog.ts'
 import { isBrokerError } from './broker-error.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { GroupOffsets } from './group-offsets.ts'
-import { GroupSender } from './group-sender.ts'
+import { BatchingSender } from './batching-sender.ts'
 import { tidyTopic } from './housekeeping.ts'
 import { KafkaConnection, type KafkaConnectionOptions } from './kafka-connection.ts'
 import { PartitionReader } from './partition-reader.ts'
@@ -63,7 +63,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     await reading.close()
     throw err
   })
-  const sender = new GroupSender({
+  const sender = new BatchingSender({
     connection: producing,
     topic,
     log,

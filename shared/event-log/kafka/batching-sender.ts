@@ -10,7 +10,7 @@ import { groupLimitMs } from './group-limit.ts'
 import { NO_LEADER, partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
 import { MESSAGE_OVERHEAD_BYTES, messageFromRecord } from './record-message.ts'
 
-export interface GroupSenderOptions {
+export interface BatchingSenderOptions {
   connection: KafkaConnection
   topic: string
   log: Logger
@@ -54,8 +54,8 @@ const BACK_OFF_MS = { first: 50, longest: 1_000 }
  * A group that fails is sent again until its callers' deadline, each broker's share as a whole. Records may then lie in
  * the log twice, which the identity of usage events absorbs.
  */
-export class GroupSender {
-  private readonly options: GroupSenderOptions
+export class BatchingSender {
+  private readonly options: BatchingSenderOptions
   private waiting: Parcel[] = []
   private callers = 0
   private bytes = 0
@@ -63,7 +63,7 @@ export class GroupSender {
   private failures = 0
   private idle: (() => void)[] = []
 
-  constructor(options: GroupSenderOptions) {
+  constructor(options: BatchingSenderOptions) {
     this.options = options
   }
 
