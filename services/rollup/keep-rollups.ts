@@ -4,7 +4,7 @@ import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { Allowance } from './allowance.ts'
+import { RowBudget } from './row-budget.ts'
 import { closeSlots } from './close-slots.ts'
 import type { RollupConfig } from './config.ts'
 import { MARKS_AT_ONCE, recomputeLate } from './recompute-late.ts'
@@ -47,7 +47,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
   const { signal } = stopping
   const working = new Activity('computing rollups')
   const parts = { ...deps, signal }
-  const allowance = new Allowance(config.rowsPerS, ROWS_SAVED_MAX)
+  const budget = new RowBudget(config.rowsPerS, ROWS_SAVED_MAX)
   /** How many marks are worked off in one go: half as many after each failure, until it succeeds. */
   let atOnce = MARKS_AT_ONCE
   let droppedAt = -Infinity
@@ -59,20 +59,20 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     isBuilt = closed !== undefined
     if (closed === undefined) return
     metrics.closed(closed, secondsSince(startedAt))
-    allowance.earn(closed.rowsRead)
+    budget.earn(closed.rowsRead)
   }
   const late = async () => {
     const since = performance.now()
     // Bounded in time: where usage is always late, no slot would ever be closed otherwise.
     while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
-      if (!allowance.isLeft()) break
+      if (!budget.isLeft()) break
       const startedAt = performance.now()
       const tried = atOnce
       atOnce = Math.ceil(tried / 2)
       const recomputed = await recomputeLate(parts, config, tried)
       atOnce = Math.min(2 * tried, MARKS_AT_ONCE)
       metrics.recomputed(recomputed, secondsSince(startedAt))
-      allowance.spend(recomputed.rowsRead)
+      budget.spend(recomputed.rowsRead)
       if (recomputed.marks === 0) break
     }
   }

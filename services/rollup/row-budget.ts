@@ -2,10 +2,10 @@
 const MADE_GOOD_S = 900
 
 /**
- * How many rows may be read for something. It grows with time, up to a limit, and may be overdrawn by what is begun while some is
- * left: what a statement reads is known afterwards.
+ * How many rows may be read for something: a token bucket. It grows with time, up to a limit, and may be overdrawn by what is
+ * begun while some is left: what a statement reads is known afterwards.
  */
-export class Allowance {
+export class RowBudget {
   private readonly perS: number
   private readonly savedMax: number
   private rows: number
