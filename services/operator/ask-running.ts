@@ -4,7 +4,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { CommandLine } from './add-commands.ts'
-import type { Caller } from './command.ts'
+import type { CommandContext } from './command.ts'
 
 /** Where a running Tally writes on which host and port it takes commands. */
 export const ADMIN_ADDRESS_FILE = 'admin-address'
@@ -21,7 +21,7 @@ export async function askRunning(
   dataFolder: string,
   name: string,
   args: readonly string[],
-  { print, tell }: Pick<Caller, 'print' | 'tell'>,
+  { print, tell }: Pick<CommandContext, 'print' | 'tell'>,
 ): Promise<number> {
   const [address, token] = await Promise.all(
     [ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE].map((name) => readNote(path.resolve(dataFolder, name))),

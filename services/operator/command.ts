@@ -44,8 +44,8 @@ export interface CommandDeps {
   purges: Pick<Purges, 'purge'>
 }
 
-/** Whoever typed a command. */
-export interface Caller {
+/** What a command runs in: where its lines go, and until when it is wanted. */
+export interface CommandContext {
   /** Writes a line of the result. */
   print: (line: string) => void
   /** Writes a line about how far the work has come. */
@@ -69,5 +69,5 @@ export interface Command {
    * @returns the exit code
    * @throws UsageError when the words make no sense
    */
-  run(args: readonly string[], deps: CommandDeps, caller: Caller): Promise<number>
+  run(args: readonly string[], deps: CommandDeps, context: CommandContext): Promise<number>
 }

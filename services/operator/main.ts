@@ -24,14 +24,14 @@ async function main(): Promise<void> {
   read.done()
   const { servers, dataFolder } = config
   const log = createLogger(config.logLevel)
-  const caller = {
+  const context = {
     print: (line: string) => process.stdout.write(`${line}\n`),
     tell: (line: string) => process.stderr.write(`${line}\n`),
   }
   process.exitCode =
     servers === undefined
-      ? await askRunning(dataFolder, name, args, caller)
-      : await runOnServers(servers, name, args, log, { ...caller, signal: interruptSignal(log) })
+      ? await askRunning(dataFolder, name, args, context)
+      : await runOnServers(servers, name, args, log, { ...context, signal: interruptSignal(log) })
 }
 
 /** Aborted by Ctrl-C. The running Tally needs none: it sees that we are gone. */

@@ -1,7 +1,7 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import { isUsageError } from '../../shared/errors/usage-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import type { Caller, CommandDeps } from './command.ts'
+import type { CommandContext, CommandDeps } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { adviceOn } from './help-of.ts'
 
@@ -18,9 +18,9 @@ export async function runCommand(
   args: readonly string[],
   deps: CommandDeps,
   log: Logger,
-  caller: Omit<Caller, 'log'>,
+  context: Omit<CommandContext, 'log'>,
 ): Promise<number> {
-  const { print, signal } = caller
+  const { print, signal } = context
   const command = COMMANDS.find((known) => known.name === name)
   if (command === undefined) {
     print(
@@ -29,7 +29,7 @@ export async function runCommand(
     return EXIT_USAGE
   }
   try {
-    return await command.run(args, deps, { ...caller, log })
+    return await command.run(args, deps, { ...context, log })
   } catch (err) {
     if (isUsageError(err)) {
       print(err.message + adviceOn(command, args))

@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openPool } from '../../shared/postgres/core/pool.ts'
 import { openPurger } from '../../shared/redis/purges.ts'
-import type { Caller, UsageEngines } from './command.ts'
+import type { CommandContext, UsageEngines } from './command.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
 
@@ -20,7 +20,7 @@ export async function runOnServers(
   name: string,
   args: readonly string[],
   log: Logger,
-  caller: Omit<Caller, 'log'>,
+  context: Omit<CommandContext, 'log'>,
 ): Promise<number> {
   const opened: Closeable[] = []
   try {
@@ -62,7 +62,7 @@ export async function runOnServers(
       hosts: undefined,
     }
     const deps = { pool, openUsage, openClickHouse: openCh, openEventLog: openLog, purges, installation }
-    return await runCommand(name, args, deps, log, caller)
+    return await runCommand(name, args, deps, log, context)
   } catch (err) {
     if (!(err instanceof StartupError) && isOutOfReach(err))
       throw new StartupError(`a database cannot be reached: PostgreSQL (DATABASE_URL): ${String(err)}`, {

@@ -13,7 +13,7 @@ import { whileAlone } from '../../../shared/postgres/locks/while-alone.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
 import { auditUsage, type AuditDeps } from '../audit/audit-usage.ts'
-import type { Caller, Command } from '../command.ts'
+import type { CommandContext, Command } from '../command.ts'
 
 const TELL_EVERY_MS = 3_000
 /** What was accepted so many seconds ago is loaded, as long as gateways and loaders keep up: see listedUpToOf. */
@@ -45,7 +45,7 @@ export const audit: Command = {
     '',
   ],
   usage: ['audit', 'audit -- [--from ISO-TIME] [--to ISO-TIME] [--lag-max-s N] [--round-lines N]'],
-  async run(args, { pool, openUsage }, caller) {
+  async run(args, { pool, openUsage }, context) {
     const { values } = parseArgs({
       args: [...args],
       options: {
@@ -74,16 +74,16 @@ export const audit: Command = {
       untilLoaded: untilLoadedIn(log, SETTLED_S * 1_000),
       listedUpTo,
       clock,
-      onProgress: progressTo(caller),
-      signal: caller.signal,
+      onProgress: progressTo(context),
+      signal: context.signal,
     }
     const startedAt = performance.now()
     const result = await whileAlone(pool, 'audit', () => auditUsage(deps, wanted, lagMaxS, roundLines))
     const now = unixSeconds(clock())
     const isBehind = result.to < wanted.to && unreadSeconds(result, now) > lagMaxS
     const isShort = result.to < Math.min(wanted.to, now - SETTLED_S)
-    for (const line of describe(result, now, isBehind, isShort)) caller.print(line)
-    caller.print(`took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
+    for (const line of describe(result, now, isBehind, isShort)) context.print(line)
+    context.print(`took ${((performance.now() - startedAt) / 1_000).toFixed(1)} s`)
     return isClean(result) && !isBehind ? 0 : 1
   },
 }
@@ -120,7 +120,7 @@ function parseRoundLines(text: string): number {
 }
 
 /** A line every few seconds, so that whoever waits knows that it goes on. */
-function progressTo({ tell }: Caller): (progress: { readTo: number; lines: number }) => void {
+function progressTo({ tell }: CommandContext): (progress: { readTo: number; lines: number }) => void {
   let toldAt = performance.now()
   return ({ readTo, lines }) => {
     if (performance.now() - toldAt < TELL_EVERY_MS) return

@@ -12,7 +12,7 @@ import {
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import type { Caller, Command } from '../command.ts'
+import type { CommandContext, Command } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const PAGE = 1_000
@@ -36,22 +36,22 @@ export const deadLetters: Command = {
     '',
   ],
   usage: ['dead-letters -- list', 'dead-letters -- show ID', 'dead-letters -- retry ID | --all'],
-  async run(args, { pool, openUsage }, caller) {
+  async run(args, { pool, openUsage }, context) {
     const [action = '', ...rest] = args
     switch (action) {
       case 'list':
-        return list(pool, caller)
+        return list(pool, context)
       case 'show':
-        return show(await findOne(rest, pool), caller)
+        return show(await findOne(rest, pool), context)
       case 'retry':
-        return retry(rest, pool, (await openUsage()).log, caller)
+        return retry(rest, pool, (await openUsage()).log, context)
       default:
         throw unknownAction('dead-letters', ['list', 'show', 'retry'], action)
     }
   },
 }
 
-async function list(pool: Pool, { print, signal }: Caller): Promise<number> {
+async function list(pool: Pool, { print, signal }: CommandContext): Promise<number> {
   let listed = 0
   for await (const page of deadLetterRepository(pool).pages(PAGE)) {
     signal.throwIfAborted()
@@ -79,7 +79,7 @@ async function findOne(args: readonly string[], pool: Pool): Promise<DeadLetter>
   return letter
 }
 
-function show(letter: DeadLetter, { print }: Caller): number {
+function show(letter: DeadLetter, { print }: CommandContext): number {
   const { id, topic, partition, offset, line, reason, value, createdAt, retriedAt } = letter
   print(`dead letter ${id}`)
   print(`from     ${topic}, partition ${partition}, offset ${offset}, line ${line}`)
@@ -97,7 +97,7 @@ async function retry(
   args: readonly string[],
   pool: Pool,
   log: EventLog,
-  { print, signal }: Caller,
+  { print, signal }: CommandContext,
 ): Promise<number> {
   const deadLetters = deadLetterRepository(pool)
   const clock = microsecondClock()

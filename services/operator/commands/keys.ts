@@ -11,7 +11,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
-import type { Caller, Command, CommandDeps } from '../command.ts'
+import type { CommandContext, Command, CommandDeps } from '../command.ts'
 import { companyNamed, companyOfKey } from '../find-company.ts'
 import { printable } from '../printable.ts'
 import { unknownAction } from '../unknown-action.ts'
@@ -20,7 +20,7 @@ const DEFAULT_PERMISSIONS = 'read:all,write:all'
 const PAGE = 1_000
 const HEADINGS = ['key', 'name', 'ends in', 'permissions', 'created', 'last used', 'state']
 
-type Print = Caller['print']
+type Print = CommandContext['print']
 
 /** npm run keys: API keys of a company. */
 export const keys: Command = {

@@ -3,7 +3,7 @@ import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { REBUILD, whileAlone } from '../../../shared/postgres/locks/while-alone.ts'
-import type { Caller, Command } from '../command.ts'
+import type { CommandContext, Command } from '../command.ts'
 
 /** As long as a slot that has just ended may still be filled, whatever the rollup service is told. */
 const GRACE_S = 10
@@ -23,7 +23,7 @@ export const rebuild: Command = {
     '',
   ],
   usage: ['rebuild'],
-  async run(args, { pool, openClickHouse }, caller) {
+  async run(args, { pool, openClickHouse }, context) {
     parseArgs({ args: [...args] })
     const client = await openClickHouse(QUERY_TIMEOUT_S)
     const epochs = rollupEpochRepository(client)
@@ -34,25 +34,25 @@ export const rebuild: Command = {
           client,
           epochs,
           tables: rollupTables(client, QUERY_TIMEOUT_S),
-          onProgress: barOn(caller),
-          signal: caller.signal,
+          onProgress: barOn(context),
+          signal: context.signal,
         },
         GRACE_S,
       ).catch(async (err: unknown) => {
         // So that late usage is recomputed for it no more, and its rows are dropped; a kill leaves that to the next one.
         // Nothing else: after another failure it may be in use already, and late usage may have gone to it alone.
-        if (err === caller.signal.reason) await epochs.giveUpUnfinished()
+        if (err === context.signal.reason) await epochs.giveUpUnfinished()
         throw err
       }),
     )
     const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1)
-    caller.print(`readers use the rollups of epoch ${epoch} now; they took ${seconds} s`)
+    context.print(`readers use the rollups of epoch ${epoch} now; they took ${seconds} s`)
     return 0
   },
 }
 
 /** A line with a bar every second at most. */
-function barOn({ tell }: Caller): (done: number, of: number) => void {
+function barOn({ tell }: CommandContext): (done: number, of: number) => void {
   let toldAt = -Infinity
   return (done, of) => {
     if (performance.now() - toldAt < TELL_EVERY_MS && done < of) return
