@@ -1,7 +1,7 @@
 import { Redis as IoRedis } from 'ioredis'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
-import { openCircuit } from './circuit.ts'
+import { circuitBreaker } from './circuit-breaker.ts'
 import type { RedisConfig } from './config.ts'
 
 /** The commands we use. */
@@ -44,7 +44,7 @@ export async function openRedis(
   { url, timeoutMs, prefix }: RedisConfig & { url: string },
   log: Logger,
 ): Promise<Redis> {
-  const circuit = openCircuit({
+  const breaker = circuitBreaker({
     timeoutMs,
     pauseMs: PAUSE_MS,
     now: () => performance.now(),
@@ -60,11 +60,11 @@ export async function openRedis(
   })
   let lastFault = 'no connection'
   const client = connect(url, timeoutMs)
-  // Each failed attempt to connect; the circuit says it once.
+  // Each failed attempt to connect; the circuit breaker says it once.
   client.on('error', (err) => (lastFault = messageOf(err)))
   const listeners: IoRedis[] = []
   const timers: NodeJS.Timeout[] = []
-  const run: Redis['run'] = (work) => circuit(() => work(client))
+  const run: Redis['run'] = (work) => breaker(() => work(client))
   await settled(client)
   // So that an outage is known, and said, when the process starts, and its end too, though few requests may ask anything.
   const probe = () => run((redis) => redis.get(`${prefix}probe`)).catch(() => undefined)
@@ -108,7 +108,7 @@ export async function openRedis(
 
 function connect(url: string, timeoutMs: number): IoRedis {
   return new IoRedis(url, {
-    // The circuit gives up first; this is for what has no circuit, and so that nothing is remembered for ever.
+    // The circuit breaker gives up first; this is for what has none, and so that nothing is remembered for ever.
     commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,

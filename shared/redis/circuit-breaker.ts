@@ -6,7 +6,7 @@ class RedisAway extends Error {
   }
 }
 
-export interface CircuitOptions {
+export interface CircuitBreakerOptions {
   /** The longest that work may take. */
   timeoutMs: number
   /** How long nothing is asked after a failure. */
@@ -21,13 +21,20 @@ export interface CircuitOptions {
 }
 
 /** Runs work against Redis, or gives up at once while Redis is away. */
-export type Circuit = <T>(work: () => Promise<T>) => Promise<T>
+export type CircuitBreaker = <T>(work: () => Promise<T>) => Promise<T>
 
 /**
  * Bounds each piece of work in time. After a failure nothing is asked for a pause, so that a stalled Redis costs one time
  * limit for each pause and not one for each request; then one piece of work tries, while others still go without.
  */
-export function openCircuit({ timeoutMs, pauseMs, now, isOutage, onAway, onBack }: CircuitOptions): Circuit {
+export function circuitBreaker({
+  timeoutMs,
+  pauseMs,
+  now,
+  isOutage,
+  onAway,
+  onBack,
+}: CircuitBreakerOptions): CircuitBreaker {
   let retryAt: number | undefined // undefined: Redis is well
   let isTrying = false
 
