@@ -68,7 +68,7 @@ export async function auditLines(
     const key = keyOf(line.event)
     const { row } = fate
     if (row === undefined) confirmations.note(key, unixSeconds(line.acceptedAt), 'missing')
-    else if (fate.is !== 'counted') confirmations.note(key, unixSeconds(row.acceptedAt), 'outvoted')
+    else if (fate.is !== 'counted') confirmations.note(key, unixSeconds(row.acceptedAt), 'superseded')
     else {
       counted.push({
         ...placeOf(line),
@@ -77,7 +77,7 @@ export async function auditLines(
         acceptedSecond: unixSeconds(row.acceptedAt),
       })
       // A line is no proof of a correction: its revision is, and audit-rows.ts asks for it.
-      if (row.correctedAt !== null) confirmations.note(key, unixSeconds(row.acceptedAt), 'outvoted')
+      if (row.correctedAt !== null) confirmations.note(key, unixSeconds(row.acceptedAt), 'superseded')
       else confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }
   }

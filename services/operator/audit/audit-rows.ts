@@ -15,7 +15,7 @@ import {
 } from './audit-lines.ts'
 import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'
-import { FATE, type LineTable, type LineWord } from './line-table.ts'
+import { FATE, type LineTable, type LineVerdict } from './line-table.ts'
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
 const ENTRIES_AT_ONCE = 50_000
@@ -27,7 +27,7 @@ export interface AuditRowsDeps extends Pick<AuditLinesDeps, 'events' | 'list' | 
 }
 
 /** An entry that no line of the log confirms so far. */
-type OpenEntry = AcceptedEntry & { word: 'outvoted' | 'missing' | undefined }
+type OpenEntry = AcceptedEntry & { verdict: 'superseded' | 'missing' | undefined }
 
 /**
  * From ClickHouse's side: who reported the events that are listed as accepted in a range of whole seconds? And which lines of
@@ -53,16 +53,17 @@ export async function auditRows(
     const entries = await deps.list.listEntriesAccepted({ from, to, after, limit: ENTRIES_AT_ONCE })
     for (const [n, entry] of entries.entries()) {
       if (n % OPEN_AT_ONCE === 0) await letOthersWork()
-      const told = table.wordOn(entry.namespaceId, entry.id, entry.acceptedSecond)
+      const told = table.verdictOn(entry.namespaceId, entry.id, entry.acceptedSecond)
       if (told === 'counts') {
         result.stored++
         continue
       }
       const named = entryFromBinary(entry)
-      const noted = confirmations.wordOn(keyOf(named), named.acceptedSecond)
+      const noted = confirmations.verdictOn(keyOf(named), named.acceptedSecond)
       if (noted === 'counts') result.stored++
       // Another row counts for the event, of another second: that has an entry of its own.
-      else if (told !== 'elsewhere' || noted !== undefined) open.push({ ...named, word: wordOf(told, noted) })
+      else if (told !== 'elsewhere' || noted !== undefined)
+        open.push({ ...named, verdict: verdictOf(told, noted) })
       if (open.length === OPEN_AT_ONCE) await resolveOpen()
     }
     after = entries.at(-1)
@@ -74,8 +75,8 @@ export async function auditRows(
   table.forgetBefore(to)
 }
 
-const wordOf = (told: LineWord, noted: 'outvoted' | 'missing' | undefined): OpenEntry['word'] =>
-  told === 'outvoted' ? told : noted
+const verdictOf = (told: LineVerdict, noted: 'superseded' | 'missing' | undefined): OpenEntry['verdict'] =>
+  told === 'superseded' ? told : noted
 
 async function auditOpenEntries(
   open: readonly OpenEntry[],
@@ -95,10 +96,10 @@ async function auditOpenEntries(
         confirmations.await(keyOf(entry), {
           row,
           namespaceId: entry.namespaceId,
-          outvotes: entry.word === 'outvoted',
+          hasOtherLines: entry.verdict === 'superseded',
         })
       else corrected.push({ namespaceId: entry.namespaceId, row, correctedAt: row.correctedAt })
-    } else if (row === undefined && entry.word === undefined) {
+    } else if (row === undefined && entry.verdict === undefined) {
       const detail = 'listed, but nothing is counted'
       report(result, { kind: 'not in the log', eventId: entry.id, detail })
     }
@@ -172,9 +173,9 @@ export async function reportUnconfirmed(
 ): Promise<void> {
   const unconfirmed = confirmations.unconfirmed()
   const reset = await findRetired(retired, unconfirmed)
-  for (const { row, namespaceId, outvotes } of unconfirmed) {
+  for (const { row, namespaceId, hasOtherLines } of unconfirmed) {
     if (reset.has(namespaceId)) continue
-    const kind = outvotes ? 'superseded by nobody' : 'not in the log'
+    const kind = hasOtherLines ? 'superseded by nobody' : 'not in the log'
     report(result, { kind, eventId: row.id, detail: describeRow(row) })
   }
 }

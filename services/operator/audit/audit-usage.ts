@@ -17,9 +17,9 @@ import { Confirmations } from './confirmations.ts'
 import { findSharedKeys } from './find-shared-keys.ts'
 import { LineTable } from './line-table.ts'
 import { parseLogLine, readAgain, readLogLines, type LogLine, type RawLine } from './read-log-lines.ts'
-import { settleLines, type SettleDeps } from './settle-lines.ts'
+import { matchLines, type MatchLinesDeps } from './match-lines.ts'
 
-export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, SettleDeps {
+export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, MatchLinesDeps {
   log: EventLog
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
@@ -40,7 +40,7 @@ const LAST_SECOND = 2 ** 32 - 1
  * that nobody reported. It reads the log again, line by line, and looks every event up in ClickHouse and the dead letters.
  * Memory does not grow with what was accepted: lines are compared a round at a time and forgotten.
  *
- * Reports are compared by what identifies them and a digest of their content (settleLines). Only what differs, and what is no
+ * Reports are compared by what identifies them and a digest of their content (matchLines). Only what differs, and what is no
  * plain report, is read whole (auditLines), to say what it is.
  *
  * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that was.
@@ -69,7 +69,7 @@ export async function auditUsage(
   const confirmations = new Confirmations(from)
   const table = new LineTable(linesARound)
   let comparedTo = from
-  let settled = 0
+  let matched = 0
   let odd: LogLine[] = []
   const auditOdd = async () => {
     await auditLines(odd, deps, confirmations, result)
@@ -81,17 +81,17 @@ export async function auditUsage(
     if (odd.push(parsed) === LINES_AT_ONCE) await auditOdd()
   }
   const isWanted = (at: Micros) => unixSeconds(at) >= from && unixSeconds(at) < to
-  /** Settles the lines of a round, then compares the rows of ClickHouse that were accepted before a second. */
+  /** Matches the lines of a round, then compares the rows of ClickHouse that were accepted before a second. */
   const finishRound = async (second: number) => {
-    const places = await settleLines(table, settled, deps, confirmations, result)
+    const places = await matchLines(table, matched, deps, confirmations, result)
     for await (const line of readAgain(log, places)) await lookAt(line)
     await auditOdd()
     if (second > comparedTo) {
       await auditRows({ from: comparedTo, to: second }, deps, table, confirmations, result)
       comparedTo = second
     }
-    settled = table.size
-    if (settled > table.capacity / 2) throw tooManyApart(settled)
+    matched = table.size
+    if (matched > table.capacity / 2) throw tooManyApart(matched)
   }
   const starts = await log.positionsAt(Math.max(0, from - CLOCK_AHEAD_MAX_S) * MICROS_PER_SECOND)
   for await (const { lines, readTo } of readLogLines(log, starts, ends, LINES_AT_ONCE)) {
@@ -104,7 +104,7 @@ export async function auditUsage(
     }
     await letOthersWork()
     if (table.size + LINES_AT_ONCE > table.capacity) await finishRound(Math.min(readTo, to))
-    deps.onProgress({ readTo: Math.min(readTo, to), lines: result.logged + table.size - settled })
+    deps.onProgress({ readTo: Math.min(readTo, to), lines: result.logged + table.size - matched })
   }
   await finishRound(to)
   await reportUnconfirmed(confirmations, deps, result)

@@ -2,14 +2,14 @@ import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-event
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
 /** What the lines of the log say of an event: that it counts as it is, that another version counts, or that none does. */
-type Word = 'counts' | 'outvoted' | 'missing'
+type Verdict = 'counts' | 'superseded' | 'missing'
 
 /** A row of ClickHouse that no line of the log has confirmed so far. */
 export interface UnconfirmedRow {
   row: CurrentEvent
   namespaceId: string
   /** Lines of its event were seen, with other versions. */
-  outvotes: boolean
+  hasOtherLines: boolean
 }
 
 /** The most events that are remembered; each takes some 200 bytes. */
@@ -20,7 +20,7 @@ const EVENTS_MAX = 500_000
  * until that second is compared; then only what is still unconfirmed is, until its line comes.
  */
 export class Confirmations {
-  private readonly words = new Map<number, Map<string, Word>>()
+  private readonly verdicts = new Map<number, Map<string, Verdict>>()
   private readonly waiting = new Map<string, UnconfirmedRow>()
   private size = 0
   private comparedTo: number
@@ -37,19 +37,19 @@ export class Confirmations {
   }
 
   /** A line says something else of the event whose row, or else whose line, was accepted in this second. */
-  note(key: string, second: number, word: Word): void {
+  note(key: string, second: number, verdict: Verdict): void {
     if (second < this.comparedTo) return
-    const words = this.words.get(second) ?? new Map<string, Word>()
-    this.words.set(second, words)
-    const before = words.get(key)
-    if (before === 'counts' || before === word) return
-    words.set(key, word)
+    const verdicts = this.verdicts.get(second) ?? new Map<string, Verdict>()
+    this.verdicts.set(second, verdicts)
+    const before = verdicts.get(key)
+    if (before === 'counts' || before === verdict) return
+    verdicts.set(key, verdict)
     if (before === undefined) this.size++
     this.keepBounded(key)
   }
 
-  wordOn(key: string, second: number): Word | undefined {
-    return this.words.get(second)?.get(key)
+  verdictOn(key: string, second: number): Verdict | undefined {
+    return this.verdicts.get(second)?.get(key)
   }
 
   /** A row that no line read so far confirms. */
@@ -61,10 +61,10 @@ export class Confirmations {
   /** Everything accepted before this second was compared. */
   forgetBefore(second: number): void {
     this.comparedTo = second
-    for (const [noted, words] of this.words)
+    for (const [noted, verdicts] of this.verdicts)
       if (noted < second) {
-        this.size -= words.size
-        this.words.delete(noted)
+        this.size -= verdicts.size
+        this.verdicts.delete(noted)
       }
   }
 

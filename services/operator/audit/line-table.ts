@@ -7,8 +7,8 @@ import type { LinePlace } from './read-log-lines.ts'
 export const FATE = { open: 0, counted: 1, superseded: 2, odd: 3 } as const
 type Fate = (typeof FATE)[keyof typeof FATE]
 
-/** What an entry in the list of events is to the lines: see wordOn. */
-export type LineWord = 'counts' | 'outvoted' | 'elsewhere' | undefined
+/** What an entry in the list of events is to the lines: see verdictOn. */
+export type LineVerdict = 'counts' | 'superseded' | 'elsewhere' | undefined
 
 const WORDS = 4
 const NONE = -1
@@ -111,7 +111,7 @@ export class LineTable {
    * them odd.
    *
    * @param rows, at where the row lies: see DIGEST_ROW
-   * @param first the first line that may be open; those before are settled
+   * @param first the first line that may be open; those before are matched
    */
   judge(namespaceId: string, rows: Buffer, at: number, first: number): void {
     for (let line = this.find(namespaceId, rows, at + DIGEST_ROW.id); line !== NONE;) {
@@ -125,17 +125,17 @@ export class LineTable {
    * What the lines say of an entry in the list of events: that it counts, that another row of that second does, that the row
    * is of another second, or nothing. Those it counts for are listed from now on.
    */
-  wordOn(namespaceId: string, id: Buffer, second: number): LineWord {
-    let word: LineWord
+  verdictOn(namespaceId: string, id: Buffer, second: number): LineVerdict {
+    let verdict: LineVerdict
     for (let line = this.find(namespaceId, id, 0); line !== NONE; line = this.findNext(line)) {
       const fate = this.fates[line]
       if (fate === FATE.counted && this.acceptedSecond(line) === second) {
         this.listed[line] = 1
-        word = 'counts'
-      } else if (fate === FATE.superseded && word !== 'counts')
-        word = this.rowSeconds[line] === second || word === 'outvoted' ? 'outvoted' : 'elsewhere'
+        verdict = 'counts'
+      } else if (fate === FATE.superseded && verdict !== 'counts')
+        verdict = this.rowSeconds[line] === second || verdict === 'superseded' ? 'superseded' : 'elsewhere'
     }
-    return word
+    return verdict
   }
 
   /** Takes a line out of what the entries of the list are compared with. */

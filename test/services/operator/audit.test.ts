@@ -126,7 +126,7 @@ describe('the audit and the dead letters', function () {
     const { body } = await world.reportAll(
       Array.from({ length: 5 }, () => ({ metric_id: world.tokens, quantity: '1', occurred_at: now - 5 })),
     )
-    const [doubled = '', outvoted = '', moved = ''] = body.event_ids
+    const [doubled = '', superseded = '', moved = ''] = body.event_ids
     await world.counted(5)
     await auditOf(5)
     await tally.stop()
@@ -137,14 +137,14 @@ describe('the audit and the dead letters', function () {
     await changeClickHouse(
       tally.dataFolder,
       copy(doubled, "'usd' AS source"),
-      copy(outvoted, 'version + 256 AS version, quantity + 1 AS quantity'),
+      copy(superseded, 'version + 256 AS version, quantity + 1 AS quantity'),
       copy(moved, 'occurred_at - 86400 AS occurred_at'),
     )
     await restart()
     const { code, output } = await auditOf(5)
     expect(code).to.equal(1)
     expect(output).to.match(new RegExp(`^DOUBLED: ${doubled}`, 'm'))
-    expect(output).to.match(new RegExp(`^SUPERSEDED BY NOBODY: ${outvoted}`, 'm'))
+    expect(output).to.match(new RegExp(`^SUPERSEDED BY NOBODY: ${superseded}`, 'm'))
     expect(output).to.match(new RegExp(`^MISPLACED: ${moved}`, 'm'))
   })
 

@@ -12,29 +12,29 @@ import { FATE, type LineTable } from './line-table.ts'
 import { findRetired, keyOf } from './look-up-rows.ts'
 import type { LinePlace } from './read-log-lines.ts'
 
-export interface SettleDeps extends Pick<AuditLinesDeps, 'retired'> {
+export interface MatchLinesDeps extends Pick<AuditLinesDeps, 'retired'> {
   digests: ReturnType<typeof usageDigestRepository>
   signal: AbortSignal
 }
 
 /** Rows that are compared before other work of the process gets its turn. */
-const ROWS_A_TURN = 20_000
+const ROWS_A_SLICE = 20_000
 /** One answer of ClickHouse then has at most some 25 MB. */
 const ROWS_AT_ONCE = 500_000
 /** A second is read whole when this many rows of it or fewer are read for each line that is looked for. */
-const ROWS_A_LINE_MAX = 40
+const ROWS_PER_LINE_MAX = 40
 
 /**
  * Looks up the events of lines that the table holds, and counts those that are as they should be: a row has just the line's
  * content and version, or a higher version. Every line is compared with the row of its own id.
  *
- * @param first the first line that is not settled yet
+ * @param first the first line that is not matched yet
  * @returns the places of all other lines, in the order of the log: why they are not so is for whoever reads them again
  */
-export async function settleLines(
+export async function matchLines(
   table: LineTable,
   first: number,
-  { digests, retired, signal }: SettleDeps,
+  { digests, retired, signal }: MatchLinesDeps,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<LinePlace[]> {
@@ -43,7 +43,7 @@ export async function settleLines(
       signal.throwIfAborted()
       for (let at = 0, n = 0; at < rows.length; at += DIGEST_ROW.bytes) {
         table.judge(namespaceId, rows, at, first)
-        if (++n % ROWS_A_TURN === 0) await letOthersWork()
+        if (++n % ROWS_A_SLICE === 0) await letOthersWork()
       }
     }
     const { whole, apart } = planReading(
@@ -61,7 +61,7 @@ export async function settleLines(
   const reset = await findRetired(retired, namespacesOf(table, first))
   const odd: LinePlace[] = []
   for (let line = first; line < table.size; line++) {
-    if (line % ROWS_A_TURN === 0) await letOthersWork()
+    if (line % ROWS_A_SLICE === 0) await letOthersWork()
     if (reset.has(table.namespaceOf(line))) {
       table.setOdd(line)
       result.logged++
@@ -86,7 +86,7 @@ export async function settleLines(
 function noteLaterRow(table: LineTable, line: number, confirmations: Confirmations): void {
   if (table.rowSecond(line) <= table.acceptedSecond(line)) return
   const key = keyOf({ namespaceId: table.namespaceOf(line), id: `event_${table.idOf(line)}` })
-  confirmations.note(key, table.rowSecond(line), 'outvoted')
+  confirmations.note(key, table.rowSecond(line), 'superseded')
 }
 
 /** The lines of each namespace by the second their usage occurred in. */
@@ -133,7 +133,7 @@ function planReading(
   }
   for (const [second, lines] of [...bySecond].sort(([a], [b]) => a - b)) {
     const count = counts.get(second) ?? 0
-    if (count > lines.length * ROWS_A_LINE_MAX) {
+    if (count > lines.length * ROWS_PER_LINE_MAX) {
       for (const line of lines) apart.push(line)
       continue
     }
