@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
-import { listLatelyUsed } from '../../shared/clickhouse/rollups/lately-used.ts'
+import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { drainOf } from '../../shared/event-log/drain.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
@@ -42,7 +42,7 @@ export function openApi(
 ): OpenedApi {
   const measured = measureQueries(metrics, clickhouse)
   const usage = usageThroughRollups(measured)
-  const listLately = (limit: number) => listLatelyUsed(measured, limit)
+  const listRecently = (limit: number) => listRecentlyUsed(measured, limit)
   const apiLog = log.child({ part: 'api' })
   return {
     handler: apiApp(
@@ -55,6 +55,6 @@ export function openApi(
       },
       { ...access, requests, requestTimeoutMs, log: apiLog, bodyBytesMax: api.bodyBytesMax },
     ),
-    warming: keepBalancesWarm({ usage, listLatelyUsed: listLately }, api.warming, metrics, apiLog),
+    warming: keepBalancesWarm({ usage, listRecentlyUsed: listRecently }, api.warming, metrics, apiLog),
   }
 }

@@ -37,7 +37,12 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
       opened,
     )
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
-    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: false, log })
+    const eventLog = await openEventLog(config.eventLog, {
+      pool: logPool,
+      alone: false,
+      housekeeping: false,
+      log,
+    })
     opened.push(eventLog)
     // Not looked at yet: reports are taken while it is away, too.
     const clickhouse = await openClickHouse({

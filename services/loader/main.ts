@@ -26,7 +26,12 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, LOADER_CONNECTIONS, opened)
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
-    const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone: false, tidies: true, log })
+    const eventLog = await openEventLog(config.eventLog, {
+      pool: logPool,
+      alone: false,
+      housekeeping: true,
+      log,
+    })
     opened.push(eventLog)
     const deadLetterTopic = openDeadLetters(config.eventLog, log)
     if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)

@@ -39,7 +39,7 @@ export async function runOnServers(
       return clickhouse.client
     }
     const openLog = async () => {
-      const eventsIn = await openEventLog(eventLog, { pool, alone: false, tidies: false, log })
+      const eventsIn = await openEventLog(eventLog, { pool, alone: false, housekeeping: false, log })
       opened.push(eventsIn)
       return eventsIn
     }

@@ -13,15 +13,15 @@ export interface FollowUsageDeps {
   nowS: () => number
 }
 
-/** Whose usage has changed since the last look. */
-export interface Look {
-  /** Undefined when they are so many that all configurations are to be gone through instead, as at the first look. */
+/** Whose usage has changed since the last poll. */
+export interface UsagePoll {
+  /** Undefined when they are so many that all configurations are to be gone through instead, as at the first poll. */
   touched: TouchedUsage[] | undefined
-  /** They were looked at: the next look begins where this one ended. Otherwise it shows them again. */
-  pass: () => void
+  /** They were looked at: the next poll begins where this one ended. Otherwise it shows them again. */
+  acknowledge: () => void
 }
 
-/** More in one look are not worth telling apart. */
+/** More in one poll are not worth telling apart. */
 const TOUCHED_MAX = 20_000
 /** Events accepted this long ago are looked at as they are stored, those before once none of their time is missing. */
 const RECENT_S = 10
@@ -33,17 +33,17 @@ const CORRECTED_WITHIN_S = 60
  * however long it lay in the event log; and by the corrections, which are noted when they are stored. What is missed is
  * what no follower of the list can see: dead letters that are brought back.
  *
- * @returns one look; looks come one after the other
+ * @returns one poll; polls come one after the other
  */
 export function followUsage({ touched, listedUpTo, nowS }: FollowUsageDeps) {
-  /** Every event accepted before this second was looked at. */
-  let passedS: number | undefined
+  /** Every event accepted before this second was acknowledged. */
+  let acknowledgedS: number | undefined
   let corrections: ReadonlySet<string> = new Set()
-  return async (namespaceIds: readonly string[]): Promise<Look> => {
+  return async (namespaceIds: readonly string[]): Promise<UsagePoll> => {
     const completeS = unixSeconds(await listedUpTo()) // before anything is read: what is stored later lies behind it
     const recentFrom = Math.max(0, Math.floor(nowS()) - RECENT_S)
     const corrected = await touched.listCorrected(CORRECTED_WITHIN_S, TOUCHED_MAX)
-    const from = passedS ?? completeS
+    const from = acknowledgedS ?? completeS
     const accepted =
       namespaceIds.length === 0
         ? []
@@ -54,11 +54,12 @@ export function followUsage({ touched, listedUpTo, nowS }: FollowUsageDeps) {
             limit: TOUCHED_MAX,
           })
     const unseen = corrected.filter((entry) => !corrections.has(nameOf(entry)))
-    const isAll = passedS === undefined || [corrected, accepted].some(({ length }) => length >= TOUCHED_MAX)
+    const isAll =
+      acknowledgedS === undefined || [corrected, accepted].some(({ length }) => length >= TOUCHED_MAX)
     return {
       touched: isAll ? undefined : [...accepted, ...unseen],
-      pass() {
-        passedS = Math.max(completeS, passedS ?? 0)
+      acknowledge() {
+        acknowledgedS = Math.max(completeS, acknowledgedS ?? 0)
         corrections = new Set(corrected.map(nameOf))
       },
     }

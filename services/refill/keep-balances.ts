@@ -8,13 +8,13 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { RefillConfigurationKey } from '../../shared/postgres/refill-configurations.ts'
 import type { RefillRequest, RefillRequestListener } from '../../shared/postgres/refill-requests.ts'
 import type { CheckBalances } from './check-balances.ts'
-import type { Look } from './follow-usage.ts'
+import type { UsagePoll } from './follow-usage.ts'
 import { nameOf, type RefillCooldowns } from './refill-cooldowns.ts'
 import type { RefillMetrics, RefillStep } from './refill-metrics.ts'
 
 export interface KeepBalancesDeps {
   /** Whose usage has changed, in some namespaces. */
-  follow: (namespaceIds: readonly string[]) => Promise<Look>
+  follow: (namespaceIds: readonly string[]) => Promise<UsagePoll>
   check: CheckBalances
   /** Goes through all configurations. @returns the namespaces that have any */
   sweep: (signal: AbortSignal) => Promise<Set<string>>
@@ -59,7 +59,7 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
   let sweptAt = -Infinity
 
   const round = async () => {
-    const { touched, pass } = await deps.follow([...namespaces])
+    const { touched, acknowledge } = await deps.follow([...namespaces])
     if (touched === undefined) isSweepWanted = true
     for (const request of requested.values()) cooldowns.end(request)
     const asked = [...requested.values(), ...cooldowns.takeDue(performance.now())]
@@ -71,7 +71,7 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
       for (const request of asked) requested.set(nameOf(request), request)
       throw err
     }
-    pass()
+    acknowledge()
   }
   const isSweepDue = () => {
     const sinceMs = performance.now() - sweptAt

@@ -8,7 +8,7 @@ import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import { isElsewhere, REBUILD, whileAlone } from '../../shared/postgres/locks/while-alone.ts'
+import { isElsewhere, REBUILD, runExclusively } from '../../shared/postgres/locks/run-exclusively.ts'
 import type { RollupConfig } from './config.ts'
 import type { RollupPoint } from './crash-points.ts'
 import { keepRollups, type RollupKeeper } from './keep-rollups.ts'
@@ -40,7 +40,7 @@ export function openRollup(
   const dirty = dirtySlotRepository(clickhouse)
   const build = async (signal: AbortSignal) => {
     try {
-      await whileAlone(pool, REBUILD, async () => {
+      await runExclusively(pool, REBUILD, async () => {
         if (inUse(await epochs.list()) !== undefined) return
         const onUnmerged = (err: unknown) => {
           if (!signal.aborted)

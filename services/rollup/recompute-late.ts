@@ -42,8 +42,8 @@ export async function recomputeLate(
     tables.computeMarkedSlots(epoch, range, marks, kinds),
   )
   reached('rollup-late-slots')
-  const lately = kept.filter(({ day }) => day >= slotTotalsKeptFrom(now))
-  rowsRead += await computeInEach(live, lately, (epoch, range, kinds) =>
+  const recent = kept.filter(({ day }) => day >= slotTotalsKeptFrom(now))
+  rowsRead += await computeInEach(live, recent, (epoch, range, kinds) =>
     tables.computeMarkedSlotTotals(epoch, range, marks, kinds),
   )
   reached('rollup-late-slot-totals')

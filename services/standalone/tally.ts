@@ -95,7 +95,7 @@ async function serve(
     opened,
   )
   const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
-  const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, tidies: true, log })
+  const eventLog = await openEventLog(config.eventLog, { pool: logPool, alone, housekeeping: true, log })
   opened.push(eventLog)
   const deadLetterTopic = openDeadLetters(config.eventLog, log)
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)

@@ -18,7 +18,7 @@ export interface OpenEventLogOptions {
   /** No other process uses the log: what a crashed one left behind in it is ended. */
   alone: boolean
   /** Whether this process drops what was loaded and kept long enough: one that loads does. */
-  tidies: boolean
+  housekeeping: boolean
   log: Logger
 }
 
@@ -58,7 +58,7 @@ export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: L
       [USAGE_TOPIC, DEAD_LETTERS_TOPIC].map((topic) => ({ ...plan, topic: topicPrefix + topic })),
     )
   }
-  const opened = await open(config, { pool, alone: false, tidies: false, log }, true)
+  const opened = await open(config, { pool, alone: false, housekeeping: false, log }, true)
   await opened.close()
   const logs = eventLogRepository(pool)
   const inForce = await logs.findInForce()
@@ -80,10 +80,10 @@ async function isDrained(source: string, pool: Pool): Promise<boolean> {
 
 async function open(
   config: EventLogConfig,
-  { pool, alone, tidies, log: parent }: OpenEventLogOptions,
+  { pool, alone, housekeeping, log: parent }: OpenEventLogOptions,
   claims: boolean,
 ): Promise<EventLog> {
-  const { kafka, ...common } = { ...config, ...(tidies ? {} : { housekeepingMs: 0 }) }
+  const { kafka, ...common } = { ...config, ...(housekeeping ? {} : { housekeepingMs: 0 }) }
   const log = parent.child({ part: 'event log' })
   if (kafka === undefined)
     return reach('the event log (DATABASE_URL)', () =>

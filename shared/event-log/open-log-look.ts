@@ -33,7 +33,7 @@ export async function openLogLook(
   log: Logger,
 ): Promise<LogLook> {
   const logPool = openServicePool('event log', CONNECTIONS, postgres, opened, log)
-  const eventLog = await openEventLog(config, { pool: logPool, alone: false, tidies: false, log })
+  const eventLog = await openEventLog(config, { pool: logPool, alone: false, housekeeping: false, log })
   opened.push(eventLog)
   const gateways = gatewayRepository(pool)
   return {

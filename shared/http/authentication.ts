@@ -19,13 +19,13 @@ type LookUpCaller = (digest: Buffer) => Promise<FoundCaller | undefined>
 /** The same, at once when it is known already. */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
 
-/** How long an answer about a key is believed after it was asked for: a revoked key works no longer than this. */
-const BELIEVED_MS = 4_000
+/** How long an answer about a key may be cached after it was asked for: a revoked key works no longer than this. */
+const CALLER_TTL_MS = 4_000
 const KEYS_MAX = 10_000
 
-/** How long after it was asked for an answer about a key is believed. */
-const believedMs = (caller: FoundCaller | undefined): number =>
-  Math.min(BELIEVED_MS, caller?.endsInMs ?? Infinity)
+/** How long after it was asked for an answer about a key may be cached. */
+const ttlMsOf = (caller: FoundCaller | undefined): number =>
+  Math.min(CALLER_TTL_MS, caller?.endsInMs ?? Infinity)
 
 /**
  * Remembers whose keys were found for a few seconds, and no longer than the key itself lasts: from then on the database is
@@ -53,7 +53,7 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
         // Whoever waited asked before a purge, and may have the answer; it is not kept.
         if (underWay.get(name)?.work !== work) return caller
         underWay.delete(name)
-        const ttl = Math.floor(believedMs(caller) - (performance.now() - startedAt))
+        const ttl = Math.floor(ttlMsOf(caller) - (performance.now() - startedAt))
         if (ttl > 0) cache.set(name, { caller }, { ttl })
         return caller
       },
@@ -71,7 +71,7 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
     if (known !== undefined) return known.caller
     const asked = underWay.get(name)
     // One that hangs may have been answered before the key was revoked.
-    const isFresh = asked !== undefined && performance.now() - asked.startedAt < BELIEVED_MS / 2
+    const isFresh = asked !== undefined && performance.now() - asked.startedAt < CALLER_TTL_MS / 2
     return isFresh ? asked.work : begin(name, digest)
   }
 }

@@ -6,19 +6,19 @@ import { callerOf } from './authentication.ts'
 import { answerUnknown } from './request-deadline.ts'
 
 /** How a request looks at the world of its company: whether that must stay as it is until the request is answered. */
-export type Stance = 'look' | 'enter'
+export type WorldAccess = 'look' | 'enter'
 
 /**
  * Finds where the company of a caller is at the moment, right before the handler: a test company may have got another
  * namespace since its key was looked up, and its clock may have been moved. Live companies are where they always were.
  */
-export function enterWorld(worlds: TestWorlds, stance: Stance): RequestHandler {
+export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): RequestHandler {
   return async (_req, res, next) => {
     const caller = callerOf(res)
     if (caller.mode === 'test') {
       const { companyId } = caller
       const world =
-        stance === 'look' ? await worlds.look(companyId) : await enterUntilAnswered(worlds, caller, res)
+        worldAccess === 'look' ? await worlds.look(companyId) : await enterUntilAnswered(worlds, caller, res)
       res.locals['caller'] = { ...caller, namespaceId: world.namespaceId } satisfies Caller
       res.locals['aheadMs'] = world.aheadMs
     }

@@ -6,7 +6,7 @@ import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { authenticate, callerOf, type FindCaller } from './authentication.ts'
 import { setCommonHeaders } from './common-headers.ts'
-import { enterWorld, type Stance } from './enter-world.ts'
+import { enterWorld, type WorldAccess } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
@@ -24,7 +24,7 @@ export interface Handler {
   /** Says more about a body that openapi.yaml does not allow; undefined leaves it at the first fault. */
   explainInvalid?: (body: unknown) => string | undefined
   /** How it looks at the world of a test company. Default: a GET looks, everything else enters. */
-  stance?: Stance
+  worldAccess?: WorldAccess
 }
 
 /** What answers operations, by their ids in openapi.yaml. */
@@ -80,7 +80,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     const validate = ours.length > 0 ? validatorsOf(path) : []
     for (const operation of ours) {
       const { method, operationId, permission } = operation
-      const { handle, explainInvalid, stance } = handlers[operationId] as Handler
+      const { handle, explainInvalid, worldAccess } = handlers[operationId] as Handler
       route[method](observe(`${method.toUpperCase()} ${path}`))
       if (permission !== undefined)
         route[method](
@@ -93,7 +93,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       if (needsBody(document, operation)) route[method](requireBody)
       route[method](checkText)
       if (permission !== undefined)
-        route[method](enterWorld(options.worlds, stance ?? (method === 'get' ? 'look' : 'enter')))
+        route[method](enterWorld(options.worlds, worldAccess ?? (method === 'get' ? 'look' : 'enter')))
       route[method](handle)
     }
     route.all(observe(OTHER_ROUTES), notAllowed(group))

@@ -64,7 +64,7 @@ describe('refills by four services at once', function () {
     refillers = [services.refill, ...more]
     const config = { ...readEventLogConfig(new EnvReader(env)), housekeepingMs: 0 }
     const { pool } = engines.db
-    eventLog = await openEventLog(config, { pool, alone: false, tidies: false, log: testLog })
+    eventLog = await openEventLog(config, { pool, alone: false, housekeeping: false, log: testLog })
     api = new ApiClient(services.url, services.key)
     const company = await companyRepository(pool).findByName('default')
     const { id: metric } = await api.create<{ id: string }>('/v2/metrics', { name: 'tokens' })

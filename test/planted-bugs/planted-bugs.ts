@@ -232,17 +232,17 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/event-log/listed-up-to'],
   },
   {
-    name: 'a revoked key is believed for a minute',
+    name: 'a revoked key is cached for a minute',
     file: 'shared/http/authentication.ts',
-    right: 'const BELIEVED_MS = 4_000\n',
-    wrong: 'const BELIEVED_MS = 60_000\n',
+    right: 'const CALLER_TTL_MS = 4_000\n',
+    wrong: 'const CALLER_TTL_MS = 60_000\n',
     suites: ['services/operator/commands', 'contract/every-operation', 'services/standalone/redis'],
   },
   {
-    name: 'a cached caller is believed beyond the end of its key',
+    name: 'a caller is cached beyond the end of its key',
     file: 'shared/http/authentication.ts',
-    right: '  Math.min(BELIEVED_MS, caller?.endsInMs ?? Infinity)\n',
-    wrong: '  caller?.keyId === undefined ? BELIEVED_MS : BELIEVED_MS\n',
+    right: '  Math.min(CALLER_TTL_MS, caller?.endsInMs ?? Infinity)\n',
+    wrong: '  caller?.keyId === undefined ? CALLER_TTL_MS : CALLER_TTL_MS\n',
     suites: ['shared/http/caller-cache'],
   },
   {
@@ -526,8 +526,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'totals of slots are not computed again when one of their accounts is late',
     file: 'services/rollup/recompute-late.ts',
-    right: 'await computeInEach(live, lately, (epoch',
-    wrong: 'await computeInEach(live, lately.slice(0, 0), (epoch',
+    right: 'await computeInEach(live, recent, (epoch',
+    wrong: 'await computeInEach(live, recent.slice(0, 0), (epoch',
     suites: ['services/rollup/slot-totals', 'services/rollup/monotone'],
   },
   {
@@ -569,7 +569,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `    if (state === undefined) return undefined
     const isMarked =`,
     wrong: `    if (state === undefined) return undefined
-    some = await readNewest(epoch, accounts, false)
+    some = await readSnapshots(epoch, accounts, false)
     const isMarked =`,
     suites: ['services/rollup/races'],
   },

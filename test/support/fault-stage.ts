@@ -137,7 +137,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
     log: testLog,
   })
   const config = { ...readEventLogConfig(new EnvReader(env)), housekeepingMs: 0 }
-  const eventLog = await openEventLog(config, { pool, alone: false, tidies: false, log: testLog })
+  const eventLog = await openEventLog(config, { pool, alone: false, housekeeping: false, log: testLog })
   const api = new ApiClient(services.api.url, services.key)
   const { accounts, sources } = await makeWorld(api)
   const ledger = new Ledger({

@@ -170,7 +170,7 @@ async function reachRunApi(): Promise<RunningApi> {
   const log = await openEventLog(readEventLogConfig(read), {
     pool,
     alone: false,
-    tidies: false,
+    housekeeping: false,
     log: testLog,
   })
   return {

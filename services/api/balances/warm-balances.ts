@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loggableError } from '../../../shared/logging/loggable-error.ts'
-import type { LatelyUsed } from '../../../shared/clickhouse/rollups/lately-used.ts'
+import type { RecentlyUsed } from '../../../shared/clickhouse/rollups/recently-used.ts'
 import type { RememberingReader } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../../shared/lifecycle/repeat.ts'
@@ -11,7 +11,7 @@ import type { Metrics } from '../../../shared/metrics/metrics.ts'
 export interface WarmingDeps {
   /** The reader that balances come from; it remembers what it has read. */
   usage: Pick<RememberingReader, 'readAhead'>
-  listLatelyUsed: (limit: number) => Promise<LatelyUsed[]>
+  listRecentlyUsed: (limit: number) => Promise<RecentlyUsed[]>
 }
 
 export interface WarmingOptions {
@@ -37,7 +37,7 @@ const JOB = 'warming of balances'
  * @internal
  */
 export async function warmBalances(
-  { usage, listLatelyUsed }: WarmingDeps,
+  { usage, listRecentlyUsed }: WarmingDeps,
   accountsMax: number,
   signal: AbortSignal,
 ): Promise<number> {
@@ -46,7 +46,7 @@ export async function warmBalances(
   const failures: unknown[] = []
   let warmed = 0
   try {
-    for (const { namespaceId, accountIds } of await Promise.race([listLatelyUsed(accountsMax), stopped]))
+    for (const { namespaceId, accountIds } of await Promise.race([listRecentlyUsed(accountsMax), stopped]))
       for (let first = 0; first < accountIds.length; first += AT_ONCE) {
         signal.throwIfAborted()
         const page = accountIds.slice(first, first + AT_ONCE)

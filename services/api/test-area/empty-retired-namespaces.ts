@@ -8,7 +8,7 @@ import {
   retiredNamespaceRepository,
   type RetiredNamespace,
 } from '../../../shared/postgres/retired-namespaces.ts'
-import { isElsewhere, whileAlone } from '../../../shared/postgres/locks/while-alone.ts'
+import { isElsewhere, runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 
 export interface EmptyingDeps {
@@ -70,7 +70,7 @@ export async function emptyRetiredNamespaces(
 /** Does so again and again until it is closed; one process at a time, however many there are. */
 export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
   const round = async (signal: AbortSignal) => {
-    const emptied = await whileAlone(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
+    const emptied = await runExclusively(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
     if (emptied > 0) log.debug({ namespaces: emptied }, 'deleted what namespaces that were reset held')
   }
   return repeat(JOB, everyMs, round, (err, signal) => {

@@ -57,7 +57,7 @@ const BEFORE_THE_DEADLINE = 0.9
 
 function forTests(handle: RequestHandler): Handler {
   return {
-    stance: 'look',
+    worldAccess: 'look',
     handle: (req, res, next) => {
       requireTestCompany(callerOf(res))
       return handle(req, res, next)

@@ -9,7 +9,7 @@ import { everyRevisionRepository } from '../../../shared/postgres/event-revision
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { whileAlone } from '../../../shared/postgres/locks/while-alone.ts'
+import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
 import { auditUsage, type AuditDeps } from '../audit/audit-usage.ts'
@@ -78,7 +78,7 @@ export const audit: Command = {
       signal: context.signal,
     }
     const startedAt = performance.now()
-    const result = await whileAlone(pool, 'audit', () => auditUsage(deps, wanted, lagMaxS, roundLines))
+    const result = await runExclusively(pool, 'audit', () => auditUsage(deps, wanted, lagMaxS, roundLines))
     const now = unixSeconds(clock())
     const isBehind = result.to < wanted.to && unreadSeconds(result, now) > lagMaxS
     const isShort = result.to < Math.min(wanted.to, now - SETTLED_S)

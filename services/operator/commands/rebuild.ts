@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
-import { REBUILD, whileAlone } from '../../../shared/postgres/locks/while-alone.ts'
+import { REBUILD, runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import type { CommandContext, Command } from '../command.ts'
 
 /** As long as a slot that has just ended may still be filled, whatever the rollup service is told. */
@@ -28,7 +28,7 @@ export const rebuild: Command = {
     const client = await openClickHouse(QUERY_TIMEOUT_S)
     const epochs = rollupEpochRepository(client)
     const startedAt = performance.now()
-    const epoch = await whileAlone(pool, REBUILD, () =>
+    const epoch = await runExclusively(pool, REBUILD, () =>
       buildEpoch(
         {
           client,

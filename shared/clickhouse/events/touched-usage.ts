@@ -44,7 +44,7 @@ const CORRECTED = `
 /** An id of a namespace is 39 bytes in a parameter, and a server takes 128 KiB. */
 const NAMESPACES_NAMED_MAX = 1_000
 
-/** Whose usage of metrics changed lately, of all namespaces. */
+/** Whose usage of metrics changed recently, of all namespaces. */
 export const touchedUsageRepository = (client: ClickHouse) => ({
   /**
    * Accounts and metrics with events that were accepted in a range of time and are stored by now.

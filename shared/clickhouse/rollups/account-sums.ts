@@ -16,7 +16,7 @@ type SumsByName = ReadonlyMap<string, Sums>
 export const BATCHING: Batching = { atMost: 1_000, atOnce: 1, patienceMs: 100 }
 
 /** What a process knows of an account, and what it read since. */
-interface Newest {
+interface AccountSnapshot {
   account: AccountKey
   epoch: KnownEpoch
   late: LateCounts
@@ -54,20 +54,20 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
    *
    * @param isOpenWanted whether what is not closed is wanted too
    */
-  const readNewest = async (
+  const readSnapshots = async (
     epoch: KnownEpoch,
     accounts: readonly AccountKey[],
     isOpenWanted: boolean,
-  ): Promise<Newest[]> => {
+  ): Promise<AccountSnapshot[]> => {
     // No marks are needed: events are always complete, and slots are as long as the count of late usage has not changed.
     const unmarked = withoutMarks(epoch)
     const { closedThrough } = epoch
     const names = accounts.map(nameOfAccount)
     const recalled = accounts.map((account) => remembered.recall(account, epoch))
     const from = recalled.map((found) => found?.closedThrough ?? closedThrough)
-    const lately = { startAt: Math.min(...from), endAt: closedThrough }
+    const sinceThen = { startAt: Math.min(...from), endAt: closedThrough }
     const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
-    const slots = selectsOf(coverUsage(lately, unmarked), unmarked, ofSince, false)
+    const slots = selectsOf(coverUsage(sinceThen, unmarked), unmarked, ofSince, false)
     const ofOpen = { startAt: closedThrough, endAt: ALL_TIME.endAt }
     const events = isOpenWanted ? selectsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, false) : NOTHING
     const rows = await ask(accounts, epoch, [LATE_COUNTS, ...slots.selects, ...events.selects], {
@@ -100,7 +100,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   const sumClosed = async (
     namespaceId: string,
     epoch: KnownEpoch,
-    some: readonly Newest[],
+    some: readonly AccountSnapshot[],
     isAhead: boolean,
   ): Promise<SumsByName | undefined> => {
     const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
@@ -137,23 +137,23 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     return sums
   }
 
-  const nameOfNewest = ({ account }: Newest) => nameOfAccount(account)
-  const newestOf = batchReads<AccountKey, Newest | undefined>(
+  const nameOfSnapshot = ({ account }: AccountSnapshot) => nameOfAccount(account)
+  const snapshotOf = batchReads<AccountKey, AccountSnapshot | undefined>(
     nameOfAccount,
     async (accounts) => {
       const epoch = await states.epoch()
-      return epoch === undefined ? accounts.map(() => undefined) : readNewest(epoch, accounts, true)
+      return epoch === undefined ? accounts.map(() => undefined) : readSnapshots(epoch, accounts, true)
     },
     BATCHING,
   )
-  const closedOf = batchReadsByGroup<Newest, Sums | undefined>(
+  const closedOf = batchReadsByGroup<AccountSnapshot, Sums | undefined>(
     // What is not closed was read from closedThrough on: who knows another one needs another sum of what is.
     ({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`,
-    nameOfNewest,
+    nameOfSnapshot,
     async (some) => {
-      const [{ account, epoch }] = some as [Newest, ...Newest[]]
+      const [{ account, epoch }] = some as [AccountSnapshot, ...AccountSnapshot[]]
       const sums = await sumClosed(account.namespaceId, epoch, some, false)
-      return some.map((one) => sums && (sums.get(nameOfNewest(one)) ?? new Map<UsageSource, Amount>()))
+      return some.map((one) => sums && (sums.get(nameOfSnapshot(one)) ?? new Map<UsageSource, Amount>()))
     },
     BATCHING,
   )
@@ -161,10 +161,10 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   return {
     /** Usage of an account by source, of everything there is. Undefined while there are no rollups. */
     async sumUpToNow(account: AccountKey): Promise<Sums | undefined> {
-      const newest = await newestOf(account)
-      if (newest === undefined) return undefined
-      const closed = newest.closed ?? (await closedOf(newest))
-      return closed && addUp(closed, newest.open)
+      const snapshot = await snapshotOf(account)
+      if (snapshot === undefined) return undefined
+      const closed = snapshot.closed ?? (await closedOf(snapshot))
+      return closed && addUp(closed, snapshot.open)
     },
 
     /** Reads and remembers what is closed of accounts, whoever reads beside it. */
@@ -172,8 +172,8 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
       const epoch = await states.epoch()
       if (epoch === undefined) return
       const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
-      const newest = await readNewest(epoch, accounts, false)
-      const others = newest.filter(({ closed }) => closed === undefined)
+      const snapshots = await readSnapshots(epoch, accounts, false)
+      const others = snapshots.filter(({ closed }) => closed === undefined)
       if (others.length > 0) await sumClosed(namespaceId, epoch, others, true)
     },
   }

@@ -82,8 +82,8 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
         signal?.throwIfAborted()
         const chunk = { startAt: from, endAt: Math.min(from + chunkS, range.endAt) }
         await tables.computeSlots(target, chunk)
-        const lately = { ...chunk, startAt: Math.max(from, slotTotalsKeptFrom(now)) }
-        if (lately.startAt < lately.endAt) await tables.computeSlotTotals(target, lately)
+        const recent = { ...chunk, startAt: Math.max(from, slotTotalsKeptFrom(now)) }
+        if (recent.startAt < recent.endAt) await tables.computeSlotTotals(target, recent)
       }
     }
     const whole = { ...range, endAt: dayOf(range.endAt) }

@@ -173,14 +173,14 @@ const SELECTED = "SELECT toString(value) AS rows FROM system.events WHERE event 
 export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
   /** What the statements of this process are found by. */
   const comment = `rollups:${randomUUID()}`
-  /** Whether this ClickHouse tells with its answer what a statement read: a server does. */
-  let tells = false
+  /** Whether this ClickHouse reports with its answer what a statement read: a server does. */
+  let reportsReadRows = false
   const selected = async (): Promise<number> => {
     const [row] = await queryRows<{ rows: string }>(client, SELECTED, {})
     return Number(row?.rows ?? 0)
   }
   const run = async (query: string, params: Record<string, unknown>): Promise<RowsRead> => {
-    const before = tells ? 0 : await selected()
+    const before = reportsReadRows ? 0 : await selected()
     const { summary } = await client.command({
       query,
       query_params: params,
@@ -190,9 +190,9 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
         max_bytes_before_external_group_by: '1000000000',
       },
     })
-    const told = Number(summary?.read_rows ?? 0)
-    tells ||= told > 0
-    return tells ? told : (await selected()) - before
+    const reported = Number(summary?.read_rows ?? 0)
+    reportsReadRows ||= reported > 0
+    return reportsReadRows ? reported : (await selected()) - before
   }
   const rangeParams = ({ startAt, endAt }: TimeRange) => ({
     from: startAt,

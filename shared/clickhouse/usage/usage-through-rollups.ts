@@ -18,7 +18,7 @@ import type { Sums } from '../rollups/closed-sums.ts'
 import { selectsOf, type Wanted } from '../rollups/cover-query.ts'
 import { columnsOf, PERIOD_START } from '../rollups/measure-columns.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
-import { steadily } from '../rollups/steadily.ts'
+import { retryIfStale } from '../rollups/retry-if-stale.ts'
 
 /** What a query gives. */
 interface Answer {
@@ -49,7 +49,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     BATCHING,
   )
   const sumOf = async (account: AccountKey): Promise<Sums> =>
-    (await steadily(() => sums.sumUpToNow(account))) ?? sumOfEvents(account)
+    (await retryIfStale(() => sums.sumUpToNow(account))) ?? sumOfEvents(account)
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = <Row>(
@@ -60,7 +60,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     accountIds: readonly string[] | undefined,
     params: Record<string, unknown>,
   ): Promise<Row[] | undefined> =>
-    steadily(async () => {
+    retryIfStale(async () => {
       const state = await states.read(namespaceId, range, accountIds)
       if (state === undefined) return undefined
       const totals = accountIds === undefined
@@ -133,7 +133,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     },
 
     async readAhead(namespaceId, accountIds) {
-      await steadily(() => sums.readAhead(namespaceId, accountIds))
+      await retryIfStale(() => sums.readAhead(namespaceId, accountIds))
     },
   }
 }

@@ -3,7 +3,7 @@ import { warmBalances } from '../../../services/api/balances/warm-balances.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
-import { listLatelyUsed } from '../../../shared/clickhouse/rollups/lately-used.ts'
+import { listRecentlyUsed } from '../../../shared/clickhouse/rollups/recently-used.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
@@ -26,7 +26,7 @@ describe('warming of balances', function () {
 
   before(async () => {
     stage = await startRollupStage('warming', 300)
-    expect(await listLatelyUsed(stage.client, 10), 'before there are rollups').to.deep.equal([])
+    expect(await listRecentlyUsed(stage.client, 10), 'before there are rollups').to.deep.equal([])
     const now = await stage.epochs.now()
     const uses = (account: string, times: number, agoS: number, namespaceId = NAMESPACE) =>
       Array.from({ length: times }, () =>
@@ -59,7 +59,7 @@ describe('warming of balances', function () {
 
   const warm = (client: RollupStage['client'], limit: number) => {
     const usage = usageThroughRollups(client)
-    const deps = { usage, listLatelyUsed: (max: number) => listLatelyUsed(stage.client, max) }
+    const deps = { usage, listRecentlyUsed: (max: number) => listRecentlyUsed(stage.client, max) }
     return { usage, warmed: warmBalances(deps, limit, signal) }
   }
 
@@ -109,7 +109,7 @@ describe('warming of balances', function () {
   })
 
   it('goes as far as it may, to those with most events first', async () => {
-    expect(await listLatelyUsed(stage.client, 2)).to.have.deep.members([
+    expect(await listRecentlyUsed(stage.client, 2)).to.have.deep.members([
       { namespaceId: NAMESPACE, accountIds: [busy] },
       { namespaceId: OTHER_NAMESPACE, accountIds: [busy] },
     ])
@@ -128,8 +128,8 @@ describe('warming of balances', function () {
         return new Promise<never>(() => undefined) // ClickHouse hangs
       },
     }
-    const listLately = () => Promise.resolve([{ namespaceId: NAMESPACE, accountIds: [busy] }])
-    const outcome = await warmBalances({ usage, listLatelyUsed: listLately }, 10, stopping.signal).catch(
+    const listRecently = () => Promise.resolve([{ namespaceId: NAMESPACE, accountIds: [busy] }])
+    const outcome = await warmBalances({ usage, listRecentlyUsed: listRecently }, 10, stopping.signal).catch(
       (err: unknown) => err,
     )
     expect(outcome).to.have.property('name', 'AbortError')
@@ -144,7 +144,7 @@ describe('warming of balances', function () {
         return namespaceId === NAMESPACE ? Promise.reject(new Error('timed out')) : Promise.resolve()
       },
     }
-    const deps = { usage, listLatelyUsed: (max: number) => listLatelyUsed(stage.client, max) }
+    const deps = { usage, listRecentlyUsed: (max: number) => listRecentlyUsed(stage.client, max) }
     const outcome = await warmBalances(deps, 10, signal).catch((err: unknown) => err)
     expect(outcome).to.be.an('error').with.property('message', 'timed out')
     expect(asked).to.deep.equal([NAMESPACE, OTHER_NAMESPACE])

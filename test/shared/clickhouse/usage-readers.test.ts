@@ -66,11 +66,11 @@ describe('the readers of usage', function () {
 
   /** In every way to ask, of the account and of all, over all time and over three hours. */
   async function ask(reader: UsageReader, now: number): Promise<unknown[]> {
-    const lately = { startAt: now - 3 * HOUR_S, endAt: now + HOUR_S }
+    const recent = { startAt: now - 3 * HOUR_S, endAt: now + HOUR_S }
     const selections = [
       { range: ALL_TIME },
       { range: ALL_TIME, accountId: ACCOUNT, source: 'usd' },
-      { range: lately, accountId: ACCOUNT },
+      { range: recent, accountId: ACCOUNT },
     ]
     const answers: unknown[] = []
     for (const selection of selections) {

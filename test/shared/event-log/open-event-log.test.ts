@@ -38,7 +38,7 @@ describe('which event log is in force', function () {
   const newPrefix = () => `in-force-${randomBytes(4).toString('hex')}-`
   const prepare = (config: EventLogConfig, { pool }: TestDatabase) => prepareEventLog(config, pool, testLog)
   const open = (config: EventLogConfig, { pool }: TestDatabase): Promise<EventLog> =>
-    openEventLog(config, { pool, alone: false, tidies: false, log: testLog })
+    openEventLog(config, { pool, alone: false, housekeeping: false, log: testLog })
   const refusalOf = async (work: Promise<unknown>): Promise<string> =>
     work.then(
       () => 'it was let through',

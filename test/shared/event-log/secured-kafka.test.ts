@@ -49,7 +49,7 @@ describe('a Kafka with TLS, at which one signs in,', function () {
       const config = configOf(settingsFor(mechanism))
       const { pool } = await install()
       await prepareEventLog(config, pool, testLog)
-      const log = await openEventLog(config, { pool, alone: false, tidies: false, log: testLog })
+      const log = await openEventLog(config, { pool, alone: false, housekeeping: false, log: testLog })
       try {
         await log.append([{ partition: 0, acceptedAt: 1, value: Buffer.from('one') }])
         const loader = await log.join(LOADER_GROUP)

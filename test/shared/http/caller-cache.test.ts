@@ -158,7 +158,7 @@ describe('the cache of callers', function () {
     return performance.now()
   }
 
-  it('believes a key until it ends and no longer', async () => {
+  it('caches a key until it ends and no longer', async () => {
     let asked = 0
     const find = cachedFindCaller((digest) => {
       asked++

@@ -12,7 +12,7 @@ const GIVE_BACK = "SELECT pg_advisory_unlock(hashtext('tally.command'), hashtext
  *
  * @throws DomainError conflict when it is under way already
  */
-export async function whileAlone<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
+export async function runExclusively<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
   const db = await pool.connect()
   let lost: Error | undefined // and the lock with it
   try {
@@ -31,5 +31,5 @@ export async function whileAlone<T>(pool: Pool, name: string, work: () => Promis
   }
 }
 
-/** Whether work was not done because it goes on elsewhere, or somebody else took it over: a conflict, from whileAlone or from the work. */
+/** Whether work was not done because it goes on elsewhere, or somebody else took it over: a conflict, from runExclusively or from the work. */
 export const isElsewhere = (err: unknown): boolean => err instanceof DomainError && err.code === 'conflict'

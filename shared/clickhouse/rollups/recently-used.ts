@@ -1,8 +1,8 @@
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { EPOCH_IN_USE } from './rollup-state.ts'
 
-/** Accounts that have used something lately. */
-export interface LatelyUsed {
+/** Accounts that have used something recently. */
+export interface RecentlyUsed {
   namespaceId: string
   accountIds: string[]
 }
@@ -10,7 +10,7 @@ export interface LatelyUsed {
 const USED_FOR_S = 86_400
 
 // Rows that were replaced are counted too: which accounts come first is all that matters.
-const LATELY_USED = `
+const RECENTLY_USED = `
   SELECT namespace_id, groupArray(account_id) AS account_ids FROM (
     SELECT namespace_id, account_id, sum(count) AS events FROM usage_by_slot
     WHERE epoch = (SELECT epoch FROM (${EPOCH_IN_USE})) AND slot >= now() - ${USED_FOR_S}
@@ -23,8 +23,8 @@ const LATELY_USED = `
  *
  * @param limit of all together: those with most events
  */
-export async function listLatelyUsed(client: ClickHouse, limit: number): Promise<LatelyUsed[]> {
-  const rows = await queryRows<{ namespace_id: string; account_ids: string[] }>(client, LATELY_USED, {
+export async function listRecentlyUsed(client: ClickHouse, limit: number): Promise<RecentlyUsed[]> {
+  const rows = await queryRows<{ namespace_id: string; account_ids: string[] }>(client, RECENTLY_USED, {
     limit,
   })
   return rows.map((row) => ({ namespaceId: row.namespace_id, accountIds: row.account_ids }))

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { steadily } from '../../../shared/clickhouse/rollups/steadily.ts'
+import { retryIfStale } from '../../../shared/clickhouse/rollups/retry-if-stale.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
 describe('what goes by an epoch', () => {
@@ -10,7 +10,7 @@ describe('what goes by an epoch', () => {
       nowMs += (seconds[Math.min(times, seconds.length - 1)] ?? 0) * 1_000
       return Promise.resolve(++times)
     }
-    return steadily(work, () => nowMs)
+    return retryIfStale(work, () => nowMs)
   }
 
   it('is done once when it takes less than two minutes', async () => {
