@@ -4,7 +4,7 @@ const MB = 1_024 * 1_024
 
 /** More are refused: each waits with its text in memory. */
 const WAITING_MAX = 500
-/** One, so that a question of an analyst leaves the rest of the machine to balances. */
+/** One, so that a query of an analyst leaves the rest of the machine to balances. */
 const THREADS = 1
 /** Answers are held whole before they are sent. */
 const RESULT_BYTES_MAX = 128 * MB

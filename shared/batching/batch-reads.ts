@@ -2,32 +2,32 @@ import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
 export interface Batching {
-  /** So many different reads share a question at most. */
+  /** So many different reads share a batch at most. */
   atMost: number
-  /** So many questions are under way at a time, not counting those … */
+  /** So many batches are under way at a time, not counting those … */
   atOnce: number
   /** … that take longer than this. */
-  patienceMs: number
+  slowAfterMs: number
 }
 
-/** Reads one of many things, in a question that it may share with others. */
+/** Reads one of many things, in a batch that it may share with others. */
 export type BatchedRead<Key, Answer> = (key: Key) => Promise<Answer>
 
 /**
- * Reads that arrive together share a question: a question about a hundred things costs little more than one about one. What arrives
- * while a question is under way is asked in the next one, all of it at once; when none is, it is asked right away, with whatever
- * else arrives in the same turn of the event loop. A slow question holds up others no longer than the patience.
+ * Reads that arrive together share a batch: a batch about a hundred things costs little more than one about one. What arrives
+ * while a batch is under way is asked in the next one, all of it at once; when none is, it is asked right away, with whatever
+ * else arrives in the same turn of the event loop. A slow batch holds up others no longer than slowAfterMs.
  *
- * No answer is older than its read: a read joins a question only before that is asked, and each answer goes to the reads of
- * its own question; nothing is kept. A question that fails is the failure of the reads in it alone.
+ * No answer is older than its read: a read joins a batch only before that is asked, and each answer goes to the reads of
+ * its own batch; nothing is kept. A batch that fails is the failure of the reads in it alone.
  *
- * @param nameOf reads of the same name are one to a question
- * @param ask answers a question: for each key its answer, in the same order
+ * @param nameOf reads of the same name are one to a batch
+ * @param ask answers a batch: for each key its answer, in the same order
  */
 export function batchReads<Key, Answer>(
   nameOf: (key: Key) => string,
   ask: (keys: readonly Key[]) => Promise<readonly Answer[]>,
-  { atMost, atOnce, patienceMs }: Batching,
+  { atMost, atOnce, slowAfterMs }: Batching,
 ): BatchedRead<Key, Answer> {
   const waiting: (() => void)[] = []
   let underWay = 0
@@ -49,12 +49,12 @@ export function batchReads<Key, Answer>(
       underWay--
       askNext()
     }
-    const late = setTimeout(leave, patienceMs)
+    const late = setTimeout(leave, slowAfterMs)
     return leave
   }
-  const questions = new DataLoader<Key, Answer, string>(
+  const loader = new DataLoader<Key, Answer, string>(
     async (keys) => {
-      questions.clearAll() // from here on the same reads are of another question
+      loader.clearAll() // from here on the same reads are of another batch
       const leave = takePlace()
       try {
         return await ask(keys)
@@ -71,13 +71,13 @@ export function batchReads<Key, Answer>(
       },
     },
   )
-  return (key) => questions.load(key)
+  return (key) => loader.load(key)
 }
 
-/** Groups whose questions are known at a time; one that is forgotten begins anew. */
+/** Groups whose batches are known at a time; one that is forgotten begins anew. */
 const GROUPS_MAX = 10_000
 
-/** The same for reads of many groups: those of one share questions, and have nothing to do with those of another. */
+/** The same for reads of many groups: those of one share batches, and have nothing to do with those of another. */
 export function batchReadsByGroup<Key, Answer>(
   groupOf: (key: Key) => string,
   nameOf: (key: Key) => string,

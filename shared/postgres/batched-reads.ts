@@ -21,7 +21,7 @@ export interface BatchedReads {
 }
 
 /** Few enough that a statement takes a fraction of what one may, also where accounts have tens of thousands of grants. */
-const BATCHING: Batching = { atMost: 100, atOnce: 2, patienceMs: 50 }
+const BATCHING: Batching = { atMost: 100, atOnce: 2, slowAfterMs: 50 }
 
 export const batchedReads = (pool: Pool): BatchedReads => ({
   findAccount: batchReads(nameOfAccount, (keys) => findAccounts(pool, keys), BATCHING),

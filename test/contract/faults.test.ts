@@ -42,7 +42,7 @@ describe('answers when something is at fault', function () {
     expect(headers.get('retry-after')).to.equal('1')
   }
 
-  it('are 408 for a question that takes too long, and 503 for a change of which nobody knows', async () => {
+  it('are 408 for a read that takes too long, and 503 for a change of which nobody knows', async () => {
     await admin.query('BEGIN; LOCK TABLE tally.accounts IN ACCESS EXCLUSIVE MODE')
     const [asked, changed] = await Promise.all([
       api.get<object>('/v2/accounts'),

@@ -630,13 +630,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/domain/usage-cover'],
   },
   {
-    name: 'a read joins a question that is under way: its answer is from before it came',
+    name: 'a read joins a batch that is under way: its answer is from before it came',
     file: 'shared/batching/batch-reads.ts',
-    right: '  return (key) => questions.load(key)\n',
+    right: '  return (key) => loader.load(key)\n',
     wrong: `  const begun = new Map<string, Promise<Answer>>()
   return (key) => {
     const name = nameOf(key)
-    const read = begun.get(name) ?? questions.load(key).finally(() => begun.delete(name))
+    const read = begun.get(name) ?? loader.load(key).finally(() => begun.delete(name))
     begun.set(name, read)
     return read
   }
@@ -644,7 +644,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/batching/batch-reads'],
   },
   {
-    name: 'of reads that share a question one gets the answer of another',
+    name: 'of reads that share a batch one gets the answer of another',
     file: 'shared/clickhouse/rollups/account-sums.ts',
     right: 'return { account, epoch, late, closed, open: open.get(name) }',
     wrong: 'return { account, epoch, late, closed, open: open.get(names[0] ?? name) }',
@@ -668,13 +668,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what was read together once is the answer for ever',
     file: 'shared/batching/batch-reads.ts',
-    right: '      questions.clearAll() // from here on the same reads are of another question\n',
+    right: '      loader.clearAll() // from here on the same reads are of another batch\n',
     wrong: '',
     suites: ['shared/batching/batch-reads', 'services/api/balances-at-once'],
     each: true,
   },
   {
-    name: 'a question that was slow gives up its place twice',
+    name: 'a batch that was slow gives up its place twice',
     file: 'shared/batching/batch-reads.ts',
     right: '      isHeld = false\n',
     wrong: '',

@@ -117,7 +117,7 @@ function usageOf(events: readonly Counted[], nameOf: (event: Counted) => string)
   return { counts, sums: Object.fromEntries([...sums].map(([name, units]) => [name, textOf(units)])) }
 }
 
-/** All that was used, by source: two questions, however many accounts there are. */
+/** All that was used, by source: two queries, however many accounts there are. */
 async function readTotals({ api }: FaultStage): Promise<Usage> {
   const counts = new Map<string, number>()
   const sums = new Map<string, bigint>()

@@ -90,7 +90,7 @@ export async function compareBalances(
     })),
   ])
   expect(body.data).to.deep.equal(expected)
-  // All at once, so that they share questions.
+  // All at once, so that they share queries.
   await Promise.all(
     accounts.flatMap((accountId) =>
       [...metrics, 'usd', 'eur'].map(async (name) => {

@@ -7,7 +7,7 @@ export const LAYOUT: 'embedded' | 'processes' =
   process.env['TEST_LAYOUT'] === 'processes' ? 'processes' : 'embedded'
 
 /**
- * How often something random is tried: with the services as processes each question takes several times as long, and answers
+ * How often something random is tried: with the services as processes each query takes several times as long, and answers
  * the same.
  */
 export const timesIn = (times: Record<typeof LAYOUT, number>): number => times[LAYOUT]

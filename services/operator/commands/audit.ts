@@ -88,10 +88,10 @@ export const audit: Command = {
   },
 }
 
-/** Revisions of all namespaces, each question in a transaction of its own. */
+/** Revisions of all namespaces, each query in a transaction of its own. */
 function revisionsOf(pool: Pool): AuditDeps['revisions'] {
-  const ask = <T>(question: (revisions: ReturnType<typeof everyRevisionRepository>) => Promise<T>) =>
-    inEveryNamespace(pool, (db) => question(everyRevisionRepository(db)))
+  const ask = <T>(query: (revisions: ReturnType<typeof everyRevisionRepository>) => Promise<T>) =>
+    inEveryNamespace(pool, (db) => query(everyRevisionRepository(db)))
   return {
     listCorrected: (...asked) => ask((revisions) => revisions.listCorrected(...asked)),
     listCorrectedAt: (places) => ask((revisions) => revisions.listCorrectedAt(places)),

@@ -13,7 +13,7 @@ import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
 type SumsByName = ReadonlyMap<string, Sums>
 
 /** Of accounts: each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
-export const BATCHING: Batching = { atMost: 1_000, atOnce: 1, patienceMs: 100 }
+export const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 
 /** What a process knows of an account, and what it read since. */
 interface AccountSnapshot {
@@ -27,7 +27,7 @@ interface AccountSnapshot {
 
 /**
  * Sums of an account's usage of all time. The sums of its closed slots are remembered in this process (see closedSums), so that the next
- * sum reads only what came since. Accounts that are asked for at the same time share a question, as most of what one costs is fixed:
+ * sum reads only what came since. Accounts that are asked for at the same time share a query, as most of what one costs is fixed:
  * accounts of any companies for what came since; of one company for everything that is closed, which may take long.
  */
 export function accountSums(client: ClickHouse, states: RollupStateReader) {
@@ -49,7 +49,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   }
 
   /**
-   * In one question: how often usage of these accounts was late; for those whose sums are remembered, what was closed since; and what is
+   * In one query: how often usage of these accounts was late; for those whose sums are remembered, what was closed since; and what is
    * not closed yet.
    *
    * @param isOpenWanted whether what is not closed is wanted too

@@ -6,7 +6,7 @@ import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts
 
 const now = Math.floor(Date.now() / 1_000)
 
-describe('reads over HTTP, many at once, which share questions', function () {
+describe('reads over HTTP, many at once, which share queries', function () {
   this.timeout(120_000)
   let running: RunningApi
 
@@ -100,7 +100,7 @@ describe('reads over HTTP, many at once, which share questions', function () {
     if (running.inside === undefined) return
     const { postgres, clickhouse } = running.inside.counts
     expect(postgres.length, 'statements to PostgreSQL').to.be.below(reads.length)
-    expect(clickhouse.length, 'questions to ClickHouse').to.be.below(reads.length / 2)
+    expect(clickhouse.length, 'queries to ClickHouse').to.be.below(reads.length / 2)
   })
 
   it('of companies that have an account of the same id see each its own', async () => {

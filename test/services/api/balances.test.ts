@@ -107,7 +107,7 @@ describe('balances of several accounts over HTTP', function () {
     inside.counts.clear()
     expect((await ask(world, world.accounts.slice(0, 1))).body.data).to.have.length(50)
     expect(inside.counts.postgres).to.have.length(2)
-    expect(questionsOf(inside.counts)).to.have.length(1)
+    expect(queriesOf(inside.counts)).to.have.length(1)
 
     await world.change(
       `INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, effective_at, accepted_at,
@@ -128,7 +128,7 @@ describe('balances of several accounts over HTTP', function () {
     const { body } = await ask(world, world.accounts)
     expect(body.data).to.have.length(100 * 52)
     expect(inside.counts.postgres).to.have.length(2)
-    expect(questionsOf(inside.counts)).to.have.length(1)
+    expect(queriesOf(inside.counts)).to.have.length(1)
     for (const [place, row] of body.data.entries()) {
       const [i, j] = [Math.floor(place / 52), place % 52]
       expect(row.account_id).to.equal(world.accounts[i])
@@ -156,13 +156,13 @@ describe('balances of several accounts over HTTP', function () {
     await buildEpoch({ client, epochs, tables: rollupTables(client, 30) }, 3_600)
     await sleep(EPOCH_KNOWN_MS)
     for (const accounts of [world.accounts.slice(0, 1), world.accounts.slice(1)])
-      for (const [when, questions] of [
+      for (const [when, queries] of [
         ['for the first time', 3],
         ['again', 1],
       ] as const) {
         inside.counts.clear()
         const { body } = await ask(world, accounts)
-        expect(questionsOf(inside.counts), when).to.have.length(questions)
+        expect(queriesOf(inside.counts), when).to.have.length(queries)
         const used = body.data.map(({ usage_total: total }) => total).filter((total) => total !== '0')
         expect(used, when).to.deep.equal(accounts.map(() => '6'))
       }
@@ -170,5 +170,5 @@ describe('balances of several accounts over HTTP', function () {
 })
 
 /** What ClickHouse was asked of usage: how far the rollups reach is known for a moment, and asked at any time after it. */
-const questionsOf = ({ clickhouse }: QueryCounts): SentQuery[] =>
+const queriesOf = ({ clickhouse }: QueryCounts): SentQuery[] =>
   clickhouse.filter(({ query }) => !query.includes('FROM rollup_epochs'))

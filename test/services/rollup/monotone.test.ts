@@ -60,7 +60,7 @@ const PAIR_INSERT_MAX_MS = (ORPHAN_S - 1) * 1_000
 const WRITERS = 4
 const PAIR_WRITERS = 3
 const READERS = 3
-/** Who ask one reader for sums, so that they share questions. */
+/** Who ask one reader for sums, so that they share queries. */
 const SUM_ASKERS = 8
 const SUM_PAUSE_MS = 300
 const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
@@ -562,7 +562,7 @@ function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: n
   ]
 }
 
-/** Sums of accounts alone, of which those that are asked for at the same time share questions. */
+/** Sums of accounts alone, of which those that are asked for at the same time share queries. */
 function watchedSums(one: RememberingReader): Watched[] {
   const watch = (accounts: readonly string[], weight: number): Watched => ({
     name: `sums of ${accounts.join(', ')}`,

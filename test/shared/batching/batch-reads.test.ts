@@ -4,8 +4,8 @@ import { expect } from 'chai'
 import { batchReads, batchReadsByGroup } from '../../../shared/batching/batch-reads.ts'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 
-/** Questions that wait until they are let go, each with what it was asked. */
-function heldQuestions() {
+/** Batches that wait until they are let go, each with what it was asked. */
+function heldBatches() {
   const asked: { keys: readonly number[]; answer: () => void; fail: (err: Error) => void }[] = []
   const ask = (keys: readonly number[]) =>
     new Promise<string[]>((resolve, reject) => {
@@ -20,14 +20,14 @@ function heldQuestions() {
   return { asked, ask, keysOf: () => asked.map(({ keys }) => keys) }
 }
 
-const BATCHING = { atMost: 100, atOnce: 1, patienceMs: 10_000 }
+const BATCHING = { atMost: 100, atOnce: 1, slowAfterMs: 10_000 }
 const turnsOf = async (count: number) => {
   for (let n = 0; n < count; n++) await new Promise(setImmediate)
 }
 
-describe('reads that share questions', () => {
-  it('are asked at once when no question is under way, with what arrives in the same turn, each once', async () => {
-    const { asked, ask, keysOf } = heldQuestions()
+describe('reads that share batches', () => {
+  it('are asked at once when no batch is under way, with what arrives in the same turn, each once', async () => {
+    const { asked, ask, keysOf } = heldBatches()
     const read = batchReads(String, ask, BATCHING)
     const answers = Promise.all([read(1), read(2), read(1)])
     await turnsOf(2)
@@ -36,8 +36,8 @@ describe('reads that share questions', () => {
     expect(await answers).to.deep.equal(['answer to 1', 'answer to 2', 'answer to 1'])
   })
 
-  it('that arrive while a question is under way are asked together in the next one, not in this', async () => {
-    const { asked, ask, keysOf } = heldQuestions()
+  it('that arrive while a batch is under way are asked together in the next one, not in this', async () => {
+    const { asked, ask, keysOf } = heldBatches()
     const read = batchReads(String, ask, BATCHING)
     const first = read(1)
     await turnsOf(2)
@@ -54,8 +54,8 @@ describe('reads that share questions', () => {
     expect(await Promise.all(others)).to.deep.equal(['answer to 1', 'answer to 2', 'answer to 3'])
   })
 
-  it('are no more than so many in a question, and so many questions at a time', async () => {
-    const { asked, ask, keysOf } = heldQuestions()
+  it('are no more than so many in a batch, and so many batches at a time', async () => {
+    const { asked, ask, keysOf } = heldBatches()
     const read = batchReads(String, ask, { ...BATCHING, atMost: 2, atOnce: 2 })
     const answers = Promise.all([1, 2, 3, 4, 5].map(read))
     await turnsOf(2)
@@ -70,8 +70,8 @@ describe('reads that share questions', () => {
     expect(await answers).to.have.length(5)
   })
 
-  it('fail with their own question alone', async () => {
-    const { asked, ask } = heldQuestions()
+  it('fail with their own batch alone', async () => {
+    const { asked, ask } = heldBatches()
     const read = batchReads(String, ask, BATCHING)
     const first = read(1).catch((err: unknown) => String(err))
     await turnsOf(2)
@@ -83,9 +83,9 @@ describe('reads that share questions', () => {
     expect(await second).to.equal('answer to 2')
   })
 
-  it('do not wait for a slow question for longer than their patience, nor does who comes later', async () => {
-    const { asked, ask, keysOf } = heldQuestions()
-    const read = batchReads(String, ask, { ...BATCHING, patienceMs: 200 })
+  it('do not wait for a slow batch for longer than they have to, nor does who comes later', async () => {
+    const { asked, ask, keysOf } = heldBatches()
+    const read = batchReads(String, ask, { ...BATCHING, slowAfterMs: 200 })
     const slow = read(1)
     await turnsOf(2)
     const [startedAt, others] = [performance.now(), [read(2), read(3)]]
@@ -118,7 +118,7 @@ describe('reads that share questions', () => {
   })
 
   it('of one group have nothing to do with those of another', async () => {
-    const { asked, ask, keysOf } = heldQuestions()
+    const { asked, ask, keysOf } = heldBatches()
     const read = batchReadsByGroup((key: number) => String(key % 2), String, ask, BATCHING)
     const [odd, even] = [read(1), read(2)]
     await turnsOf(2)
@@ -138,7 +138,7 @@ describe('reads that share questions', () => {
     expect(await more).to.equal('answer to 3')
   })
 
-  it('get each its own answer, from a question that was asked after the read came, whatever meets', async () => {
+  it('get each its own answer, from a batch that was asked after the read came, whatever meets', async () => {
     const seed = randomUUID()
     const random = seededRandom(seed)
     let isAsking = 0
@@ -154,7 +154,7 @@ describe('reads that share questions', () => {
         if (random() < 0.05) throw new Error('failed')
         return keys.map(({ name }) => ({ name, askedAt }))
       },
-      { atMost: 20, atOnce: 2, patienceMs: 60_000 },
+      { atMost: 20, atOnce: 2, slowAfterMs: 60_000 },
     )
     const tally = { answered: 0, failed: 0 }
     const caller = async () => {
