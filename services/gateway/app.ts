@@ -8,13 +8,13 @@ import { patchEvent, postCorrections, voidEvent } from './routes/correct-events.
 import { schemaCompiler } from './report-schemas.ts'
 import { postEvent, postEventBatch } from './routes/report-events.ts'
 import { postSeed } from './routes/seed-test-company.ts'
-import type { SeedWorld } from './seed-world.ts'
+import type { SeedNamespace } from './seed-namespace.ts'
 
 export interface GatewayAppOptions extends Omit<
   OperationsAppOptions,
   'handlersCheckText' | 'limitsRequests'
 > {
-  seedWorld: SeedWorld
+  seedNamespace: SeedNamespace
 }
 
 /** What the gateway does. */
@@ -51,7 +51,7 @@ export function gatewayApp(
         schema: 'EventCorrection',
       }),
     },
-    seedTestCompany: { handle: postSeed(options.seedWorld, requests) },
+    seedTestCompany: { handle: postSeed(options.seedNamespace, requests) },
   }
   return operationsApp(handlers, { ...options, handlersCheckText: true, limitsRequests: false })
 }

@@ -26,7 +26,7 @@ import type { Purges } from '../../shared/redis/purges.ts'
 import { relayRevisions } from './relay-revisions.ts'
 import { reportListener } from './report-listener.ts'
 import { reportUsage, type RequestKeys } from './report-usage.ts'
-import { seedWorld } from './seed-world.ts'
+import { seedNamespace } from './seed-namespace.ts'
 import { revisionSender } from './send-revisions.ts'
 
 export interface GatewayParts {
@@ -98,7 +98,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
   return {
     handler: reportListener(work, {
       ...access,
-      seedWorld: seedWorld(pool, work.report),
+      seedNamespace: seedNamespace(pool, work.report),
       requests,
       requestTimeoutMs,
       log,

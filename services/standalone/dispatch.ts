@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
 
-/** Reports, corrections and a made-up world go to the gateway, everything else to the API: two services behind one port. */
+/** Reports, corrections and seed data go to the gateway, everything else to the API: two services behind one port. */
 export function dispatch(gateway: RequestListener, api: RequestListener): RequestListener {
   return (req, res) => {
     const handle = isForGateway(req.method, req.url) ? gateway : api

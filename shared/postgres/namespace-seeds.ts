@@ -17,7 +17,7 @@ export interface NamespaceSeed {
 const FIND = 'SELECT up_to, made FROM namespace_seeds WHERE namespace_id = $1 AND seed = $2'
 const INSERT = 'INSERT INTO namespace_seeds (namespace_id, seed, up_to, made) VALUES ($1, $2, $3, $4)'
 
-/** The small worlds that were made up in a namespace, by their seeds. */
+/** What was made up in a namespace, by its seeds. */
 export const namespaceSeedRepository = (db: Queryable) => ({
   async find(namespaceId: string, seed: number): Promise<NamespaceSeed | undefined> {
     const { rows } = await db.query<{ up_to: Date; made: SeededResources }>(FIND, [namespaceId, seed])

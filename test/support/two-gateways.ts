@@ -6,7 +6,7 @@ import { gatewayApp } from '../../services/gateway/app.ts'
 import { knownReferences } from '../../services/gateway/known-references.ts'
 import { reportListener } from '../../services/gateway/report-listener.ts'
 import { reportUsage, type RequestKeys } from '../../services/gateway/report-usage.ts'
-import { seedWorld } from '../../services/gateway/seed-world.ts'
+import { seedNamespace } from '../../services/gateway/seed-namespace.ts'
 import { newApiKey, type Permission } from '../../shared/domain/api-key.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { cachedFindCaller } from '../../shared/http/authentication.ts'
@@ -119,7 +119,7 @@ async function startGateway(
   const app = make(
     { report, correct },
     {
-      seedWorld: seedWorld(pool, report),
+      seedNamespace: seedNamespace(pool, report),
       findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
       worlds: testWorlds(pool, 5_000),
       log: testLog,

@@ -7,7 +7,7 @@ import type { ProbeOptions } from './probe-visibility.ts'
 import { sendMadeUpUsage } from './send-made-up-usage.ts'
 import { SIMULATE_HELP } from './simulate-help.ts'
 import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts'
-import { ensureWorld } from './simulated-world.ts'
+import { ensureSimulatedResources } from './simulated-resources.ts'
 import { SimulationStats } from './simulation-stats.ts'
 import { UsageTotals } from './usage-totals.ts'
 import { readSettledTotals, verifyUsage, type Difference } from './verify-usage.ts'
@@ -65,7 +65,7 @@ interface Asks {
 async function simulate(options: SimulateOptions, asks: Asks, context: ProgramContext): Promise<number> {
   const { run, accounts, seed } = options
   const resources = tallyResources(asks.send)
-  const world = await ensureWorld(resources, accounts, options.runIsNamed ? run : undefined)
+  const simulated = await ensureSimulatedResources(resources, accounts, options.runIsNamed ? run : undefined)
   const startAt = options.startAt ?? Math.floor(Date.now() / 1_000)
   const range = { startAt: Math.max(startAt - options.lateMaxS - 60, 0), endAt: LAST_SECOND }
   if (options.verify && !options.runIsNamed)
@@ -73,7 +73,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   // A named run has accounts of its own and may be a repetition: what is there already is its own too.
   const before =
     options.verify && !options.runIsNamed
-      ? await readSettledTotals(resources, world.accountIds, range, context.signal)
+      ? await readSettledTotals(resources, simulated.accountIds, range, context.signal)
       : new UsageTotals()
   context.out(
     `${accounts} accounts, seed ${seed}, run ${run}, events from ${new Date(startAt * 1_000).toISOString()}`,
@@ -81,7 +81,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   const sent = new UsageTotals()
   const stats = new SimulationStats()
   const probe: ProbeOptions = {
-    ...world.probe,
+    ...simulated.probe,
     ask: asks.probe,
     run: `${run}-${Date.now()}`, // a run that is repeated has probes of its own all the same
     everyMs: options.probeEveryMs,
@@ -92,7 +92,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   }
   const { signal } = context
   const ms = await whileProbing(probe, stats, context.out, () =>
-    sendMadeUpUsage({ options, world, startAt, ask: asks.send, stats, totals: sent, signal }),
+    sendMadeUpUsage({ options, simulated, startAt, ask: asks.send, stats, totals: sent, signal }),
   )
   const due =
     options.rate === undefined || signal.aborted
@@ -104,7 +104,7 @@ async function simulate(options: SimulateOptions, asks: Asks, context: ProgramCo
   context.out(
     `waiting until all is visible, for up to ${options.verifyWaitMs / 1_000} s, and comparing totals …`,
   )
-  const { accountIds } = world
+  const { accountIds } = simulated
   const differences = await verifyUsage({
     resources,
     accountIds,

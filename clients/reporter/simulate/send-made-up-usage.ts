@@ -4,13 +4,13 @@ import type { Ask } from '../reporting-client.ts'
 import { madeUpUsage, type MadeUpEvent } from './made-up-usage.ts'
 import { sendOnSchedule } from './send-on-schedule.ts'
 import type { SimulateOptions } from './simulate-options.ts'
-import type { SimulatedWorld } from './simulated-world.ts'
+import type { SimulatedResources } from './simulated-resources.ts'
 import type { SimulationStats } from './simulation-stats.ts'
 import type { UsageTotals } from './usage-totals.ts'
 
 export interface SendMadeUpUsage {
   options: SimulateOptions
-  world: SimulatedWorld
+  simulated: SimulatedResources
   /** When the first event happens, in Unix seconds. */
   startAt: number
   ask: Ask
@@ -29,7 +29,7 @@ const EVENTS_A_SECOND = 1_000
  * @throws StartupError when Tally refuses an event: then it is ours that is wrong, or its clock
  */
 export function sendMadeUpUsage(simulation: SendMadeUpUsage): Promise<void> {
-  const { options, startAt, ask, stats, totals, world, signal } = simulation
+  const { options, startAt, ask, stats, totals, simulated, signal } = simulation
   let made = 0
   const nowAt =
     options.rate === undefined && options.startAt === undefined
@@ -40,8 +40,8 @@ export function sendMadeUpUsage(simulation: SendMadeUpUsage): Promise<void> {
     Array.from({ length: events }, () => {
       const event = usage.next().value
       made++
-      count(event, world, stats, totals)
-      return eventJson(event, world)
+      count(event, simulated, stats, totals)
+      return eventJson(event, simulated)
     })
   const send = async (events: number, dueAt: number) => {
     const { accepted, refused } = await reportBatch(ask, makeBatch(events))
@@ -60,22 +60,27 @@ export function sendMadeUpUsage(simulation: SendMadeUpUsage): Promise<void> {
   )
 }
 
-function count(event: MadeUpEvent, world: SimulatedWorld, stats: SimulationStats, totals: UsageTotals): void {
+function count(
+  event: MadeUpEvent,
+  simulated: SimulatedResources,
+  stats: SimulationStats,
+  totals: UsageTotals,
+): void {
   stats.sent++
   if (event.isDuplicate) stats.duplicates++
   else {
     if (event.isLate) stats.late++
-    totals.add(accountOf(event, world), world.sources[event.source], event.quantity)
+    totals.add(accountOf(event, simulated), simulated.sources[event.source], event.quantity)
   }
 }
 
-const accountOf = ({ account }: MadeUpEvent, { accountIds }: SimulatedWorld): string =>
+const accountOf = ({ account }: MadeUpEvent, { accountIds }: SimulatedResources): string =>
   accountIds[account] ?? ''
 
-function eventJson(event: MadeUpEvent, world: SimulatedWorld): string {
-  const source = world.sources[event.source]
+function eventJson(event: MadeUpEvent, simulated: SimulatedResources): string {
+  const source = simulated.sources[event.source]
   return JSON.stringify({
-    account_id: accountOf(event, world),
+    account_id: accountOf(event, simulated),
     ...(event.source === 'usd' ? { currency: source } : { metric_id: source }),
     quantity: event.quantity,
     occurred_at: event.occurredAt,

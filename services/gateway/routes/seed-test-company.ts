@@ -4,18 +4,18 @@ import { aheadMsOf } from '../../../shared/http/enter-world.ts'
 import { limitRate } from '../../../shared/http/limit-rate.ts'
 import { requireTestCompany } from '../../../shared/http/require-test-company.ts'
 import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
-import type { SeedWorld } from '../seed-world.ts'
+import type { SeedNamespace } from '../seed-namespace.ts'
 
 const DEFAULT_SEED = 1
 
 /** POST /v2/test/seed: it reports usage, so it is the gateway's. */
-export function postSeed(seedWorld: SeedWorld, limit: RateLimit): RequestHandler {
+export function postSeed(seedNamespace: SeedNamespace, limit: RateLimit): RequestHandler {
   return async (req, res) => {
     const caller = callerOf(res)
     await limitRate(res, limit, caller.keyId, 1)
     requireTestCompany(caller)
     const { seed = DEFAULT_SEED } = (req.body ?? {}) as { seed?: number }
-    const { upTo, resources, events } = await seedWorld(caller, aheadMsOf(res), seed)
+    const { upTo, resources, events } = await seedNamespace(caller, aheadMsOf(res), seed)
     res.json({
       seed,
       up_to: upTo,

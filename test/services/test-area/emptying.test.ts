@@ -17,7 +17,7 @@ import { namespaceClockRepository } from '../../../shared/postgres/namespace-clo
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { testWorlds } from '../../../shared/postgres/test-worlds.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
-import { seedWorld } from '../../../services/gateway/seed-world.ts'
+import { seedNamespace } from '../../../services/gateway/seed-namespace.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
@@ -77,7 +77,7 @@ describe('emptying what was reset', function () {
 
   /** Something in every table there is. */
   async function fill({ namespaceId }: { namespaceId: string }): Promise<void> {
-    await seedWorld(database.pool, () => Promise.resolve([]))({ namespaceId }, 0, 1)
+    await seedNamespace(database.pool, () => Promise.resolve([]))({ namespaceId }, 0, 1)
     await inNamespace(database.pool, namespaceId, async (db) => {
       await idempotencyKeyRepository(db).use(namespaceId, 'POST /v2/accounts', 'k')
       await namespaceClockRepository(db).setAhead(namespaceId, 1_000)

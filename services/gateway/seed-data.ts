@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 
-/** A small world that a seed stands for. Things refer to each other by their places in the lists. */
-export interface MadeUpWorld {
+/** The few resources that a seed stands for. They refer to each other by their places in the lists. */
+export interface SeedData {
   customers: readonly { name: string; externalId: string }[]
   accounts: readonly { name: string; externalId: string; customer: number | undefined }[]
   metrics: readonly { name: string; description: string; measurementUnits: string }[]
-  grants: readonly MadeUpGrant[]
+  grants: readonly SeedGrant[]
   /** Not active: refills would make balances differ from one run to the next. */
   refill: { account: number; metric: number; minimumBalance: string; targetBalance: string }
 }
 
-interface MadeUpGrant {
+interface SeedGrant {
   account: number
-  source: MadeUpSource
+  source: SeedSource
   amount: string
   description: string
   /** Seconds from the end of the usage. */
@@ -21,12 +21,12 @@ interface MadeUpGrant {
 }
 
 /** A metric by its place, or a currency. */
-export type MadeUpSource = number | 'usd'
+export type SeedSource = number | 'usd'
 
-/** Usage of the world. */
-export interface MadeUpUsage {
+/** Usage of them. */
+export interface SeedUsage {
   account: number
-  source: MadeUpSource
+  source: SeedSource
   quantity: string
   /** Seconds before the end of all usage, at least 1. */
   secondsBefore: number
@@ -44,10 +44,10 @@ const CUSTOMERS = 3
 const EVENTS_A_DAY = 2
 
 /**
- * Makes up a world. The same seed makes the same one on every machine and day: numbers are digests of the seed and of what
- * they are for, and times are counted from the end of the usage.
+ * Generates the data of a seed. The same seed makes the same on every machine and day: numbers are digests of the seed and of
+ * what they are for, and times are counted from the end of the usage.
  */
-export function makeUpWorld(seed: number): MadeUpWorld {
+export function generateSeedData(seed: number): SeedData {
   const first = whole(NAMES.length, seed, 'first customer')
   const customers = Array.from({ length: CUSTOMERS }, (_, n) => ({
     name: NAMES[(first + n) % NAMES.length] as string,
@@ -72,9 +72,9 @@ export function makeUpWorld(seed: number): MadeUpWorld {
 }
 
 /** Credit for everything, as long as there is usage; of each kind of grant the first accounts have one more. */
-function grantsOf(seed: number, account: number): MadeUpGrant[] {
+function grantsOf(seed: number, account: number): SeedGrant[] {
   const begin = -USAGE_DAYS * DAY_S
-  const grant = (source: MadeUpSource, amount: string, description: string): MadeUpGrant => ({
+  const grant = (source: SeedSource, amount: string, description: string): SeedGrant => ({
     account,
     source,
     amount,
@@ -96,8 +96,8 @@ function grantsOf(seed: number, account: number): MadeUpGrant[] {
   ]
 }
 
-/** All usage of a world: some events of each account and source a day, fewer on some days. */
-export function* makeUpUsage(seed: number, { accounts, metrics }: MadeUpWorld): Generator<MadeUpUsage> {
+/** All usage of a seed: some events of each account and source a day, fewer on some days. */
+export function* generateSeedUsage(seed: number, { accounts, metrics }: SeedData): Generator<SeedUsage> {
   for (let day = 0; day < USAGE_DAYS; day++)
     for (const account of accounts.keys())
       for (const source of [...metrics.keys(), ...(account === 0 ? (['usd'] as const) : [])])
@@ -118,7 +118,7 @@ export function* makeUpUsage(seed: number, { accounts, metrics }: MadeUpWorld): 
         }
 }
 
-function quantityOf(source: MadeUpSource, what: readonly (string | number)[]): string {
+function quantityOf(source: SeedSource, what: readonly (string | number)[]): string {
   if (source === 0) return String(50 + whole(4_950, ...what, 'tokens'))
   const thousandths = String(whole(source === 'usd' ? 2_000 : 300_000, ...what, 'quantity') + 1).padStart(
     4,

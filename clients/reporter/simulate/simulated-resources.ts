@@ -4,7 +4,7 @@ import type { TallyResources } from '../tally-resources.ts'
 import type { SourceName } from './made-up-request.ts'
 
 /** The accounts and metrics of a simulation, as Tally knows them. */
-export interface SimulatedWorld {
+export interface SimulatedResources {
   accountIds: readonly string[]
   /** The id of a metric, or the currency as it is. */
   sources: Readonly<Record<SourceName, string>>
@@ -18,11 +18,11 @@ const SIDE_BY_SIDE = 8
  *
  * @param run the name of the run when its accounts are to be its own; otherwise all such runs share theirs
  */
-export async function ensureWorld(
+export async function ensureSimulatedResources(
   resources: TallyResources,
   accounts: number,
   run: string | undefined,
-): Promise<SimulatedWorld> {
+): Promise<SimulatedResources> {
   const prefix = run === undefined ? 'simulated' : `simulated-${run}`
   const accountIds: string[] = []
   const inFlight = new InFlight(SIDE_BY_SIDE)

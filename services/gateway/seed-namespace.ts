@@ -16,48 +16,53 @@ import {
 import type { Pool, PoolClient } from '../../shared/postgres/core/pool.ts'
 import { refillConfigurationRepository } from '../../shared/postgres/refill-configurations.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
-import { makeUpUsage, makeUpWorld, USAGE_DAYS, type MadeUpSource, type MadeUpWorld } from './made-up-world.ts'
+import {
+  generateSeedUsage,
+  generateSeedData,
+  USAGE_DAYS,
+  type SeedSource,
+  type SeedData,
+} from './seed-data.ts'
 import type { ReportUsage } from './report-usage.ts'
 import type { ReportedEvent } from './reported-event.ts'
 
-interface SeededWorld extends NamespaceSeed {
+interface SeededNamespace extends NamespaceSeed {
   /** How many usage events there are. */
   events: number
 }
 
 /** @param aheadMs how far the clock of the caller's namespace runs ahead of real time */
-export type SeedWorld = (
+export type SeedNamespace = (
   caller: Pick<Caller, 'namespaceId'>,
   aheadMs: number,
   seed: number,
-) => Promise<SeededWorld>
+) => Promise<SeededNamespace>
 
 const DAY_S = 86_400
 const EVENTS_AT_ONCE = 1_000
 
 /**
- * Makes up a small world in a namespace: its resources in one transaction, then its usage, reported as anybody's is. Each
- * event has a key and a time that does not change, so a repeat makes nothing new and ends what was cut short.
+ * Seeds a namespace: resources in one transaction, then their usage, reported as anybody's is. Each event has a key and a time that does not change, so a repeat makes nothing new and ends what was cut short.
  *
  * @throws DomainError conflict when its external ids are taken, or its usage cannot be reported at the time the clock shows
  */
-export function seedWorld(pool: Pool, report: ReportUsage): SeedWorld {
+export function seedNamespace(pool: Pool, report: ReportUsage): SeedNamespace {
   return async (caller, aheadMs, seed) => {
     const { namespaceId } = caller
     const now = Math.floor((Date.now() + aheadMs) / 1_000)
-    const world = makeUpWorld(seed)
+    const data = generateSeedData(seed)
     const seeded = await inNamespace(pool, namespaceId, async (db) => {
       await lockCreation(db, 'seeds', namespaceId)
       const seeds = namespaceSeedRepository(db)
       const before = await seeds.find(namespaceId, seed)
       if (before !== undefined) return before
-      const made = { upTo: now, resources: await makeResources(db, namespaceId, world, now) }
+      const made = { upTo: now, resources: await makeResources(db, namespaceId, data, now) }
       await seeds.insert(namespaceId, seed, made)
       return made
     })
     const { upTo, resources } = seeded
     requireReportable(seed, upTo, now)
-    const events = [...makeUpUsage(seed, world)].map((usage): ReportedEvent => ({
+    const events = [...generateSeedUsage(seed, data)].map((usage): ReportedEvent => ({
       account_id: resources.accountIds[usage.account] ?? '',
       ...sourceFields(usage.source, resources),
       quantity: usage.quantity,
@@ -80,7 +85,7 @@ export function seedWorld(pool: Pool, report: ReportUsage): SeedWorld {
 }
 
 function sourceFields(
-  source: MadeUpSource,
+  source: SeedSource,
   { metricIds }: SeededResources,
 ): Pick<ReportedEvent, 'metric_id' | 'currency'> {
   return source === 'usd' ? { currency: source } : { metric_id: metricIds[source] ?? '' }
@@ -98,26 +103,26 @@ function requireReportable(seed: number, upTo: number, now: number): void {
 async function makeResources(
   db: PoolClient,
   namespaceId: string,
-  world: MadeUpWorld,
+  data: SeedData,
   now: number,
 ): Promise<SeededResources> {
   const customerIds: string[] = []
-  for (const { name, externalId } of world.customers) {
+  for (const { name, externalId } of data.customers) {
     const others = { paymentsCustomerId: null, accountingCustomerId: null }
     const customer = { id: newUuid(), name, externalId, ...others }
     customerIds.push((await customerRepository(db).insert(namespaceId, customer)).id)
   }
   const accountIds: string[] = []
-  for (const { name, externalId, customer } of world.accounts) {
+  for (const { name, externalId, customer } of data.accounts) {
     const customerId = customer === undefined ? null : (customerIds[customer] ?? null)
     const account = { id: newId('account'), name, externalId, customerId, description: null }
     accountIds.push((await accountRepository(db).insert(namespaceId, account)).id)
   }
   const metricIds: string[] = []
-  for (const metric of world.metrics)
+  for (const metric of data.metrics)
     metricIds.push((await metricRepository(db).insert(namespaceId, { id: newId('metric'), ...metric })).id)
   const grantIds: string[] = []
-  for (const { account, source, amount, description, effectiveS, expiresS } of world.grants) {
+  for (const { account, source, amount, description, effectiveS, expiresS } of data.grants) {
     const at = (seconds: number) => new Date((now + seconds) * 1_000)
     const grant = {
       id: newId('grant'),
@@ -131,7 +136,7 @@ async function makeResources(
     }
     grantIds.push((await grantRepository(db).insert(namespaceId, grant)).id)
   }
-  const { account, metric, minimumBalance, targetBalance } = world.refill
+  const { account, metric, minimumBalance, targetBalance } = data.refill
   await refillConfigurationRepository(db).insert(namespaceId, {
     accountId: accountIds[account] ?? '',
     metricId: metricIds[metric] ?? '',
