@@ -20,8 +20,8 @@ export interface GroupMembershipOptions {
   findStarts: (taken: readonly Position[]) => Promise<readonly Position[]>
 }
 
-/** Where a member stands in a partition it holds. */
-export interface Held {
+/** A partition that is assigned to a member, and where it stands in it. */
+export interface AssignedPartition {
   /** The next offset to hand out. */
   next: number
   /** The next offset the group would read if we were gone. */
@@ -65,7 +65,7 @@ export async function endMemberships(pool: Pool, topic: string): Promise<void> {
  */
 export class GroupMembership {
   /** What this member holds, in the order in which it is read. */
-  readonly held = new Map<number, Held>()
+  readonly assigned = new Map<number, AssignedPartition>()
   private readonly options: GroupMembershipOptions
   private readonly memberId = randomUUID()
   private renewal: NodeJS.Timeout | undefined
@@ -85,8 +85,8 @@ export class GroupMembership {
   /** Notes what the group has done with. */
   noteCommitted(positions: readonly Position[]): void {
     for (const { partition, offset } of positions) {
-      const held = this.held.get(partition)
-      if (held !== undefined) held.committed = Math.max(held.committed, offset)
+      const assigned = this.assigned.get(partition)
+      if (assigned !== undefined) assigned.committed = Math.max(assigned.committed, offset)
     }
   }
 
@@ -95,9 +95,9 @@ export class GroupMembership {
     clearTimeout(this.renewal)
     await this.renewing
     const { pool, group, topic } = this.options
-    await pool.query(GIVE_BACK, [group, topic, this.memberId, [...this.held.keys()]])
+    await pool.query(GIVE_BACK, [group, topic, this.memberId, [...this.assigned.keys()]])
     await pool.query(LEAVE, [group, topic, this.memberId])
-    this.held.clear()
+    this.assigned.clear()
   }
 
   private scheduleRenewal(): void {
@@ -122,16 +122,18 @@ export class GroupMembership {
 
   private async renew(): Promise<void> {
     const { pool, group, topic, leaseMs } = this.options
-    const givenBack = [...this.held].filter(([, held]) => held.leaving && held.committed >= held.next)
+    const givenBack = [...this.assigned].filter(
+      ([, assigned]) => assigned.leaving && assigned.committed >= assigned.next,
+    )
     await withTransaction(pool, async (db) => {
       await db.query(JOIN, [group, topic, this.memberId, leaseMs])
       await this.options.ensureOffsets(db)
       await db.query(GIVE_BACK, [group, topic, this.memberId, givenBack.map(([partition]) => partition)])
       await db.query(FORGET_SILENT, [group, topic])
     })
-    for (const [partition] of givenBack) this.held.delete(partition)
+    for (const [partition] of givenBack) this.assigned.delete(partition)
     const share = await this.findShare()
-    const wanted = [...new Set([...share, ...this.held.keys()])]
+    const wanted = [...new Set([...share, ...this.assigned.keys()])]
     const { rows } = await pool.query<{ partition: number; next_offset: string }>(TAKE, [
       group,
       topic,
@@ -140,15 +142,15 @@ export class GroupMembership {
       wanted,
     ])
     const owned = new Set(rows.map(({ partition }) => partition))
-    for (const partition of this.held.keys()) if (!owned.has(partition)) this.held.delete(partition) // lost it
+    for (const partition of this.assigned.keys()) if (!owned.has(partition)) this.assigned.delete(partition) // lost it
     const taken = rows
-      .filter(({ partition }) => !this.held.has(partition))
+      .filter(({ partition }) => !this.assigned.has(partition))
       .map((row) => ({ partition: row.partition, offset: Number(row.next_offset) }))
     // Only now: whoever held the partition before may commit until it is ours.
     const starts = taken.length === 0 ? [] : await this.options.findStarts(taken)
     for (const { partition, offset } of starts)
-      this.held.set(partition, { next: offset, committed: offset, leaving: false })
-    for (const [partition, held] of this.held) held.leaving = !share.has(partition)
+      this.assigned.set(partition, { next: offset, committed: offset, leaving: false })
+    for (const [partition, assigned] of this.assigned) assigned.leaving = !share.has(partition)
   }
 
   /** The partitions that are this member's when they are dealt out to all living members in turn. */

@@ -206,8 +206,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a loader keeps what it fetched of a partition that is another’s',
     file: 'shared/event-log/kafka/consumer.ts',
-    right: '    if (held?.next !== offset || this.buffers.has(partition)) return\n',
-    wrong: '    if (held === undefined || this.buffers.has(partition)) return\n',
+    right: '    if (assigned?.next !== offset || this.buffers.has(partition)) return\n',
+    wrong: '    if (assigned === undefined || this.buffers.has(partition)) return\n',
     suites: ['shared/event-log/kafka-event-log'],
   },
   {

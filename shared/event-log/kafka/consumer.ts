@@ -5,7 +5,7 @@ import { repeat } from '../../lifecycle/repeat.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/core/pool.ts'
 import type { LogConsumer, LogRecord, PollLimits, Position } from '../event-log.ts'
-import { GroupMembership, type Held } from '../group-membership.ts'
+import { GroupMembership, type AssignedPartition } from '../group-membership.ts'
 import type { GroupOffsets } from './group-offsets.ts'
 import { NO_LEADER, type KafkaConnection } from './kafka-connection.ts'
 import type { Fetched, PartitionReader } from './partition-reader.ts'
@@ -43,7 +43,7 @@ export class KafkaConsumer implements LogConsumer {
   readonly name = 'event log consumer'
   private readonly options: KafkaConsumerOptions
   private readonly membership: GroupMembership
-  /** Fetched and not handed out yet, of partitions held now, each beginning at the partition's next offset. */
+  /** Fetched and not handed out yet, of partitions assigned now, each beginning at the partition's next offset. */
   private readonly buffers = new Map<number, LogRecord[]>()
   /** Fetches under way, by the broker that was asked. */
   private readonly fetching = new Map<number, Promise<void>>()
@@ -69,7 +69,10 @@ export class KafkaConsumer implements LogConsumer {
       REASSERT_MS,
       () =>
         this.commitInOrder(
-          [...this.membership.held].map(([partition, held]) => ({ partition, offset: held.committed })),
+          [...this.membership.assigned].map(([partition, assigned]) => ({
+            partition,
+            offset: assigned.committed,
+          })),
         ),
       (err) => {
         options.log.debug({ err }, 'could not commit the offsets again')
@@ -101,9 +104,9 @@ export class KafkaConsumer implements LogConsumer {
   }
 
   async commit(positions: readonly Position[]): Promise<void> {
-    const { held } = this.membership
+    const { assigned } = this.membership
     const forward = positions.filter(({ partition, offset }) => {
-      const own = held.get(partition)
+      const own = assigned.get(partition)
       // Of a partition that is another's by now its owner commits: it reads what we have done once more.
       // Nor beyond what was handed out: then the log was made anew since, and the position is one in the old one.
       return own !== undefined && offset > own.committed && offset <= own.next
@@ -139,37 +142,37 @@ export class KafkaConsumer implements LogConsumer {
     })
   }
 
-  /** Records in order, from the buffers of the partitions held; none of them is handed out twice. */
+  /** Records in order, from the buffers of the partitions assigned; none of them is handed out twice. */
   private takeBuffered(bytesMax: number): LogRecord[] {
-    const { held: all } = this.membership
+    const { assigned: all } = this.membership
     for (const partition of this.buffers.keys()) if (!all.has(partition)) this.buffers.delete(partition)
     const taken: LogRecord[] = []
     let bytes = 0
     const share = Math.ceil(bytesMax / Math.max(1, this.buffers.size))
-    const served = new Map<number, Held>()
-    for (const [partition, held] of [...all]) {
+    const served = new Map<number, AssignedPartition>()
+    for (const [partition, assigned] of [...all]) {
       const buffer = this.buffers.get(partition)
-      if (buffer === undefined || held.leaving || bytes >= bytesMax) continue
+      if (buffer === undefined || assigned.leaving || bytes >= bytesMax) continue
       const enough = Math.min(bytesMax, bytes + share)
       let count = 0
       for (let next = buffer[0]; next !== undefined && bytes < enough; next = buffer[count]) {
         taken.push(next)
         bytes += next.value.length
-        held.next = next.offset + 1
+        assigned.next = next.offset + 1
         count++
       }
       if (count === buffer.length) this.buffers.delete(partition)
       else buffer.splice(0, count)
-      if (count > 0) served.set(partition, held)
+      if (count > 0) served.set(partition, assigned)
     }
     // Round robin: partitions that were served move to the end, so that those that got nothing come first the next time.
-    for (const [partition, held] of served) if (all.delete(partition)) all.set(partition, held)
+    for (const [partition, assigned] of served) if (all.delete(partition)) all.set(partition, assigned)
     return taken
   }
 
   /** Asks each broker that leads a partition we hold and have nothing of, unless it is being asked already. */
   private async startFetches(): Promise<void> {
-    const wanted = [...this.membership.held].filter(
+    const wanted = [...this.membership.assigned].filter(
       ([partition, { leaving }]) => !leaving && !this.buffers.has(partition),
     )
     if (wanted.length === 0) return
@@ -197,23 +200,23 @@ export class KafkaConsumer implements LogConsumer {
   }
 
   private keep({ from: { partition, offset }, records, next }: Fetched): void {
-    const held = this.membership.held.get(partition)
+    const assigned = this.membership.assigned.get(partition)
     // Lost, or lost and taken anew, since it was asked for.
-    if (held?.next !== offset || this.buffers.has(partition)) return
+    if (assigned?.next !== offset || this.buffers.has(partition)) return
     if (records.length > 0) this.buffers.set(partition, records)
     // Nothing but marks of transactions, which are no records.
-    else if (next > offset) passOver(held, next)
+    else if (next > offset) passOver(assigned, next)
   }
 
   /** A position that the log does not have: it was emptied, or made anew. All that it has is read. */
   private async goOnWhereTheLogBegins(positions: readonly Position[]): Promise<void> {
     const bounds = await this.options.reader.listBounds(positions.map(({ partition }) => partition))
     for (const { partition, first, end } of bounds) {
-      const held = this.membership.held.get(partition)
-      if (held === undefined || (held.next >= first && held.next <= end)) continue
-      this.tellGap(partition, held.next, first)
-      held.next = first
-      held.committed = first
+      const assigned = this.membership.assigned.get(partition)
+      if (assigned === undefined || (assigned.next >= first && assigned.next <= end)) continue
+      this.tellGap(partition, assigned.next, first)
+      assigned.next = first
+      assigned.committed = first
     }
   }
 
@@ -226,7 +229,7 @@ export class KafkaConsumer implements LogConsumer {
   }
 }
 
-function passOver(held: Held, next: number): void {
-  if (held.committed === held.next) held.committed = next
-  held.next = next
+function passOver(assigned: AssignedPartition, next: number): void {
+  if (assigned.committed === assigned.next) assigned.committed = next
+  assigned.next = next
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/core/pool.ts'
 import type { LogConsumer, LogRecord, PollLimits, Position } from '../event-log.ts'
-import { GroupMembership, type Held } from '../group-membership.ts'
+import { GroupMembership, type AssignedPartition } from '../group-membership.ts'
 import type { SegmentReader } from './segment-reader.ts'
 
 export interface ConsumerOptions {
@@ -78,22 +78,22 @@ export class PostgresConsumer implements LogConsumer {
   }
 
   private async fetch(bytesMax: number): Promise<LogRecord[]> {
-    const { held: all } = this.membership
+    const { assigned: all } = this.membership
     const wanted = [...all]
       .filter(([, { leaving }]) => !leaving)
       .map(([partition, { next }]) => ({ partition, offset: next }))
     const records = await this.options.reader.readNew(wanted, bytesMax)
     const kept: LogRecord[] = []
-    const served = new Map<number, Held>()
+    const served = new Map<number, AssignedPartition>()
     for (const record of records) {
-      const held = all.get(record.partition)
-      if (held?.next !== record.offset) continue // lost, or taken anew, while we read
-      held.next = record.offset + 1
-      served.set(record.partition, held)
+      const assigned = all.get(record.partition)
+      if (assigned?.next !== record.offset) continue // lost, or taken anew, while we read
+      assigned.next = record.offset + 1
+      served.set(record.partition, assigned)
       kept.push(record)
     }
     // Round robin: partitions that were served move to the end, so that those that got nothing come first the next time.
-    for (const [partition, held] of served) if (all.delete(partition)) all.set(partition, held)
+    for (const [partition, assigned] of served) if (all.delete(partition)) all.set(partition, assigned)
     return kept
   }
 }
