@@ -39,7 +39,7 @@ export const addCommands =
           print: (line) => {
             send(res, { out: line })
           },
-          tell: (line) => {
+          showProgress: (line) => {
             send(res, { progress: line })
           },
           signal: AbortSignal.any([stopping, goneSignal(res)]),

@@ -21,7 +21,7 @@ export async function askRunning(
   dataFolder: string,
   name: string,
   args: readonly string[],
-  { print, tell }: Pick<CommandContext, 'print' | 'tell'>,
+  { print, showProgress }: Pick<CommandContext, 'print' | 'showProgress'>,
 ): Promise<number> {
   const [address, token] = await Promise.all(
     [ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE].map((name) => readNote(path.resolve(dataFolder, name))),
@@ -42,7 +42,7 @@ export async function askRunning(
   for await (const line of linesOf(response)) {
     if ('exit' in line) return line.exit
     if ('out' in line) print(line.out)
-    else tell(line.progress)
+    else showProgress(line.progress)
   }
   throw new StartupError('the running Tally stopped before the command was done')
 }

@@ -49,7 +49,7 @@ export interface CommandContext {
   /** Writes a line of the result. */
   print: (line: string) => void
   /** Writes a line about how far the work has come. */
-  tell: (line: string) => void
+  showProgress: (line: string) => void
   log: Logger
   /** Aborted when nobody waits for the result any more, or the process is to end. */
   signal: AbortSignal

@@ -26,7 +26,7 @@ async function main(): Promise<void> {
   const log = createLogger(config.logLevel)
   const context = {
     print: (line: string) => process.stdout.write(`${line}\n`),
-    tell: (line: string) => process.stderr.write(`${line}\n`),
+    showProgress: (line: string) => process.stderr.write(`${line}\n`),
   }
   process.exitCode =
     servers === undefined

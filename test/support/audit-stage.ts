@@ -124,7 +124,7 @@ export async function makeAuditStage(purpose: string) {
       const lines: string[] = []
       const code = await runCommand(name, args, deps, testLog, {
         print: (line) => lines.push(line),
-        tell: () => undefined,
+        showProgress: () => undefined,
         signal: new AbortController().signal,
       })
       return { code, output: lines.join('\n') }

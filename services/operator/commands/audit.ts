@@ -120,12 +120,12 @@ function parseRoundLines(text: string): number {
 }
 
 /** A line every few seconds, so that whoever waits knows that it goes on. */
-function progressTo({ tell }: CommandContext): (progress: { readTo: number; lines: number }) => void {
+function progressTo({ showProgress }: CommandContext): (progress: { readTo: number; lines: number }) => void {
   let toldAt = performance.now()
   return ({ readTo, lines }) => {
     if (performance.now() - toldAt < TELL_EVERY_MS) return
     toldAt = performance.now()
-    tell(`accepted up to ${timeOf(readTo)}, ${lines} lines so far`)
+    showProgress(`accepted up to ${timeOf(readTo)}, ${lines} lines so far`)
   }
 }
 

@@ -52,12 +52,12 @@ export const rebuild: Command = {
 }
 
 /** A line with a bar every second at most. */
-function barOn({ tell }: CommandContext): (done: number, of: number) => void {
+function barOn({ showProgress }: CommandContext): (done: number, of: number) => void {
   let toldAt = -Infinity
   return (done, of) => {
     if (performance.now() - toldAt < TELL_EVERY_MS && done < of) return
     toldAt = performance.now()
     const filled = of === 0 ? BAR_WIDTH : Math.round((BAR_WIDTH * done) / of)
-    tell(`[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${done} of ${of} days`)
+    showProgress(`[${'#'.repeat(filled)}${'.'.repeat(BAR_WIDTH - filled)}] ${done} of ${of} days`)
   }
 }

@@ -110,7 +110,7 @@ describe('commands in a running Tally', function () {
   const ask = async (name: string, ...args: string[]) => {
     const [printed, told]: [string[], string[]] = [[], []]
     const print = (line: string) => printed.push(line)
-    const code = await askRunning(folder, name, args, { print, tell: (line) => told.push(line) })
+    const code = await askRunning(folder, name, args, { print, showProgress: (line) => told.push(line) })
     return { code, told, output: printed.join('\n') }
   }
 
