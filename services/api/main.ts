@@ -1,7 +1,7 @@
 import { allAnswer } from '../../shared/service/probes.ts'
 import { namespaceRowRepository } from '../../shared/clickhouse/events/namespace-rows.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
-import { openLogLook } from '../../shared/event-log/open-log-look.ts'
+import { openLogProgress } from '../../shared/event-log/open-log-progress.ts'
 import { hostToCall } from '../../shared/config/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
@@ -27,7 +27,13 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const pool = openServicePool('api', config.connectionsMax, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
-    const { eventLog, logPool, listedUpTo } = await openLogLook(pool, postgres, config.eventLog, opened, log)
+    const { eventLog, logPool, listedUpTo } = await openLogProgress(
+      pool,
+      postgres,
+      config.eventLog,
+      opened,
+      log,
+    )
     const sharing = await openSharing(config.redis, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
     const access = openAccess(pool, worlds, config.rateLimits, sharing, opened, log)

@@ -1,6 +1,6 @@
 import { getsOn } from '../../shared/service/gets-on.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
-import { openLogLook } from '../../shared/event-log/open-log-look.ts'
+import { openLogProgress } from '../../shared/event-log/open-log-progress.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/service/run-service.ts'
@@ -24,7 +24,7 @@ const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
     const pool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
-    const { logPool, listedUpTo } = await openLogLook(pool, postgres, config.eventLog, opened, log)
+    const { logPool, listedUpTo } = await openLogProgress(pool, postgres, config.eventLog, opened, log)
     watchPools(metrics, { refill: pool, event_log: logPool })
     const reached = crashAt(config.crashAt)
     const running = openRefill({ pool, clickhouse, listedUpTo, metrics, log, reached }, config.refill)

@@ -30,7 +30,7 @@ export interface RollupKeeper extends Closeable {
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
 /** Marks placed this long ago have been cancelled by every service that was at it: a sum below zero stays so. */
-const SETTLED_S = 60
+const REPAIRED_AFTER_S = 60
 /** How long late usage is worked off before slots that ended are closed again. */
 const LATE_AT_ONCE_MS = 3_000
 const CANCEL_EVERY_MS = 250
@@ -89,7 +89,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
           (current !== undefined && epoch < current.epoch && now - current.changedAt > config.dropAfterS)),
     )
     if (old.length > 0) await tables.drop(old.map(({ epoch }) => epoch))
-    await dirty.settle(SETTLED_S)
+    await dirty.repair(REPAIRED_AFTER_S)
   }
   const step = async (name: RollupStep, work: () => Promise<void>) => {
     try {

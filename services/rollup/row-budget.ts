@@ -1,5 +1,5 @@
 /** However far it is overdrawn, it is made good within so long: in one process rows of other queries are counted with those of a statement. */
-const MADE_GOOD_S = 900
+const DEBT_MAX_S = 900
 
 /**
  * How many rows may be read for something: a token bucket. It grows with time, up to a limit, and may be overdrawn by what is
@@ -29,7 +29,7 @@ export class RowBudget {
   }
 
   spend(rows: number): void {
-    this.rows = Math.max(this.rows - rows, -MADE_GOOD_S * this.perS)
+    this.rows = Math.max(this.rows - rows, -DEBT_MAX_S * this.perS)
   }
 
   /** Adds to it; up to as many may be saved from then on. */

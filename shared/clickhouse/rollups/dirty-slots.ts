@@ -87,13 +87,13 @@ const CANCEL = `
 
 // Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody, but hides nothing,
 // as each mark has a number of its own. Two services that repair at once leave the mark standing, and it is worked off once more.
-const SETTLE = `
+const REPAIR = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
   SELECT namespace_id, account_id, whole_day, slot, mark, stage, placed_at, 1 FROM (
     SELECT namespace_id, account_id, whole_day, slot, mark, stage, any(placed_at) AS placed_at, -sum(sign) AS missing
     FROM usage_dirty_slots GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) < 0)
   ARRAY JOIN range(toUInt8(missing)) AS each
-  WHERE placed_at < now() - toIntervalSecond({settledS:UInt32})`
+  WHERE placed_at < now() - toIntervalSecond({olderThanS:UInt32})`
 
 const COLUMNS = [
   'namespace_id',
@@ -181,9 +181,9 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       await client.command({ query: CANCEL, query_params: { ...markParams(marks), slotFrom } })
     },
 
-    /** Repairs marks that were cancelled more than once. @param settledS of those that were placed at least so many seconds ago */
-    async settle(settledS: number): Promise<void> {
-      await client.command({ query: SETTLE, query_params: { settledS } })
+    /** Repairs marks that were cancelled more than once. @param olderThanS of those that were placed at least so many seconds ago */
+    async repair(olderThanS: number): Promise<void> {
+      await client.command({ query: REPAIR, query_params: { olderThanS } })
     },
   }
 }

@@ -376,10 +376,10 @@ describe('what meets in the middle of something', function () {
     expect(await rows()).to.deep.equal([{ sum: -1 }])
     await store(await ago(6 * HOUR_S))
     expect(await countMarks(stage.client)).to.equal(1)
-    await dirty.settle(60)
+    await dirty.repair(60)
     expect((await rows()).length, 'too young').to.equal(2)
     await sleep(1_100)
-    await dirty.settle(0)
+    await dirty.repair(0)
     expect(await rows()).to.deep.equal([{ sum: 1 }])
   })
 

@@ -9,8 +9,8 @@ import type { EventLog } from './event-log.ts'
 import { listedUpToOf } from './listed-up-to.ts'
 import { openEventLog } from './open-event-log.ts'
 
-/** The event log, for a process that neither appends to it nor loads from it. */
-export interface LogLook {
+/** How far the event log has come, for a process that neither appends to it nor loads from it. */
+export interface LogProgress {
   eventLog: Pick<EventLog, 'lag'>
   /** The connections it has to itself. */
   logPool: Pool
@@ -21,17 +21,17 @@ export interface LogLook {
 const CONNECTIONS = 2
 
 /**
- * Opens the log for looking where it stands, closed with the process.
+ * Opens the log for its progress alone, closed with the process.
  *
  * @param pool where gateways tell what they have accepted and not yet appended
  */
-export async function openLogLook(
+export async function openLogProgress(
   pool: Pool,
   postgres: PostgresServer,
   config: EventLogConfig,
   opened: Closeable[],
   log: Logger,
-): Promise<LogLook> {
+): Promise<LogProgress> {
   const logPool = openServicePool('event log', CONNECTIONS, postgres, opened, log)
   const eventLog = await openEventLog(config, { pool: logPool, alone: false, housekeeping: false, log })
   opened.push(eventLog)
