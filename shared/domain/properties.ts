@@ -75,13 +75,14 @@ function findTextFault(text: string): string | undefined {
 export function propertyPairs(properties: Properties): string[] {
   const pairs: string[] = []
   for (const name in properties) {
-    const text = searchableText(properties[name])
+    const text = propertyText(properties[name])
     if (text !== undefined && PROPERTY_NAME.test(name)) pairs.push(`${name}=${text}`)
   }
   return pairs
 }
 
-function searchableText(value: unknown): string | undefined {
+/** What the value of a property is asked for by, or undefined when it cannot be: null, nested, empty or too long. */
+export function propertyText(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)
   if (typeof value !== 'string' || value === '') return undefined
   // Why not always counting characters: most values are short, and a string never has more of them than code units.

@@ -1,0 +1,145 @@
+/**
+ * An exact rational number. It need not be in lowest terms: a common divisor is looked for when it is written and not at
+ * each step, which is most of the time that rating would take.
+ */
+export interface Ratio {
+  readonly numerator: bigint
+  /** Greater than zero. */
+  readonly denominator: bigint
+}
+
+// Why not Amount: an hour's price by the second is a quotient that no decimal holds, and decimal.js would round it once
+// when dividing and once more to minor units.
+
+const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/
+
+export const RATIO_ZERO: Ratio = { numerator: 0n, denominator: 1n }
+export const RATIO_ONE: Ratio = { numerator: 1n, denominator: 1n }
+
+/**
+ * Reads decimal text of any length.
+ *
+ * @param text an optional minus sign, digits, and optionally a point and digits
+ * @throws RangeError on anything else: what callers sent has been checked before, see parseAmount
+ */
+export function parseRatio(text: string): Ratio {
+  const [match, sign = '', integer = '', fraction = ''] = PLAIN.exec(text) ?? []
+  if (match === undefined) throw new RangeError(`not a decimal: ${JSON.stringify(text)}`)
+  const magnitude = BigInt(integer + fraction)
+  return { numerator: sign === '' ? magnitude : -magnitude, denominator: powerOfTen(fraction.length) }
+}
+
+/**
+ * One whole number by another.
+ *
+ * @throws RangeError when the denominator is zero
+ */
+export function ratioOf(numerator: bigint, denominator = 1n): Ratio {
+  if (denominator === 0n) throw new RangeError('a ratio cannot have the denominator 0')
+  return denominator > 0n ? { numerator, denominator } : { numerator: -numerator, denominator: -denominator }
+}
+
+export function addRatios(a: Ratio, b: Ratio): Ratio {
+  // Why the cases: most denominators are powers of ten, and a long sum would otherwise multiply them all.
+  if (a.denominator % b.denominator === 0n)
+    return {
+      numerator: a.numerator + b.numerator * (a.denominator / b.denominator),
+      denominator: a.denominator,
+    }
+  if (b.denominator % a.denominator === 0n) return addRatios(b, a)
+  return {
+    numerator: a.numerator * b.denominator + b.numerator * a.denominator,
+    denominator: a.denominator * b.denominator,
+  }
+}
+
+/** Of any number of them; of none it is 0. */
+export const sumRatios = (ratios: Iterable<Ratio>): Ratio => {
+  let sum = RATIO_ZERO
+  for (const ratio of ratios) sum = addRatios(sum, ratio)
+  return sum
+}
+
+export const subtractRatios = (a: Ratio, b: Ratio): Ratio =>
+  addRatios(a, { numerator: -b.numerator, denominator: b.denominator })
+
+export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
+  numerator: a.numerator * b.numerator,
+  denominator: a.denominator * b.denominator,
+})
+
+/** @throws RangeError when b is zero */
+export const divideRatios = (a: Ratio, b: Ratio): Ratio =>
+  ratioOf(a.numerator * b.denominator, a.denominator * b.numerator)
+
+/** @returns less than 0 when a < b, 0 when they are equal, more than 0 when a > b */
+export function compareRatios(a: Ratio, b: Ratio): number {
+  const left = a.numerator * b.denominator
+  const right = b.numerator * a.denominator
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
+export const minRatio = (a: Ratio, b: Ratio): Ratio => (compareRatios(b, a) < 0 ? b : a)
+export const maxRatio = (a: Ratio, b: Ratio): Ratio => (compareRatios(b, a) > 0 ? b : a)
+
+export const isZeroRatio = (ratio: Ratio): boolean => ratio.numerator === 0n
+
+/** The greatest whole number that is not above it: of -0.5 it is -1. */
+export function floorRatio({ numerator, denominator }: Ratio): bigint {
+  const quotient = numerator / denominator // BigInt cuts off towards zero
+  return numerator < 0n && quotient * denominator !== numerator ? quotient - 1n : quotient
+}
+
+/** The smallest whole number that is not below it. */
+export const ceilRatio = ({ numerator, denominator }: Ratio): bigint =>
+  -floorRatio({ numerator: -numerator, denominator })
+
+/**
+ * Rounds to a currency's minor unit, a tie up: ⌊x·10^m + 1/2⌋ / 10^m.
+ *
+ * @param minorUnits how many decimal places amounts of the currency have, as ISO 4217 has it
+ */
+export function roundHalfUp({ numerator, denominator }: Ratio, minorUnits: number): Ratio {
+  const scale = powerOfTen(minorUnits)
+  const doubled = { numerator: 2n * numerator * scale + denominator, denominator: 2n * denominator }
+  return { numerator: floorRatio(doubled), denominator: scale }
+}
+
+/** Rounds to a currency's minor unit, always down. @param minorUnits see roundHalfUp */
+export function roundDown({ numerator, denominator }: Ratio, minorUnits: number): Ratio {
+  const scale = powerOfTen(minorUnits)
+  return { numerator: floorRatio({ numerator: numerator * scale, denominator }), denominator: scale }
+}
+
+/** Writes plain decimal digits where they are exact, otherwise `n/d` in lowest terms (`100/31`, `-1/3`). */
+export function formatRatio({ numerator, denominator }: Ratio): string {
+  const divisor = greatestCommonDivisor(numerator, denominator)
+  const [n, d] = [numerator / divisor, denominator / divisor]
+  const places = placesOf(d)
+  return places === undefined ? `${n}/${d}` : decimalText(n * (powerOfTen(places) / d), places)
+}
+
+/** How many decimal places 1/d takes, or undefined when no number of them is enough: when d has a factor but 2 and 5. */
+function placesOf(d: bigint): number | undefined {
+  let twos = 0
+  let fives = 0
+  for (; d % 2n === 0n; d /= 2n) twos++
+  for (; d % 5n === 0n; d /= 5n) fives++
+  return d === 1n ? Math.max(twos, fives) : undefined
+}
+
+/** @param units how many of the last of those places, of which no zero is left over */
+function decimalText(units: bigint, places: number): string {
+  const sign = units < 0n ? '-' : ''
+  const digits = (units < 0n ? -units : units).toString().padStart(places + 1, '0')
+  return places === 0 ? sign + digits : `${sign}${digits.slice(0, -places)}.${digits.slice(-places)}`
+}
+
+function greatestCommonDivisor(a: bigint, b: bigint): bigint {
+  let [x, y] = [a < 0n ? -a : a, b]
+  while (y !== 0n) [x, y] = [y, x % y]
+  return x
+}
+
+const POWERS = Array.from({ length: 40 }, (_, exponent) => 10n ** BigInt(exponent))
+const powerOfTen = (exponent: number): bigint => POWERS[exponent] ?? 10n ** BigInt(exponent)

@@ -1,0 +1,52 @@
+import { addAmounts, compareAmounts, type Amount } from '../../amount/amount.ts'
+import { parseRatio, RATIO_ZERO, type Ratio } from '../../amount/ratio.ts'
+import type { Micros } from '../../time/microsecond-clock.ts'
+import { formatAggregation, type Aggregation } from '../usage-aggregate.ts'
+
+/** All measures of a set of events of one source, of which there is at least one; they can be put together. */
+export interface MeasuredUsage {
+  count: bigint
+  sum: Amount
+  min: Amount
+  max: Amount
+  /** The event with the greatest (occurredAt, acceptedAt, id). */
+  latest: LatestEvent
+}
+
+interface LatestEvent {
+  quantity: Amount
+  /** In Unix seconds. */
+  occurredAt: number
+  acceptedAt: Micros
+  id: string
+}
+
+/** Of one event. */
+export const usageOfEvent = (event: LatestEvent): MeasuredUsage => ({
+  count: 1n,
+  sum: event.quantity,
+  min: event.quantity,
+  max: event.quantity,
+  latest: event,
+})
+
+/** Of the union of two sets without a common event; associative and commutative. */
+export const mergeUsage = (a: MeasuredUsage, b: MeasuredUsage): MeasuredUsage => ({
+  count: a.count + b.count,
+  sum: addAmounts(a.sum, b.sum),
+  min: compareAmounts(a.min, b.min) <= 0 ? a.min : b.min,
+  max: compareAmounts(a.max, b.max) >= 0 ? a.max : b.max,
+  latest: isLater(a.latest, b.latest) ? a.latest : b.latest,
+})
+
+function isLater(a: LatestEvent, b: LatestEvent): boolean {
+  if (a.occurredAt !== b.occurredAt) return a.occurredAt > b.occurredAt
+  if (a.acceptedAt !== b.acceptedAt) return a.acceptedAt > b.acceptedAt
+  return a.id > b.id
+}
+
+/** One aggregation: exact, but for an average, which has 18 places, half even, as everywhere in usage. Of no events it is 0. */
+export const quantityOf = (usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio =>
+  usage === undefined
+    ? RATIO_ZERO
+    : parseRatio(formatAggregation({ ...usage, latest: usage.latest.quantity }, aggregation))

@@ -1,0 +1,39 @@
+import { DomainError } from '../../errors/domain-error.ts'
+import type { Entry } from './contract.ts'
+
+/** The one way in which rate cards and contracts change. */
+export interface Change<E extends Entry> {
+  /** In Unix seconds. */
+  effectiveAt: number
+  /** Ids of entries that are in force then. */
+  end: readonly string[]
+  /** They start then, or later. */
+  add: readonly E[]
+}
+
+/**
+ * The timeline after a change. Entries are never edited: what was in force before the change stays what it was.
+ *
+ * @throws DomainError unprocessable for an entry to end that is not in force then, or one to add that starts before
+ */
+export function applyChange<E extends Entry>(
+  entries: readonly E[],
+  { effectiveAt, end, add }: Change<E>,
+): E[] {
+  const ending = new Set(end)
+  for (const id of ending)
+    if (!entries.some((entry) => entry.id === id && isOpenAt(entry, effectiveAt)))
+      throw new DomainError('unprocessable', `${id} is not in force at the time of the change`)
+  for (const { id, startsAt } of add)
+    if (startsAt < effectiveAt) throw new DomainError('unprocessable', `${id} starts before the change`)
+  const kept = entries.map((entry) => (ending.has(entry.id) ? { ...entry, endsAt: effectiveAt } : entry))
+  return [...kept, ...add]
+}
+
+/** Whether an entry is in force at a second. */
+export const isOpenAt = ({ startsAt, endsAt }: Entry, second: number): boolean =>
+  startsAt <= second && (endsAt === null || second < endsAt)
+
+/** By when they start, then by id: the order of an invoice. */
+export const byStart = (a: Entry, b: Entry): number =>
+  a.startsAt - b.startsAt || (a.id < b.id ? -1 : Number(a.id > b.id))

@@ -1,0 +1,82 @@
+import {
+  compareRatios,
+  divideRatios,
+  maxRatio,
+  multiplyRatios,
+  ratioOf,
+  RATIO_ZERO,
+  roundHalfUp,
+  subtractRatios,
+  type Ratio,
+} from '../../amount/ratio.ts'
+import { costOf, type TierCost } from './cost.ts'
+import { shareRatio, type Share } from './pieces.ts'
+import type { PriceTerms } from './price.ts'
+
+/** What is charged by a price. */
+export interface ChargeRequest {
+  /** In the unit of what is measured; negative usage is billed as none. */
+  quantity: Ratio
+  /** Whether usage was counted, which is never prorated, or a quantity was agreed, which stands for time. */
+  isMeasured: boolean
+  /** Of the piece. */
+  share: Share
+  /** 0 to 100. */
+  discountPercent: Ratio
+  /** Whether the line begins with this piece: what is due once is due then. */
+  startsHere: boolean
+  /** Of the price's currency. */
+  minorUnits: number
+}
+
+export interface Charge {
+  /** What of the quantity was priced: above what is included, and never negative. */
+  billableQuantity: Ratio
+  /** Before discount, share and bounds; for graduated and volume prices alone. */
+  tiers?: TierCost[]
+  /** What the amount was brought to, when it would otherwise be another. */
+  bound?: 'minimum' | 'maximum'
+  exactAmount: Ratio
+  /** Rounded to the minor unit, a tie up. */
+  amount: Ratio
+}
+
+const HUNDRED = ratioOf(100n)
+
+/** What is due of a piece by one price: rounded here, and nowhere else. */
+export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Charge {
+  const { quantity, isMeasured, discountPercent, startsHere, minorUnits } = request
+  const included = terms.model === 'flat' ? RATIO_ZERO : terms.includedQuantity
+  const billableQuantity = maxRatio(RATIO_ZERO, subtractRatios(quantity, included))
+  const share = shareRatio(request.share)
+
+  const cost = costOf(terms, billableQuantity)
+  let x = divideRatios(multiplyRatios(cost.exactAmount, subtractRatios(HUNDRED, discountPercent)), HUNDRED)
+  if (isDueOnce(terms)) x = startsHere ? x : RATIO_ZERO
+  else if (!isMeasured) x = multiplyRatios(x, share)
+
+  const bounded = withinBounds(terms, x, share)
+  return {
+    billableQuantity,
+    ...(cost.tiers && { tiers: cost.tiers }),
+    ...bounded,
+    amount: roundHalfUp(bounded.exactAmount, minorUnits),
+  }
+}
+
+/** Whether it is due whole, with the piece its line starts in, and not with the others. */
+export const isDueOnce = (terms: PriceTerms<unknown>): boolean => terms.model === 'flat' && !terms.recurring
+
+/** A minimum comes last: what was committed to holds after any discount. */
+function withinBounds(
+  terms: PriceTerms<Ratio>,
+  x: Ratio,
+  share: Ratio,
+): Pick<Charge, 'bound' | 'exactAmount'> {
+  if (terms.model === 'flat') return { exactAmount: x }
+  const maximum = terms.maximumAmount && multiplyRatios(terms.maximumAmount, share)
+  if (maximum && compareRatios(x, maximum) > 0) return { bound: 'maximum', exactAmount: maximum }
+  const minimum = terms.minimumAmount && multiplyRatios(terms.minimumAmount, share)
+  if (minimum && compareRatios(x, minimum) < 0) return { bound: 'minimum', exactAmount: minimum }
+  return { exactAmount: x }
+}

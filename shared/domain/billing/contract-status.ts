@@ -1,0 +1,68 @@
+import { DomainError } from '../../errors/domain-error.ts'
+import type { ContractTimes } from './contract.ts'
+import { periodAt } from './periods.ts'
+
+export type ContractStatus = 'scheduled' | 'active' | 'canceled' | 'ended'
+
+/** When a contract is asked to end; `cancelAt` in Unix seconds. */
+export type CancelRequest = { mode: 'immediate' } | { mode: 'period_end' } | { mode: 'at'; cancelAt: number }
+
+/** What a contract is at an instant, in Unix seconds. Derived, so that it can be asked of any. */
+export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, now: number): ContractStatus {
+  if (cancelAt !== null && cancelAt <= now && cancelAt <= (endsAt ?? Infinity)) return 'canceled'
+  if (endsAt !== null && endsAt <= now) return 'ended'
+  return now < startsAt ? 'scheduled' : 'active'
+}
+
+/**
+ * When a contract ends that is canceled now.
+ *
+ * @param now in whole Unix seconds
+ * @returns Unix seconds, never before now; of a canceled contract what it was: the first cancellation stands
+ * @throws DomainError conflict when it has ended, unprocessable when the time lies before now or after its end
+ */
+export function cancellationOf(contract: ContractTimes, request: CancelRequest, now: number): number {
+  const status = contractStatus(contract, now)
+  if (status === 'canceled' && contract.cancelAt !== null) return contract.cancelAt
+  if (status === 'ended') throw new DomainError('conflict', 'the contract has ended')
+  const { startsAt, endsAt } = contract
+  switch (request.mode) {
+    case 'immediate':
+      return now
+    case 'period_end':
+      return Math.min(periodAt(contract, Math.max(now, startsAt)).endAt, endsAt ?? Infinity)
+    case 'at': {
+      const { cancelAt } = request
+      if (cancelAt < now) throw new DomainError('unprocessable', 'cancel_at lies in the past')
+      if (cancelAt > (endsAt ?? Infinity))
+        throw new DomainError('unprocessable', 'cancel_at lies after the end of the contract')
+      return cancelAt
+    }
+  }
+}
+
+/**
+ * Whether lines may be ended and added at an instant.
+ *
+ * @param effectiveAt, now in whole Unix seconds
+ * @throws DomainError conflict when the contract is over; unprocessable before now, before its start, or from its end on
+ */
+export function requireChangeable(contract: ContractTimes, effectiveAt: number, now: number): void {
+  requireNotOver(contract, now)
+  if (effectiveAt < now) throw new DomainError('unprocessable', 'effective_at lies in the past')
+  if (effectiveAt < contract.startsAt)
+    throw new DomainError('unprocessable', 'effective_at lies before the start of the contract')
+  if (effectiveAt >= (contract.endsAt ?? Infinity))
+    throw new DomainError('unprocessable', 'effective_at lies after the contract')
+}
+
+/**
+ * Whether a contract still runs or will: else its cancellation cannot be taken back, nor its lines changed.
+ *
+ * @throws DomainError conflict when it is over
+ */
+export function requireNotOver(contract: ContractTimes, now: number): void {
+  const status = contractStatus(contract, now)
+  if (status === 'canceled') throw new DomainError('conflict', 'the contract is canceled')
+  if (status === 'ended') throw new DomainError('conflict', 'the contract has ended')
+}

@@ -1,0 +1,70 @@
+import type { UsageSource } from '../usage-source.ts'
+import type { Schedule } from './periods.ts'
+
+/** When a contract runs; all in Unix seconds. */
+export interface ContractTimes extends Schedule {
+  startsAt: number
+  /** null: open. */
+  endsAt: number | null
+  cancelAt: number | null
+}
+
+/** An entry of a timeline, which a change ends or adds; in Unix seconds, half-open. */
+export interface Entry {
+  id: string
+  startsAt: number
+  /** null: open. At its start: it was withdrawn, and is in force never. */
+  endsAt: number | null
+}
+
+/** This contract's price wherever the card prices a product. */
+export interface PriceOverride {
+  productId: string
+  /** For one value of the rate's property, null for the rest; undefined for all that no other override names. */
+  value?: string | null
+  priceId: string
+}
+
+/** Follows a rate card. */
+export interface CardLine extends Entry {
+  kind: 'card'
+  rateCardId: string
+  priceOverrides: readonly PriceOverride[]
+  /** Decimal text, 0 to 100. */
+  discountPercent: string
+}
+
+/** Charges a price for a stated quantity. */
+export interface PriceLine extends Entry {
+  kind: 'price'
+  priceId: string
+  /** Decimal text. */
+  quantity: string
+  discountPercent: string
+}
+
+/** What a period's lines come to at least. */
+interface MinimumLine extends Entry {
+  kind: 'minimum'
+  /** Decimal text, for a whole period. */
+  minimumAmount: string
+}
+
+/** Gives a grant with each period. */
+export interface CreditLine extends Entry {
+  kind: 'credit'
+  /** Decimal text. */
+  amount: string
+  source: UsageSource
+  expires: 'never' | 'period_end'
+}
+
+export type ContractLine = CardLine | PriceLine | MinimumLine | CreditLine
+
+/** An account's agreement, as far as it bears on what is owed. */
+export interface Contract extends ContractTimes {
+  id: string
+  accountId: string
+  currency: string
+  lines: readonly ContractLine[]
+}

@@ -1,0 +1,88 @@
+import {
+  addRatios,
+  ceilRatio,
+  compareRatios,
+  divideRatios,
+  isZeroRatio,
+  minRatio,
+  multiplyRatios,
+  ratioOf,
+  RATIO_ZERO,
+  subtractRatios,
+  sumRatios,
+  type Ratio,
+} from '../../amount/ratio.ts'
+import type { PriceTerms, Tier } from './price.ts'
+
+/** What lies in one tier. */
+export interface TierCost {
+  upTo: Ratio | null
+  quantity: Ratio
+  exactAmount: Ratio
+}
+
+/** What a quantity costs. */
+export interface Cost {
+  exactAmount: Ratio
+  /** The tiers that were entered, for graduated and volume prices; otherwise undefined. */
+  tiers?: TierCost[]
+}
+
+const HUNDRED = ratioOf(100n)
+
+/**
+ * What a quantity costs before discount, share and bounds; not rounded.
+ *
+ * @param quantity in the unit of what is measured, not negative, less what is included
+ */
+export function costOf(terms: PriceTerms<Ratio>, quantity: Ratio): Cost {
+  switch (terms.model) {
+    case 'flat':
+      return { exactAmount: terms.amount }
+    case 'per_unit':
+      return { exactAmount: divideRatios(multiplyRatios(quantity, terms.unitAmount), terms.per) }
+    case 'percentage':
+      return { exactAmount: divideRatios(multiplyRatios(quantity, terms.percent), HUNDRED) }
+    case 'package': {
+      // None of a quantity fills no package: what was not used is not due.
+      const packages = ceilRatio(divideRatios(quantity, terms.packageSize))
+      return { exactAmount: multiplyRatios(ratioOf(packages), terms.packageAmount) }
+    }
+    case 'graduated':
+      return ofTiers(graduated(terms.tiers, terms.per, quantity))
+    case 'volume':
+      return ofTiers(volume(terms.tiers, terms.per, quantity))
+  }
+}
+
+const ofTiers = (tiers: TierCost[]): Cost => ({
+  exactAmount: sumRatios(tiers.map(({ exactAmount }) => exactAmount)),
+  tiers,
+})
+
+/** Each part of the quantity at the price of the tier it lies in. */
+function graduated(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): TierCost[] {
+  const entered: TierCost[] = []
+  let below = RATIO_ZERO
+  for (const tier of tiers) {
+    if (compareRatios(quantity, below) <= 0) break
+    const end = tier.upTo === null ? quantity : minRatio(quantity, tier.upTo)
+    entered.push(tierCost(tier, per, subtractRatios(end, below)))
+    below = end
+  }
+  return entered
+}
+
+/** All of the quantity at the price of the tier it ends in. */
+function volume(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): TierCost[] {
+  if (isZeroRatio(quantity)) return []
+  const tier = tiers.find(({ upTo }) => upTo === null || compareRatios(quantity, upTo) <= 0)
+  if (tier === undefined) throw new RangeError('the last tier of a price has no end')
+  return [tierCost(tier, per, quantity)]
+}
+
+const tierCost = (tier: Tier<Ratio>, per: Ratio, quantity: Ratio): TierCost => ({
+  upTo: tier.upTo,
+  quantity,
+  exactAmount: addRatios(divideRatios(multiplyRatios(quantity, tier.unitAmount), per), tier.flatAmount),
+})

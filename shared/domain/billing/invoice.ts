@@ -1,0 +1,170 @@
+import {
+  addRatios,
+  maxRatio,
+  multiplyRatios,
+  parseRatio,
+  RATIO_ZERO,
+  roundHalfUp,
+  subtractRatios,
+  sumRatios,
+  type Ratio,
+} from '../../amount/ratio.ts'
+import { findIsoCurrency } from '../iso-currency.ts'
+import type { TimeRange } from '../time-slot.ts'
+import { contractStatus, type ContractStatus } from './contract-status.ts'
+import { creditsDue } from './contract-credits.ts'
+import type { CardLine, PriceLine } from './contract.ts'
+import { applyCredit, type Credit, type CreditGrant } from './credit.ts'
+import { shareRatio } from './pieces.ts'
+import type { InvoicePlan, Piece } from './plan.ts'
+import {
+  rateCardLine,
+  ratePriceLine,
+  type InvoiceLine,
+  type Prices,
+  type RatedPiece,
+  type Unrated,
+  type UsageRow,
+  type Warning,
+} from './rate-usage.ts'
+
+/** What was read for a plan. */
+export interface InvoiceReadings {
+  /** Of the plan's ranges, by the piece's number; what is absent has none. */
+  usage: ReadonlyMap<number, readonly UsageRow[]>
+  /** All usage in the contract's currency, ever, before the plan's `creditBefore`. */
+  currencyUsage: Ratio
+  /** All of the account in the contract's currency; those not in force may be among them. */
+  grants: readonly CreditGrant[]
+  /** Which grants of the plan's credit lines are written, whatever became of them since: keys of creditKey. */
+  creditsWritten: ReadonlySet<string>
+  /** Every event accepted before is counted; in Unix seconds. */
+  usageAsOf: number
+}
+
+/** What a period of a contract comes to. Instants in Unix seconds; amounts in the contract's currency. */
+export interface Invoice extends Credit {
+  contractId: string
+  accountId: string
+  currency: string
+  status: ContractStatus
+  /** As far as the contract has it, and whole. */
+  period: TimeRange
+  fullPeriod: TimeRange
+  asOf: number
+  usageAsOf: number
+  lines: InvoiceLine[]
+  /** Of the rounded lines: what is printed adds up. */
+  subtotal: Ratio
+  /** What the contract's minimum adds. */
+  minimumAdjustment: Ratio
+  /** Before tax. */
+  total: Ratio
+  unrated: Unrated[]
+  warnings: Warning[]
+}
+
+/** What one grant of a credit line is known by: it is given once, whoever asks and when. */
+export const creditKey = (lineId: string, periodStartAt: number): string => `${lineId}/${periodStartAt}`
+
+/**
+ * Rates a period: the one function behind previews, their list and what-ifs.
+ *
+ * @param now in Unix seconds; of the status alone
+ * @throws Error when a price that the plan needs is missing, or the currency has no minor units: checked when written
+ */
+export function invoiceOf(
+  plan: InvoicePlan,
+  prices: Prices,
+  readings: InvoiceReadings,
+  now: number,
+): Invoice {
+  const { contract, pieces } = plan
+  const minorUnits = minorUnitsOf(contract.currency)
+  const rated = pieces.map((piece, index) =>
+    ratePiece(piece, readings.usage.get(index) ?? [], prices, minorUnits),
+  )
+  const lines = rated.flatMap((piece) => piece.lines)
+  const subtotal = sumRatios(lines.map(({ amount }) => amount))
+  const minimum = roundHalfUp(sumRatios(pieces.map(minimumOf)), minorUnits)
+  const minimumAdjustment = maxRatio(RATIO_ZERO, subtractRatios(minimum, subtotal))
+  const total = addRatios(subtotal, minimumAdjustment)
+  return {
+    contractId: contract.id,
+    accountId: contract.accountId,
+    currency: contract.currency,
+    status: contractStatus(contract, now),
+    period: plan.period,
+    fullPeriod: plan.fullPeriod,
+    asOf: plan.asOf,
+    usageAsOf: readings.usageAsOf,
+    lines,
+    subtotal,
+    minimumAdjustment,
+    total,
+    ...applyCredit({
+      total,
+      grants: [...readings.grants, ...creditsToCome(plan, readings.creditsWritten)],
+      usage: readings.currencyUsage,
+      before: plan.creditBefore,
+      minorUnits,
+    }),
+    unrated: addUnrated(rated.flatMap(({ unrated }) => unrated)),
+    warnings: rated.flatMap(({ warnings }) => warnings),
+  }
+}
+
+/** @throws Error when amounts of the currency cannot be rounded */
+export function minorUnitsOf(currency: string): number {
+  const minorUnits = findIsoCurrency(currency)?.minorUnits ?? null
+  if (minorUnits === null) throw new Error(`${currency} has no minor units`)
+  return minorUnits
+}
+
+function ratePiece(piece: Piece, rows: readonly UsageRow[], prices: Prices, minorUnits: number): RatedPiece {
+  switch (piece.line.kind) {
+    case 'card':
+      return rateCardLine(piece as Piece<CardLine>, rows, prices, minorUnits)
+    case 'price':
+      return {
+        lines: ratePriceLine(piece as Piece<PriceLine>, prices, minorUnits),
+        unrated: [],
+        warnings: [],
+      }
+    case 'minimum':
+    case 'credit':
+      return { lines: [], unrated: [], warnings: [] }
+  }
+}
+
+const minimumOf = ({ line, share }: Piece): Ratio =>
+  line.kind === 'minimum' ? multiplyRatios(parseRatio(line.minimumAmount), shareRatio(share)) : RATIO_ZERO
+
+/** Grants that are due and not yet written, as they will be: an answer does not depend on when they are. */
+const creditsToCome = (plan: InvoicePlan, written: ReadonlySet<string>): CreditGrant[] =>
+  plan.creditLines.flatMap((line) =>
+    creditsDue(plan.contract, line, plan.creditBefore)
+      .filter(({ periodStartAt }) => !written.has(creditKey(line.id, periodStartAt)))
+      .map(({ amount, effectiveAt, expiresAt }) => ({
+        id: null,
+        amount: parseRatio(amount),
+        effectiveAt,
+        expiresAt,
+        voidedAt: null,
+        archivedAt: null,
+      })),
+  )
+
+/** Of all pieces together, by source. */
+function addUnrated(all: readonly Unrated[]): Unrated[] {
+  const bySource = new Map<string, Unrated>()
+  for (const one of all) {
+    const before = bySource.get(one.source)
+    bySource.set(one.source, {
+      source: one.source,
+      eventCount: one.eventCount + (before?.eventCount ?? 0n),
+      quantity: before ? addRatios(before.quantity, one.quantity) : one.quantity,
+    })
+  }
+  return [...bySource.values()].sort((a, b) => (a.source < b.source ? -1 : 1))
+}

@@ -1,0 +1,71 @@
+import type { TimeRange } from '../time-slot.ts'
+
+/** How long a contract's periods are. */
+export type Cadence = 'day' | 'week' | 'month' | 'quarter' | 'half_year' | 'year'
+
+/** Where periods begin. */
+export interface Schedule {
+  /** In Unix seconds: one of the boundaries. There are periods before it, too. */
+  anchorAt: number
+  cadence: Cadence
+}
+
+const DAY_S = 86_400
+
+/** Cadences of a length of their own, in seconds. */
+const LENGTH_S: Partial<Record<Cadence, number>> = { day: DAY_S, week: 7 * DAY_S }
+
+/** The others, in months of the UTC calendar. */
+const MONTHS: Partial<Record<Cadence, number>> = { month: 1, quarter: 3, half_year: 6, year: 12 }
+
+/**
+ * Where a period begins and the one before it ends.
+ *
+ * @param k how many periods after the anchor; negative: before
+ * @returns Unix seconds. Months keep the anchor's time of day and day; in a shorter month it is the last day
+ */
+export function boundary({ anchorAt, cadence }: Schedule, k: number): number {
+  const length = LENGTH_S[cadence]
+  // Why always from the anchor: from the boundary before, the 31st would be the 28th ever after a February.
+  return length === undefined ? monthsAfter(anchorAt, k * monthsOf(cadence)) : anchorAt + k * length
+}
+
+/** Which period a second lies in: the k with boundary(k) ≤ second < boundary(k + 1). */
+export function periodIndex(schedule: Schedule, second: number): number {
+  const { anchorAt, cadence } = schedule
+  const length = LENGTH_S[cadence]
+  if (length !== undefined) return Math.floor((second - anchorAt) / length)
+  // The boundary of that month may come later in it than the second.
+  const k = Math.floor((monthNumber(second) - monthNumber(anchorAt)) / monthsOf(cadence))
+  return boundary(schedule, k) <= second ? k : k - 1
+}
+
+/** The whole period a second lies in, whatever part of it a contract has. */
+export function periodAt(schedule: Schedule, second: number): TimeRange {
+  const k = periodIndex(schedule, second)
+  return { startAt: boundary(schedule, k), endAt: boundary(schedule, k + 1) }
+}
+
+function monthsOf(cadence: Cadence): number {
+  const months = MONTHS[cadence]
+  if (months === undefined) throw new RangeError(`${cadence} is no cadence of months`)
+  return months
+}
+
+/** Months since January of the year 0. */
+function monthNumber(second: number): number {
+  const date = new Date(second * 1_000)
+  return date.getUTCFullYear() * 12 + date.getUTCMonth()
+}
+
+function monthsAfter(second: number, months: number): number {
+  const date = new Date(second * 1_000)
+  const day = date.getUTCDate()
+  date.setUTCDate(1) // so that no month is skipped
+  date.setUTCMonth(date.getUTCMonth() + months)
+  date.setUTCDate(Math.min(day, daysOfMonth(date)))
+  return date.getTime() / 1_000
+}
+
+const daysOfMonth = (date: Date): number =>
+  new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()

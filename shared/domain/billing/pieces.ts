@@ -1,0 +1,47 @@
+import { ratioOf, type Ratio } from '../../amount/ratio.ts'
+import type { TimeRange } from '../time-slot.ts'
+import type { ContractTimes, Entry } from './contract.ts'
+
+/** How much of a period a piece is, as two whole numbers of seconds. */
+export interface Share {
+  seconds: number
+  of: number
+}
+
+/** When a contract is in force: from its start to the earlier of its term and its cancellation; Infinity when open. */
+export const contractRange = ({ startsAt, endsAt, cancelAt }: Omit<ContractTimes, 'anchorAt' | 'cadence'>) =>
+  ({ startAt: startsAt, endAt: Math.min(endsAt ?? Infinity, cancelAt ?? Infinity) }) satisfies TimeRange
+
+/** What two half-open ranges have in common, or undefined when that is not a second. */
+export function intersect(a: TimeRange, b: TimeRange): TimeRange | undefined {
+  const startAt = Math.max(a.startAt, b.startAt)
+  const endAt = Math.min(a.endAt, b.endAt)
+  return startAt < endAt ? { startAt, endAt } : undefined
+}
+
+/**
+ * The part of a period that a line is rated for.
+ *
+ * @param period whole, from boundary to boundary
+ * @returns undefined when the line, or its contract, is in force at no second of the period
+ */
+export function pieceOf(
+  line: Pick<Entry, 'startsAt' | 'endsAt'>,
+  contract: Omit<ContractTimes, 'anchorAt' | 'cadence'>,
+  period: TimeRange,
+): TimeRange | undefined {
+  const ofContract = intersect(period, contractRange(contract))
+  return ofContract && intersect(ofContract, { startAt: line.startsAt, endAt: line.endsAt ?? Infinity })
+}
+
+/**
+ * How much of a period a piece is.
+ *
+ * @param period whole, also where the contract has but a part of it: a month's price is that of a whole month
+ */
+export const shareOf = (piece: TimeRange, period: TimeRange): Share => ({
+  seconds: piece.endAt - piece.startAt,
+  of: period.endAt - period.startAt,
+})
+
+export const shareRatio = ({ seconds, of }: Share): Ratio => ratioOf(BigInt(seconds), BigInt(of))

@@ -1,0 +1,143 @@
+import { DomainError } from '../../errors/domain-error.ts'
+import type { TimeRange } from '../time-slot.ts'
+import type { UsageSource } from '../usage-source.ts'
+import { byStart, isOpenAt } from './change.ts'
+import type { CardLine, Contract, ContractLine, CreditLine } from './contract.ts'
+import { periodAt } from './periods.ts'
+import { contractRange, intersect, pieceOf, shareOf, type Share } from './pieces.ts'
+import type { Rate } from './rate.ts'
+
+/** A contract's line within a period. */
+export interface Piece<L extends ContractLine = ContractLine> extends TimeRange {
+  line: L
+  share: Share
+  /** Of a card line: those in force when the piece begins, in the order of the invoice; else none. */
+  rates: readonly Rate[]
+}
+
+/** The values of properties that a source's rates tell apart: property to values. */
+export type NamedValues = ReadonlyMap<string, ReadonlySet<string>>
+
+/** Usage that must be read to rate a contract's period. */
+export interface UsageWanted {
+  /** All sources of the account in each of these ranges; `piece` is its number within the plan's pieces. */
+  ranges: readonly ({ piece: number } & TimeRange)[]
+  /** What usage must be told apart by; a source that is absent needs no properties. */
+  named: ReadonlyMap<UsageSource, NamedValues>
+}
+
+/** What an invoice preview is made of, before anything is read. All instants in Unix seconds. */
+export interface InvoicePlan {
+  contract: Contract
+  /** From boundary to boundary. */
+  fullPeriod: TimeRange
+  /** What of it the contract is in force. */
+  period: TimeRange
+  /** Usage counts that occurred before. */
+  asOf: number
+  /** In the order of the invoice. */
+  pieces: readonly Piece[]
+  usage: UsageWanted
+  /** Credit counts as it was then: grants and usage in the contract's currency before it. */
+  creditBefore: number
+  /** Those that may have grants due before then which are not yet written. */
+  creditLines: readonly CreditLine[]
+}
+
+interface PlanRequest {
+  /** The period that this second lies in. */
+  at: number
+  asOf: number
+}
+
+/**
+ * What must be read and rated for a period of a contract.
+ *
+ * @param rateCards all rates, ever, of each card that a line follows, by the card's id
+ * @throws DomainError unprocessable when the second lies outside the contract
+ * @throws Error when a card is missing: a bug of whoever read them
+ */
+export function planInvoice(
+  contract: Contract,
+  rateCards: ReadonlyMap<string, readonly Rate[]>,
+  { at, asOf }: PlanRequest,
+): InvoicePlan {
+  const inForce = contractRange(contract)
+  const fullPeriod = periodAt(contract, at)
+  const period = intersect(fullPeriod, inForce)
+  if (period === undefined || at < period.startAt || at >= period.endAt)
+    throw new DomainError('unprocessable', 'at lies outside the contract')
+  const pieces = piecesOf(contract, rateCards, fullPeriod)
+  return {
+    contract,
+    fullPeriod,
+    period,
+    asOf,
+    pieces,
+    usage: { ranges: rangesOf(pieces, asOf), named: namedValues(pieces.flatMap(({ rates }) => rates)) },
+    creditBefore: Math.min(period.endAt, asOf),
+    creditLines: contract.lines.filter(
+      (line): line is CreditLine => line.kind === 'credit' && line.source === contract.currency,
+    ),
+  }
+}
+
+/** The second that is meant when none is named: now, or the last of a contract that is over. Both in Unix seconds. */
+export const defaultSecond = (contract: Contract, now: number): number =>
+  Math.min(now, contractRange(contract).endAt - 1)
+
+/** What usage of each source must be told apart by. */
+export function namedValues(rates: readonly Rate[]): Map<UsageSource, Map<string, Set<string>>> {
+  const named = new Map<UsageSource, Map<string, Set<string>>>()
+  const add = (source: UsageSource, property: string, values: Iterable<string>) => {
+    const ofSource = named.get(source) ?? new Map<string, Set<string>>()
+    named.set(source, ofSource)
+    const before = ofSource.get(property) ?? new Set<string>()
+    ofSource.set(property, before)
+    for (const value of values) before.add(value)
+  }
+  for (const { source, filters, groupBy, prices } of rates) {
+    if (source === null) continue
+    for (const { property, values } of filters) add(source, property, values)
+    if (groupBy !== null)
+      add(
+        source,
+        groupBy,
+        prices.map(({ value }) => value),
+      )
+  }
+  return named
+}
+
+/** A card's rates at a second, in the order of the invoice. */
+export const ratesInForce = (rates: readonly Rate[], second: number): Rate[] =>
+  rates.filter((rate) => isOpenAt(rate, second)).toSorted(byStart)
+
+function piecesOf(
+  contract: Contract,
+  rateCards: ReadonlyMap<string, readonly Rate[]>,
+  fullPeriod: TimeRange,
+): Piece[] {
+  const pieces: Piece[] = []
+  for (const line of contract.lines.toSorted(byStart)) {
+    const range = pieceOf(line, contract, fullPeriod)
+    if (range === undefined) continue
+    // What a piece is rated by is fixed the second it begins: a price that changes later splits no line.
+    const rates = line.kind === 'card' ? ratesInForce(ratesOf(line, rateCards), range.startAt) : []
+    pieces.push({ line, ...range, share: shareOf(range, fullPeriod), rates })
+  }
+  return pieces
+}
+
+function ratesOf(line: CardLine, rateCards: ReadonlyMap<string, readonly Rate[]>): readonly Rate[] {
+  const rates = rateCards.get(line.rateCardId)
+  if (rates === undefined) throw new Error(`rate card ${line.rateCardId} was not read`)
+  return rates
+}
+
+/** Those of card lines: also of a card without rates, as usage that no rate reaches is told. */
+const rangesOf = (pieces: readonly Piece[], asOf: number): UsageWanted['ranges'] =>
+  pieces.flatMap((piece, index) => {
+    const range = intersect(piece, { startAt: -Infinity, endAt: asOf })
+    return piece.line.kind === 'card' && range ? [{ piece: index, ...range }] : []
+  })

@@ -1,0 +1,115 @@
+import { parseRatio, type Ratio } from '../../amount/ratio.ts'
+
+/** One step of a tiered price. Its `upTo` lies in it and not in the next one. */
+export interface Tier<N = string> {
+  /** null: all that is above the tier before; the last tier alone. */
+  upTo: N | null
+  unitAmount: N
+  /** Due in full as soon as any of the quantity lies in the tier. */
+  flatAmount: N
+}
+
+/** What all models but flat may have. */
+interface Bounds<N> {
+  /** What is free of each quantity. */
+  includedQuantity: N
+  minimumAmount: N | null
+  /** Not below the minimum. */
+  maximumAmount: N | null
+}
+
+interface FlatTerms<N> {
+  model: 'flat'
+  amount: N
+  /** Whether it is due in each period, by its share, or once and whole where its line starts. */
+  recurring: boolean
+}
+
+interface PerUnitTerms<N> extends Bounds<N> {
+  model: 'per_unit'
+  unitAmount: N
+  /** For how many units `unitAmount` is. */
+  per: N
+}
+
+interface TieredTerms<N> extends Bounds<N> {
+  model: 'graduated' | 'volume'
+  /** Rising in `upTo`. */
+  tiers: readonly Tier<N>[]
+  per: N
+}
+
+interface PackageTerms<N> extends Bounds<N> {
+  model: 'package'
+  packageSize: N
+  packageAmount: N
+}
+
+interface PercentageTerms<N> extends Bounds<N> {
+  model: 'percentage'
+  percent: N
+}
+
+/**
+ * A function from a quantity to an amount. As it is stored and answered its numbers are decimal text; to compute with they
+ * are ratios, see readTerms.
+ */
+export type PriceTerms<N = string> =
+  FlatTerms<N> | PerUnitTerms<N> | TieredTerms<N> | PackageTerms<N> | PercentageTerms<N>
+
+/** Its terms never change. */
+export interface Price {
+  id: string
+  productId: string
+  /** Lowercase, of ISO 4217. */
+  currency: string
+  terms: PriceTerms
+}
+
+const READ = new WeakMap<PriceTerms, PriceTerms<Ratio>>()
+
+/** The terms with numbers to compute with. They are kept as long as the terms are: a card is read once for many accounts. */
+export function readTerms(terms: PriceTerms): PriceTerms<Ratio> {
+  let read = READ.get(terms)
+  if (read === undefined) READ.set(terms, (read = parseTerms(terms)))
+  return read
+}
+
+function parseTerms(terms: PriceTerms): PriceTerms<Ratio> {
+  if (terms.model === 'flat')
+    return { model: 'flat', amount: parseRatio(terms.amount), recurring: terms.recurring }
+  const bounds = {
+    includedQuantity: parseRatio(terms.includedQuantity),
+    minimumAmount: parseOptional(terms.minimumAmount),
+    maximumAmount: parseOptional(terms.maximumAmount),
+  }
+  switch (terms.model) {
+    case 'per_unit':
+      return {
+        ...bounds,
+        model: 'per_unit',
+        unitAmount: parseRatio(terms.unitAmount),
+        per: parseRatio(terms.per),
+      }
+    case 'graduated':
+    case 'volume':
+      return { ...bounds, model: terms.model, tiers: terms.tiers.map(parseTier), per: parseRatio(terms.per) }
+    case 'package':
+      return {
+        ...bounds,
+        model: 'package',
+        packageSize: parseRatio(terms.packageSize),
+        packageAmount: parseRatio(terms.packageAmount),
+      }
+    case 'percentage':
+      return { ...bounds, model: 'percentage', percent: parseRatio(terms.percent) }
+  }
+}
+
+const parseTier = (tier: Tier): Tier<Ratio> => ({
+  upTo: parseOptional(tier.upTo),
+  unitAmount: parseRatio(tier.unitAmount),
+  flatAmount: parseRatio(tier.flatAmount),
+})
+
+const parseOptional = (text: string | null): Ratio | null => (text === null ? null : parseRatio(text))

@@ -1,0 +1,225 @@
+import {
+  compareRatios,
+  isZeroRatio,
+  parseRatio,
+  RATIO_ONE,
+  RATIO_ZERO,
+  type Ratio,
+} from '../../amount/ratio.ts'
+import type { Aggregation } from '../usage-aggregate.ts'
+import type { UsageSource } from '../usage-source.ts'
+import { mergeUsage, quantityOf, type MeasuredUsage } from './aggregate.ts'
+import { chargeOf, isDueOnce, type Charge, type ChargeRequest } from './charge.ts'
+import type { CardLine, PriceLine, PriceOverride } from './contract.ts'
+import { groupOf, REST, type Rateable } from './matches.ts'
+import type { Piece } from './plan.ts'
+import { readTerms, type Price } from './price.ts'
+import type { Rate } from './rate.ts'
+
+/**
+ * Usage as it was read: of one source, by the named values its events have. `properties` holds those alone: an event whose
+ * value no rate names counts among those without the property.
+ */
+export interface UsageRow extends Rateable {
+  usage: MeasuredUsage
+}
+
+/** What is due of one price for one piece. */
+export interface InvoiceLine extends Charge {
+  lineId: string
+  /** null: a price of the contract itself. */
+  rate: Rate | null
+  price: Price
+  /** In Unix seconds, half-open. */
+  startAt: number
+  endAt: number
+  /** Of the rate's group_by; null: the rest, or all. */
+  value: string | null
+  /** As it was counted, also below zero, or agreed; 1 for a fixed charge. */
+  quantity: Ratio
+  /** null where nothing was counted. */
+  eventCount: bigint | null
+  /** Decimal text. */
+  discountPercent: string
+  share: Piece['share']
+}
+
+/** What whoever reads an invoice should look at. */
+export type Warning =
+  | { code: 'negative_quantity'; lineId: string; rateId: string; value: string | null }
+  | { code: 'override_unused'; lineId: string; override: PriceOverride }
+
+/** Usage within card lines that no rate reaches. */
+export interface Unrated {
+  source: UsageSource
+  eventCount: bigint
+  /** The sum. */
+  quantity: Ratio
+}
+
+/** Prices by id. */
+export type Prices = ReadonlyMap<string, Price>
+
+export interface RatedPiece {
+  lines: InvoiceLine[]
+  unrated: Unrated[]
+  warnings: Warning[]
+}
+
+/** What a line of the contract charges of a stated quantity; none where a price that is due once was due before. */
+export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnits: number): InvoiceLine[] {
+  const { line } = piece
+  const price = priceIn(prices, line.priceId)
+  const startsHere = line.startsAt === piece.startAt
+  if (isDueOnce(price.terms) && !startsHere) return []
+  const wanted = { quantity: parseRatio(line.quantity), isMeasured: false, startsHere, minorUnits }
+  return [invoiceLine(piece, null, REST, price, null, wanted)]
+}
+
+/**
+ * What a card line charges: each rate by itself, each event once under an aggregation.
+ *
+ * @param rows usage of the account within the piece
+ */
+export function rateCardLine(
+  piece: Piece<CardLine>,
+  rows: readonly UsageRow[],
+  prices: Prices,
+  minorUnits: number,
+): RatedPiece {
+  const rowsBySource = bySource(rows)
+  const startsHere = piece.line.startsAt === piece.startAt
+  const used = new Set<PriceOverride>()
+  const lines: InvoiceLine[] = []
+  const warnings: Warning[] = []
+  for (const rate of piece.rates) {
+    const groups = groupRows(rate, rate.source === null ? [] : (rowsBySource.get(rate.source) ?? []))
+    for (const { value, priceId } of pricedValues(rate)) {
+      const price = agreedPrice(piece.line, value, priceIn(prices, priceId), prices, used)
+      if (isDueOnce(price.terms) && !startsHere) continue
+      const usage = groups.get(value)
+      const line = invoiceLine(piece, rate, value, price, usage?.count ?? 0n, {
+        quantity: rate.source === null ? RATIO_ONE : quantityOf(usage, rate.aggregation),
+        isMeasured: rate.source !== null,
+        startsHere,
+        minorUnits,
+      })
+      if (rate.groupBy !== null && usage === undefined && isZeroRatio(line.amount)) continue
+      lines.push(line)
+      if (compareRatios(line.quantity, RATIO_ZERO) < 0)
+        warnings.push({ code: 'negative_quantity', lineId: piece.line.id, rateId: rate.id, value })
+    }
+  }
+  for (const override of piece.line.priceOverrides)
+    if (!used.has(override)) warnings.push({ code: 'override_unused', lineId: piece.line.id, override })
+  return { lines, unrated: unratedOf(piece.rates, rowsBySource), warnings }
+}
+
+function bySource(rows: readonly UsageRow[]): Map<UsageSource, UsageRow[]> {
+  const sources = new Map<UsageSource, UsageRow[]>()
+  for (const row of rows) {
+    const before = sources.get(row.source)
+    if (before) before.push(row)
+    else sources.set(row.source, [row])
+  }
+  return sources
+}
+
+/** All a rate has prices for, in the order of the invoice: by code point, the rest last. */
+function pricedValues({ prices, priceId }: Rate): { value: string | null; priceId: string }[] {
+  const listed = prices.toSorted((a, b) => compareCodePoints(a.value, b.value))
+  return priceId === null ? listed : [...listed, { value: REST, priceId }]
+}
+
+/** UTF-8 keeps the order of code points; JavaScript's own comparison does not, beyond the 65,536th. */
+const compareCodePoints = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, MeasuredUsage> {
+  const groups = new Map<string | null, MeasuredUsage>()
+  for (const row of rows) {
+    const group = groupOf(rate, row)
+    if (group === undefined) continue
+    const before = groups.get(group)
+    groups.set(group, before ? mergeUsage(before, row.usage) : row.usage)
+  }
+  return groups
+}
+
+/** The contract's own price where it has one for the product: for this value, else for all. */
+function agreedPrice(
+  { priceOverrides }: CardLine,
+  value: string | null,
+  price: Price,
+  prices: Prices,
+  used: Set<PriceOverride>,
+): Price {
+  const ofProduct = priceOverrides.filter(({ productId }) => productId === price.productId)
+  const override =
+    ofProduct.find((one) => one.value === value) ?? ofProduct.find((one) => one.value === undefined)
+  if (override === undefined) return price
+  used.add(override)
+  return priceIn(prices, override.priceId)
+}
+
+/**
+ * Of a source with rates under several aggregations, what that one leaves that reaches most: a sum and a count of the same
+ * events are not each other's gaps. Of two that reach as many, the first by name.
+ */
+function unratedOf(
+  rates: readonly Rate[],
+  rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>,
+): Unrated[] {
+  const unrated: Unrated[] = []
+  for (const [source, rows] of rowsBySource) {
+    const ofSource = rates.filter((rate) => rate.source === source)
+    const aggregations = [...new Set(ofSource.map(({ aggregation }) => aggregation))].sort()
+    const [first = rows, ...others] = aggregations.map((aggregation) => leftBy(ofSource, aggregation, rows))
+    const left = others.reduce((least, other) => (countOf(other) < countOf(least) ? other : least), first)
+    if (left.length > 0) unrated.push({ source, eventCount: countOf(left), quantity: sumOf(left) })
+  }
+  return unrated
+}
+
+const leftBy = (rates: readonly Rate[], aggregation: Aggregation, rows: readonly UsageRow[]): UsageRow[] =>
+  rows.filter((row) =>
+    rates.every((rate) => rate.aggregation !== aggregation || groupOf(rate, row) === undefined),
+  )
+
+const countOf = (rows: readonly UsageRow[]): bigint =>
+  rows.reduce((count, { usage }) => count + usage.count, 0n)
+
+const sumOf = (rows: readonly UsageRow[]): Ratio =>
+  quantityOf(
+    rows.map(({ usage }) => usage).reduce((a, b) => mergeUsage(a, b)),
+    'sum',
+  )
+
+function invoiceLine(
+  { line, startAt, endAt, share }: Piece<CardLine> | Piece<PriceLine>,
+  rate: Rate | null,
+  value: string | null,
+  price: Price,
+  eventCount: bigint | null,
+  wanted: Omit<ChargeRequest, 'share' | 'discountPercent'>,
+): InvoiceLine {
+  const discountPercent = parseRatio(line.discountPercent)
+  return {
+    lineId: line.id,
+    rate,
+    price,
+    startAt,
+    endAt,
+    value,
+    quantity: wanted.quantity,
+    eventCount: wanted.isMeasured ? eventCount : null,
+    discountPercent: line.discountPercent,
+    share,
+    ...chargeOf(readTerms(price.terms), { ...wanted, share, discountPercent }),
+  }
+}
+
+function priceIn(prices: Prices, id: string): Price {
+  const price = prices.get(id)
+  if (price === undefined) throw new Error(`price ${id} was not read`)
+  return price
+}

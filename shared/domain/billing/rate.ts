@@ -1,0 +1,23 @@
+import type { Aggregation } from '../usage-aggregate.ts'
+import type { UsageSource } from '../usage-source.ts'
+import type { Entry } from './contract.ts'
+
+/** An event passes when its property has one of the values. */
+export interface Filter {
+  property: string
+  values: readonly string[]
+}
+
+/** Which usage is measured how, and which price it feeds. Never edited; a change of its card ends it. */
+export interface Rate extends Entry {
+  /** null: a fixed charge, without usage. */
+  source: UsageSource | null
+  aggregation: Aggregation
+  filters: readonly Filter[]
+  /** The property whose values have prices of their own. */
+  groupBy: string | null
+  /** By value; none without `groupBy`. */
+  prices: readonly { value: string; priceId: string }[]
+  /** Without `groupBy` of all, with it of the rest; null: the rest is not rated. */
+  priceId: string | null
+}
