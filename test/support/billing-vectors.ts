@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { parseAmount } from '../../shared/amount/amount.ts'
@@ -211,9 +211,10 @@ interface SimulationCase {
   }
 }
 
-export const readBillingVectors = async (): Promise<BillingVectors> =>
+/** At once, as each case is a test of its own: they must be there when tests are described. */
+export const readBillingVectors = (): BillingVectors =>
   JSON.parse(
-    await readFile(path.join(PROJECT_ROOT, 'test/shared/domain/billing/billing-vectors.json'), 'utf8'),
+    readFileSync(path.join(PROJECT_ROOT, 'test/shared/domain/billing/billing-vectors.json'), 'utf8'),
   ) as BillingVectors
 
 export function termsFromJson(json: PriceJson): PriceTerms {

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
-import { formatRatio, parseRatio } from '../../../../shared/amount/ratio.ts'
-import { quantityOf } from '../../../../shared/domain/billing/aggregate.ts'
+import { parseAmount } from '../../../../shared/amount/amount.ts'
+import { formatRatio, parseRatio, type Ratio } from '../../../../shared/amount/ratio.ts'
+import { quantityOf, usageOfEvent } from '../../../../shared/domain/billing/aggregate.ts'
 import { chargeOf, type Charge } from '../../../../shared/domain/billing/charge.ts'
 import { creditsDue } from '../../../../shared/domain/billing/contract-credits.ts'
 import { cancellationOf, contractStatus } from '../../../../shared/domain/billing/contract-status.ts'
@@ -12,6 +13,13 @@ import { boundary, periodAt, periodIndex } from '../../../../shared/domain/billi
 import { pieceOf, shareOf } from '../../../../shared/domain/billing/pieces.ts'
 import { planInvoice } from '../../../../shared/domain/billing/plan.ts'
 import { readTerms } from '../../../../shared/domain/billing/price.ts'
+import {
+  compareLines,
+  simulateLines,
+  simulationTotals,
+  type SimulatedAccount,
+  type SimulatedCard,
+} from '../../../../shared/domain/billing/simulate.ts'
 import {
   contractFromJson,
   eventsKnownAt,
@@ -27,7 +35,7 @@ import {
   type GrantJson,
 } from '../../../support/billing-vectors.ts'
 
-const vectors = await readBillingVectors()
+const vectors = readBillingVectors()
 
 /** How many cases there are: one that is lost is missed. */
 const COUNTS = {
@@ -187,7 +195,49 @@ describe('billing vectors', () => {
     })
     expect({ ...answer, lines }).to.deep.equal(wanted)
   })
+
+  all('simulations', ({ start_at, end_at, prices: priced, usage, expect: wanted }) => {
+    const prices = new Map(Object.entries(priced).map(([id, json]) => [id, priceFromJson(id, json)]))
+    const cardOf = (priceId: string): SimulatedCard => ({
+      rates: [rateFromJson({ id: 'rate_a', source: 'metric_t', starts_at: 0, price_id: priceId })],
+      line: {
+        kind: 'card',
+        id: 'line_a',
+        startsAt: start_at,
+        endsAt: null,
+        rateCardId: priceId,
+        priceOverrides: [],
+        discountPercent: '0',
+      },
+    })
+    const accounts = Object.entries(usage).map(([accountId, quantity]) => {
+      const event = { id: 'event_01', quantity: parseAmount(quantity), occurredAt: start_at, acceptedAt: 0 }
+      const rows = [{ source: 'metric_t', properties: {}, usage: usageOfEvent(event) }]
+      const linesBy = (priceId: string) =>
+        simulateLines(cardOf(priceId), [{ startAt: start_at, endAt: end_at, rows }], prices, 2)
+      return compareLines(accountId, linesBy('old'), linesBy('new'))
+    })
+    const { quantiles, largest, ...totals } = simulationTotals(accounts)
+    expect({ data: accounts.map(withText), totals: withText(totals) }).to.deep.equal(wanted)
+    // The differences are -14, -2, 1, 1.99 and 2.
+    expect(withText(quantiles)).to.deep.equal({ p5: '-14', p25: '-2', p50: '1', p75: '1.99', p95: '2' })
+    const idsOf = (some: readonly SimulatedAccount[]) => some.map(({ accountId }) => accountId)
+    expect(idsOf(largest.increases)).to.deep.equal(['account_b', 'account_c', 'account_a'])
+    expect(idsOf(largest.decreases)).to.deep.equal(['account_d', 'account_e'])
+    expect(
+      simulateLines(undefined, [{ startAt: start_at, endAt: end_at, rows: [] }], prices, 2),
+    ).to.have.length(0)
+  })
 })
+
+/** Names as on the wire, ratios as text. */
+const withText = (object: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(object).map(([name, value]: [string, unknown]) => [
+      name.replace(/[A-Z]/, (letter) => `_${letter.toLowerCase()}`),
+      typeof value === 'object' ? formatRatio(value as Ratio) : value,
+    ]),
+  )
 
 const grantFromJson = (json: GrantJson): CreditGrant => ({
   id: json.id,

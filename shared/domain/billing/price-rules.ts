@@ -1,0 +1,85 @@
+import { compareRatios, isZeroRatio, type Ratio } from '../../amount/ratio.ts'
+import { isMetric } from '../usage-source.ts'
+import type { Prices } from './rate-usage.ts'
+import type { Rate } from './rate.ts'
+import { readTerms, type PriceTerms, type Tier } from './price.ts'
+
+const PERCENT_MAX = { numerator: 1_000n, denominator: 1n }
+
+/** Says in one clause what a price's terms contradict, or undefined when they can be computed with. */
+export function findTermsFault(terms: PriceTerms): string | undefined {
+  const read = readTerms(terms)
+  if (read.model === 'flat') return undefined
+  const { minimumAmount, maximumAmount } = read
+  if (minimumAmount && maximumAmount && compareRatios(maximumAmount, minimumAmount) < 0)
+    return 'maximum_amount is below minimum_amount'
+  switch (read.model) {
+    case 'per_unit':
+      return isZeroRatio(read.per) ? 'per is 0' : undefined
+    case 'package':
+      return isZeroRatio(read.packageSize) ? 'package_size is 0' : undefined
+    case 'percentage':
+      return compareRatios(read.percent, PERCENT_MAX) > 0 ? 'percent is above 1000' : undefined
+    case 'graduated':
+    case 'volume':
+      return isZeroRatio(read.per) ? 'per is 0' : findTiersFault(read.tiers)
+  }
+}
+
+function findTiersFault(tiers: readonly Tier<Ratio>[]): string | undefined {
+  let below: Ratio | null = null
+  for (const [index, { upTo }] of tiers.entries()) {
+    const isLast = index === tiers.length - 1
+    if (isLast !== (upTo === null)) return 'up_to must be null in the last tier, and in no other'
+    if (upTo === null) break
+    if (below === null ? isZeroRatio(upTo) : compareRatios(upTo, below) <= 0)
+      return 'up_to must be above 0, and rise from tier to tier'
+    below = upTo
+  }
+  return tiers.length === 0 ? 'tiers must not be empty' : undefined
+}
+
+/**
+ * Says in one clause why a rate cannot stand on a card, or undefined when it can. Whether it overlaps another is told by
+ * findOverlap.
+ *
+ * @param prices with all that the rate names
+ * @param currency the card's
+ * @throws Error when a price of the rate is missing
+ */
+export function findRateFault(rate: Rate, prices: Prices, currency: string): string | undefined {
+  const ids = [...rate.prices.map(({ priceId }) => priceId), ...(rate.priceId === null ? [] : [rate.priceId])]
+  const named = ids.map((id) => {
+    const price = prices.get(id)
+    if (price === undefined) throw new Error(`price ${id} was not read`)
+    return price
+  })
+  if (named.length === 0) return 'a rate needs a price'
+  if ((rate.groupBy === null) !== (rate.prices.length === 0))
+    return 'prices stand with group_by, and with nothing else'
+  if (rate.groupBy !== null && rate.filters.some(({ property }) => property === rate.groupBy))
+    return `a filter cannot be on ${rate.groupBy}, which is the group_by property`
+  if (new Set(rate.prices.map(({ value }) => value)).size < rate.prices.length)
+    return 'a value has two prices'
+  if (new Set(named.map(({ productId }) => productId)).size > 1) return 'the prices are of several products'
+  if (named.some((price) => price.currency !== currency)) return `a price is not in ${currency}`
+  for (const { id, terms } of named) {
+    const fault = findUseFault(rate, terms, currency)
+    if (fault !== undefined) return `${id} ${fault}`
+  }
+  return undefined
+}
+
+/** Why a price cannot be fed by a rate's usage, as the end of a sentence. */
+function findUseFault(rate: Rate, terms: PriceTerms, currency: string): string | undefined {
+  if (rate.source === null) {
+    if (rate.groupBy !== null || rate.filters.length > 0) return 'is a fixed charge, which has no properties'
+    return terms.model === 'flat' && terms.recurring
+      ? undefined
+      : 'is no flat, recurring price, and there is no usage'
+  }
+  if (terms.model === 'flat') return 'is flat, which no usage feeds'
+  if (terms.model === 'percentage' && !isMetric(rate.source) && rate.source !== currency)
+    return `is a percentage of ${rate.source}: there is no exchange into ${currency}`
+  return undefined
+}

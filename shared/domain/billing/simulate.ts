@@ -1,0 +1,115 @@
+import { compareRatios, RATIO_ZERO, subtractRatios, sumRatios, type Ratio } from '../../amount/ratio.ts'
+import type { TimeRange } from '../time-slot.ts'
+import type { CardLine } from './contract.ts'
+import { ratesInForce } from './plan.ts'
+import { rateCardLine, type InvoiceLine, type Prices, type UsageRow } from './rate-usage.ts'
+import type { Rate } from './rate.ts'
+
+/** One way of rating an account: its card line, or one without overrides and discount, and the rates of its card. */
+export interface SimulatedCard {
+  line: CardLine
+  /** All rates of the card. Those in force when the periods begin are meant, for all of them. */
+  rates: readonly Rate[]
+}
+
+/** An account's usage, period by period. */
+export interface SimulatedPeriod extends TimeRange {
+  rows: readonly UsageRow[]
+}
+
+/** What an account would pay by either; minimums of contracts and credit left out. */
+export interface SimulatedAccount {
+  accountId: string
+  baseline: Ratio
+  candidate: Ratio
+  /** Candidate less baseline. */
+  difference: Ratio
+}
+
+export interface SimulationTotals {
+  accounts: number
+  baseline: Ratio
+  candidate: Ratio
+  difference: Ratio
+  increased: number
+  decreased: number
+  unchanged: number
+  /** Of the differences. */
+  quantiles: Record<QuantileName, Ratio>
+  /** Of the greatest difference first, up and down: at most 20 accounts each way. */
+  largest: { increases: SimulatedAccount[]; decreases: SimulatedAccount[] }
+}
+
+type QuantileName = 'p5' | 'p25' | 'p50' | 'p75' | 'p95'
+
+const QUANTILES: readonly (readonly [QuantileName, number])[] = [
+  ['p5', 5],
+  ['p25', 25],
+  ['p50', 50],
+  ['p75', 75],
+  ['p95', 95],
+]
+
+const LARGEST_MAX = 20
+
+/**
+ * The lines of one way of rating, period by period. Every period is whole, whatever its line and contract are.
+ *
+ * @param card undefined: nothing is charged
+ * @param periods not empty, in order
+ */
+export function simulateLines(
+  card: SimulatedCard | undefined,
+  periods: readonly SimulatedPeriod[],
+  prices: Prices,
+  minorUnits: number,
+): InvoiceLine[] {
+  const [first] = periods
+  if (card === undefined || first === undefined) return []
+  const rates = ratesInForce(card.rates, first.startAt)
+  return periods.flatMap(({ startAt, endAt, rows }) => {
+    const share = { seconds: endAt - startAt, of: endAt - startAt }
+    return rateCardLine({ line: card.line, startAt, endAt, share, rates }, rows, prices, minorUnits).lines
+  })
+}
+
+/** Sets what an account pays against what it would. */
+export function compareLines(
+  accountId: string,
+  baselineLines: readonly InvoiceLine[],
+  candidateLines: readonly InvoiceLine[],
+): SimulatedAccount {
+  const baseline = sumRatios(baselineLines.map(({ amount }) => amount))
+  const candidate = sumRatios(candidateLines.map(({ amount }) => amount))
+  return { accountId, baseline, candidate, difference: subtractRatios(candidate, baseline) }
+}
+
+/** What all accounts come to. */
+export function simulationTotals(accounts: readonly SimulatedAccount[]): SimulationTotals {
+  const rising = accounts.toSorted(
+    (a, b) => compareRatios(a.difference, b.difference) || (a.accountId < b.accountId ? -1 : 1),
+  )
+  const increases = rising.filter(({ difference }) => compareRatios(difference, RATIO_ZERO) > 0).reverse()
+  const decreases = rising.filter(({ difference }) => compareRatios(difference, RATIO_ZERO) < 0)
+  const baseline = sumRatios(accounts.map((account) => account.baseline))
+  const candidate = sumRatios(accounts.map((account) => account.candidate))
+  return {
+    accounts: accounts.length,
+    baseline,
+    candidate,
+    difference: subtractRatios(candidate, baseline),
+    increased: increases.length,
+    decreased: decreases.length,
+    unchanged: accounts.length - increases.length - decreases.length,
+    quantiles: Object.fromEntries(
+      QUANTILES.map(([name, percent]) => [name, quantile(rising, percent)]),
+    ) as Record<QuantileName, Ratio>,
+    largest: { increases: increases.slice(0, LARGEST_MAX), decreases: decreases.slice(0, LARGEST_MAX) },
+  }
+}
+
+/** The nearest rank: always the difference of an account. Of no accounts it is 0. */
+function quantile(rising: readonly SimulatedAccount[], percent: number): Ratio {
+  const rank = Math.max(1, Math.ceil((rising.length * percent) / 100))
+  return rising[rank - 1]?.difference ?? RATIO_ZERO
+}

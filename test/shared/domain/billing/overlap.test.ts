@@ -1,0 +1,67 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { isOpenAt } from '../../../../shared/domain/billing/change.ts'
+import { groupOf } from '../../../../shared/domain/billing/matches.ts'
+import { findOverlap, overlapOf } from '../../../../shared/domain/billing/overlap.ts'
+import type { Rate } from '../../../../shared/domain/billing/rate.ts'
+import { randomRate } from '../../../support/random-rates.ts'
+
+const SEED = 20_260_104
+const SECONDS = [0, 1, 2, 3, 4, 5]
+/** One more than rates name, and none: what only a price for the rest reaches. */
+const VALUES = ['a', 'b', 'c', 'd', undefined]
+
+function* allEvents() {
+  for (const source of ['metric_t', 'metric_u'])
+    for (const region of VALUES)
+      for (const model of VALUES)
+        yield { source, properties: { ...(region && { region }), ...(model && { model }) } }
+}
+const EVENTS = [...allEvents()]
+
+const reaches = (rate: Rate, event: (typeof EVENTS)[number], at: number) =>
+  isOpenAt(rate, at) && groupOf(rate, event) !== undefined
+
+/** Every event there can be, at every second. */
+const overlapBySearch = (a: Rate, b: Rate): boolean =>
+  a.aggregation === b.aggregation &&
+  SECONDS.some((at) => EVENTS.some((event) => reaches(a, event, at) && reaches(b, event, at)))
+
+describe('overlaps of rates', () => {
+  it('are found exactly where a search through all events finds one, with an event that both reach', () => {
+    const found = { yes: 0, no: 0 }
+    fc.assert(
+      fc.property(randomRate('rate_a'), randomRate('rate_b'), (a, b) => {
+        const example = overlapOf(a, b)
+        expect(example !== undefined).to.equal(overlapBySearch(a, b))
+        found[example ? 'yes' : 'no']++
+        if (example)
+          for (const rate of [a, b]) expect(reaches(rate, example, example.occurredAt)).to.equal(true)
+      }),
+      { seed: SEED, numRuns: 3_000 },
+    )
+    expect(Math.min(found.yes, found.no)).to.be.above(300)
+  })
+
+  it('are named by the first two rates of a card', () => {
+    const rate = (id: string, source: string | null): Rate => ({
+      id,
+      startsAt: 7,
+      endsAt: null,
+      source,
+      aggregation: 'sum',
+      filters: [],
+      groupBy: null,
+      prices: [],
+      priceId: 'price_a',
+    })
+    const rates = [rate('rate_a', 'metric_t'), rate('rate_b', 'metric_u'), rate('rate_c', 'metric_u')]
+    expect(findOverlap(rates)).to.deep.equal({
+      a: rates[1],
+      b: rates[2],
+      example: { source: 'metric_u', occurredAt: 7, properties: {} },
+    })
+    // Two fixed charges of one card count no event.
+    expect(findOverlap([rate('rate_a', null), rate('rate_b', null)])).to.equal(undefined)
+  })
+})
