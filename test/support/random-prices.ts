@@ -78,7 +78,7 @@ export const terms: fc.Arbitrary<PriceTerms> = fc.oneof(
       packageSize: textOf(size),
     })),
   fc
-    .tuple(bounds, decimal(1000n))
+    .tuple(bounds, decimal(999n))
     .map(([bound, percent]) => ({ ...bound, model: 'percentage' as const, percent })),
 )
 

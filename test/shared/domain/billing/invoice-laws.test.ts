@@ -158,8 +158,8 @@ function countByHand(
         if (rate.startsAt > startAt || (rate.endsAt !== null && rate.endsAt <= startAt)) continue
         if (rate.source !== one.source) continue
         const textOfProperty = (name: string) => {
-          const value = one.properties?.[name]
-          return value === undefined || value === null ? '' : String(value as string | number)
+          const value = one.properties?.[name] as string | number | null | undefined
+          return String(value ?? '')
         }
         if (!rate.filters.every((filter) => filter.values.includes(textOfProperty(filter.property)))) continue
         const own = rate.groupBy === null ? '' : textOfProperty(rate.groupBy)
@@ -198,9 +198,9 @@ describe('invoices', () => {
           formatRatio(sumRatios(invoice.lines.map(({ amount }) => amount))),
         )
       }),
-      { seed: SEED, numRuns: 1_000 },
+      { seed: SEED, numRuns: 500 },
     )
-    expect(lines).to.be.above(1_000)
+    expect(lines).to.be.above(500)
   })
 
   it('rate or name each event within card lines: what matched and what did not add up to all', () => {
@@ -228,9 +228,9 @@ describe('invoices', () => {
         }
         for (const { eventCount } of invoice.unrated) expect(eventCount > 0n).to.equal(true)
       }),
-      { seed: SEED, numRuns: 1_000 },
+      { seed: SEED, numRuns: 500 },
     )
-    expect(unrated).to.be.above(500)
+    expect(unrated).to.be.above(300)
   })
 
   it('do not depend on the order of lines, rates and events', () => {
