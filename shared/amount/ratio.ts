@@ -40,6 +40,8 @@ export function ratioOf(numerator: bigint, denominator = 1n): Ratio {
 }
 
 export function addRatios(a: Ratio, b: Ratio): Ratio {
+  if (a.numerator === 0n) return b
+  if (b.numerator === 0n) return a
   // Why the cases: most denominators are powers of ten, and a long sum would otherwise multiply them all.
   if (a.denominator % b.denominator === 0n)
     return {

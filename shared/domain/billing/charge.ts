@@ -1,6 +1,7 @@
 import {
   compareRatios,
   divideRatios,
+  isZeroRatio,
   maxRatio,
   multiplyRatios,
   ratioOf,
@@ -48,14 +49,13 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
   const { quantity, isMeasured, discountPercent, startsHere, minorUnits } = request
   const included = terms.model === 'flat' ? RATIO_ZERO : terms.includedQuantity
   const billableQuantity = maxRatio(RATIO_ZERO, subtractRatios(quantity, included))
-  const share = shareRatio(request.share)
 
   const cost = costOf(terms, billableQuantity)
-  let x = divideRatios(multiplyRatios(cost.exactAmount, subtractRatios(HUNDRED, discountPercent)), HUNDRED)
+  let x = lessDiscount(cost.exactAmount, discountPercent)
   if (isDueOnce(terms)) x = startsHere ? x : RATIO_ZERO
-  else if (!isMeasured) x = multiplyRatios(x, share)
+  else if (!isMeasured) x = multiplyRatios(x, shareRatio(request.share))
 
-  const bounded = withinBounds(terms, x, share)
+  const bounded = withinBounds(terms, x, request.share)
   return {
     billableQuantity,
     ...(cost.tiers && { tiers: cost.tiers }),
@@ -67,16 +67,19 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
 /** Whether it is due whole, with the piece its line starts in, and not with the others. */
 export const isDueOnce = (terms: PriceTerms<unknown>): boolean => terms.model === 'flat' && !terms.recurring
 
+const lessDiscount = (x: Ratio, percent: Ratio): Ratio =>
+  isZeroRatio(percent) ? x : divideRatios(multiplyRatios(x, subtractRatios(HUNDRED, percent)), HUNDRED)
+
 /** A minimum comes last: what was committed to holds after any discount. */
 function withinBounds(
   terms: PriceTerms<Ratio>,
   x: Ratio,
-  share: Ratio,
+  share: Share,
 ): Pick<Charge, 'bound' | 'exactAmount'> {
   if (terms.model === 'flat') return { exactAmount: x }
-  const maximum = terms.maximumAmount && multiplyRatios(terms.maximumAmount, share)
+  const maximum = terms.maximumAmount && multiplyRatios(terms.maximumAmount, shareRatio(share))
   if (maximum && compareRatios(x, maximum) > 0) return { bound: 'maximum', exactAmount: maximum }
-  const minimum = terms.minimumAmount && multiplyRatios(terms.minimumAmount, share)
+  const minimum = terms.minimumAmount && multiplyRatios(terms.minimumAmount, shareRatio(share))
   if (minimum && compareRatios(x, minimum) < 0) return { bound: 'minimum', exactAmount: minimum }
   return { exactAmount: x }
 }

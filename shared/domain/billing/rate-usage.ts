@@ -72,7 +72,13 @@ export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnit
   const price = priceIn(prices, line.priceId)
   const startsHere = line.startsAt === piece.startAt
   if (isDueOnce(price.terms) && !startsHere) return []
-  const wanted = { quantity: parseRatio(line.quantity), isMeasured: false, startsHere, minorUnits }
+  const wanted = {
+    quantity: parseRatio(line.quantity),
+    isMeasured: false,
+    discountPercent: parseRatio(line.discountPercent),
+    startsHere,
+    minorUnits,
+  }
   return [invoiceLine(piece, null, REST, price, null, wanted)]
 }
 
@@ -89,6 +95,7 @@ export function rateCardLine(
 ): RatedPiece {
   const rowsBySource = bySource(rows)
   const startsHere = piece.line.startsAt === piece.startAt
+  const discountPercent = parseRatio(piece.line.discountPercent)
   const used = new Set<PriceOverride>()
   const lines: InvoiceLine[] = []
   const warnings: Warning[] = []
@@ -101,6 +108,7 @@ export function rateCardLine(
       const line = invoiceLine(piece, rate, value, price, usage?.count ?? 0n, {
         quantity: rate.source === null ? RATIO_ONE : quantityOf(usage, rate.aggregation),
         isMeasured: rate.source !== null,
+        discountPercent,
         startsHere,
         minorUnits,
       })
@@ -200,9 +208,8 @@ function invoiceLine(
   value: string | null,
   price: Price,
   eventCount: bigint | null,
-  wanted: Omit<ChargeRequest, 'share' | 'discountPercent'>,
+  wanted: Omit<ChargeRequest, 'share'>,
 ): InvoiceLine {
-  const discountPercent = parseRatio(line.discountPercent)
   return {
     lineId: line.id,
     rate,
@@ -214,7 +221,7 @@ function invoiceLine(
     eventCount: wanted.isMeasured ? eventCount : null,
     discountPercent: line.discountPercent,
     share,
-    ...chargeOf(readTerms(price.terms), { ...wanted, share, discountPercent }),
+    ...chargeOf(readTerms(price.terms), { ...wanted, share }),
   }
 }
 

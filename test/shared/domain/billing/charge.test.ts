@@ -104,6 +104,26 @@ describe('charges', () => {
     )
   })
 
+  it('count packages exactly where floats fill one more', () => {
+    for (const [quantity, packageSize, packages] of [
+      ['0.07', '0.01', '7'],
+      ['1.12', '0.02', '56'],
+      ['0.070000000000000001', '0.01', '8'],
+    ] as const) {
+      const price: PriceTerms = {
+        model: 'package',
+        packageSize,
+        packageAmount: '1',
+        includedQuantity: '0',
+        minimumAmount: null,
+        maximumAmount: null,
+      }
+      expect(formatRatio(costOf(readTerms(price), parseRatio(quantity)).exactAmount)).to.equal(packages)
+    }
+    // The vectors' 1.1 in packages of 0.1 is no such case: in doubles it is 11, too.
+    expect([0.07 / 0.01, 1.12 / 0.02, 1.1 / 0.1].map(Math.ceil)).to.deep.equal([8, 57, 11])
+  })
+
   it('name the bound that holds, and neither where the amount is already there', () => {
     const price: PriceTerms = {
       model: 'per_unit',
