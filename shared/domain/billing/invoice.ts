@@ -10,7 +10,7 @@ import {
   type Ratio,
 } from '../../amount/ratio.ts'
 import { findIsoCurrency } from '../iso-currency.ts'
-import type { TimeRange } from '../time-slot.ts'
+import type { TimeRange } from '../time-range.ts'
 import { contractStatus, type ContractStatus } from './contract-status.ts'
 import { creditsDue } from './contract-credits.ts'
 import type { CardLine, PriceLine } from './contract.ts'

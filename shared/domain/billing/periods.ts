@@ -1,4 +1,4 @@
-import type { TimeRange } from '../time-slot.ts'
+import type { TimeRange } from '../time-range.ts'
 
 /** How long a contract's periods are. */
 export type Cadence = 'day' | 'week' | 'month' | 'quarter' | 'half_year' | 'year'

@@ -1,5 +1,5 @@
 import { ratioOf, type Ratio } from '../../amount/ratio.ts'
-import type { TimeRange } from '../time-slot.ts'
+import type { TimeRange } from '../time-range.ts'
 import type { ContractTimes, Entry } from './contract.ts'
 
 /** How much of a period a piece is, as two whole numbers of seconds. */

@@ -1,5 +1,5 @@
 import { DomainError } from '../../errors/domain-error.ts'
-import type { TimeRange } from '../time-slot.ts'
+import type { TimeRange } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
 import { byStart, isOpenAt } from './change.ts'
 import type { CardLine, Contract, ContractLine, CreditLine } from './contract.ts'

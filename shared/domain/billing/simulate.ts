@@ -1,5 +1,5 @@
 import { compareRatios, RATIO_ZERO, subtractRatios, sumRatios, type Ratio } from '../../amount/ratio.ts'
-import type { TimeRange } from '../time-slot.ts'
+import type { TimeRange } from '../time-range.ts'
 import type { CardLine } from './contract.ts'
 import { ratesInForce } from './plan.ts'
 import { rateCardLine, type InvoiceLine, type Prices, type UsageRow } from './rate-usage.ts'
