@@ -94,6 +94,7 @@ export async function benchBalances(options: BenchBalancesOptions): Promise<void
       )
       print(`beside ${beside}: done`)
     }
+    for (const line of formatRows(rows)) print(line)
     await untilIdle(tally)
     const sideBySide = await measureSideBySide({
       tally,
@@ -102,7 +103,6 @@ export async function benchBalances(options: BenchBalancesOptions): Promise<void
       balancePaths: pathsOf('balance', dataSet),
       seconds: Math.max(seconds, SIDE_BY_SIDE_S),
     })
-    for (const line of formatRows(rows)) print(line)
     for (const line of formatSideBySide(sideBySide)) print(line)
     const compared = compareRows(rows, events)
     for (const line of formatCompared(compared)) print(line)
