@@ -1,4 +1,4 @@
-import { monthAfter, monthOf } from './month.ts'
+import { monthAfter, monthOf, monthsAfter } from './month.ts'
 import type { TimeRange } from './time-range.ts'
 
 /** A unit of the UTC calendar that usage is put together by. */
@@ -19,13 +19,8 @@ export const daysIn = ({ startAt, endAt }: TimeRange): number =>
   startAt >= endAt ? 0 : Math.floor((endAt - 1) / DAY_S) - Math.floor(startAt / DAY_S) + 1
 
 /** The same second of the same UTC date some years earlier; for 29 February in a year without one, of the 28th. */
-export function yearsBefore(second: number, years: number): number {
-  const at = new Date(second * 1_000)
-  const month = at.getUTCMonth()
-  at.setUTCFullYear(at.getUTCFullYear() - years)
-  if (at.getUTCMonth() !== month) at.setUTCDate(0) // the last day of the month before
-  return Math.floor(at.getTime() / 1_000)
-}
+export const yearsBefore = (second: number, years: number): number =>
+  Math.floor(monthsAfter(second, -12 * years))
 
 const START_OF: Record<Period, (second: number) => number> = {
   day: (second) => second - (second % DAY_S),

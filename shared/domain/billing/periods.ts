@@ -1,3 +1,4 @@
+import { monthsAfter } from '../month.ts'
 import type { TimeRange } from '../time-range.ts'
 
 /** How long a contract's periods are. */
@@ -57,15 +58,3 @@ function monthNumber(second: number): number {
   const date = new Date(second * 1_000)
   return date.getUTCFullYear() * 12 + date.getUTCMonth()
 }
-
-function monthsAfter(second: number, months: number): number {
-  const date = new Date(second * 1_000)
-  const day = date.getUTCDate()
-  date.setUTCDate(1) // so that no month is skipped
-  date.setUTCMonth(date.getUTCMonth() + months)
-  date.setUTCDate(Math.min(day, daysOfMonth(date)))
-  return date.getTime() / 1_000
-}
-
-const daysOfMonth = (date: Date): number =>
-  new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
