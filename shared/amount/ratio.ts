@@ -74,6 +74,12 @@ export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
 export const divideRatios = (a: Ratio, b: Ratio): Ratio =>
   ratioOf(a.numerator * b.denominator, a.denominator * b.numerator)
 
+/** 100 percent, as what percentages are subtracted from. */
+export const HUNDRED: Ratio = { numerator: 100n, denominator: 1n }
+
+export const percentOf = (ratio: Ratio, percent: Ratio): Ratio =>
+  divideRatios(multiplyRatios(ratio, percent), HUNDRED)
+
 /** @returns less than 0 when a < b, 0 when they are equal, more than 0 when a > b */
 export function compareRatios(a: Ratio, b: Ratio): number {
   const left = a.numerator * b.denominator

@@ -31,5 +31,12 @@ export const clampRange = ({ startAt, endAt }: TimeRange): TimeRange => ({
   endAt: Math.min(Math.max(endAt, 0), LAST_SECOND),
 })
 
+/** What two half-open ranges have in common, or undefined when that is not a second. */
+export function intersect(a: TimeRange, b: TimeRange): TimeRange | undefined {
+  const startAt = Math.max(a.startAt, b.startAt)
+  const endAt = Math.min(a.endAt, b.endAt)
+  return startAt < endAt ? { startAt, endAt } : undefined
+}
+
 /** All the time that usage can lie in. */
 export const ALL_TIME: TimeRange = { startAt: 0, endAt: LAST_SECOND }

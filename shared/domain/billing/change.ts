@@ -1,4 +1,5 @@
 import { DomainError } from '../../errors/domain-error.ts'
+import type { TimeRange } from '../time-range.ts'
 import type { Entry } from './contract.ts'
 
 /** The one way in which rate cards and contracts change. */
@@ -29,6 +30,12 @@ export function applyChange<E extends Entry>(
   const kept = entries.map((entry) => (ending.has(entry.id) ? { ...entry, endsAt: effectiveAt } : entry))
   return [...kept, ...add]
 }
+
+/** When an entry is in force; Infinity when open. */
+export const rangeOf = ({ startsAt, endsAt }: Omit<Entry, 'id'>): TimeRange => ({
+  startAt: startsAt,
+  endAt: endsAt ?? Infinity,
+})
 
 /** Whether an entry is in force at a second. */
 export const isOpenAt = ({ startsAt, endsAt }: Entry, second: number): boolean =>

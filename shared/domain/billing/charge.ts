@@ -1,10 +1,10 @@
 import {
   compareRatios,
-  divideRatios,
+  HUNDRED,
   isZeroRatio,
   maxRatio,
   multiplyRatios,
-  ratioOf,
+  percentOf,
   RATIO_ZERO,
   roundHalfUp,
   subtractRatios,
@@ -42,8 +42,6 @@ export interface Charge {
   amount: Ratio
 }
 
-const HUNDRED = ratioOf(100n)
-
 /** What is due of a piece by one price: rounded here, and nowhere else. */
 export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Charge {
   const { quantity, isMeasured, discountPercent, startsHere, minorUnits } = request
@@ -68,7 +66,7 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
 export const isDueOnce = (terms: PriceTerms<unknown>): boolean => terms.model === 'flat' && !terms.recurring
 
 const lessDiscount = (x: Ratio, percent: Ratio): Ratio =>
-  isZeroRatio(percent) ? x : divideRatios(multiplyRatios(x, subtractRatios(HUNDRED, percent)), HUNDRED)
+  isZeroRatio(percent) ? x : percentOf(x, subtractRatios(HUNDRED, percent))
 
 /** A minimum comes last: what was committed to holds after any discount. */
 function withinBounds(

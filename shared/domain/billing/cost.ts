@@ -6,6 +6,7 @@ import {
   isZeroRatio,
   minRatio,
   multiplyRatios,
+  percentOf,
   ratioOf,
   RATIO_ZERO,
   subtractRatios,
@@ -28,8 +29,6 @@ export interface Cost {
   tiers?: TierCost[]
 }
 
-const HUNDRED = ratioOf(100n)
-
 /**
  * What a quantity costs before discount, share and bounds; not rounded.
  *
@@ -42,7 +41,7 @@ export function costOf(terms: PriceTerms<Ratio>, quantity: Ratio): Cost {
     case 'per_unit':
       return { exactAmount: divideRatios(multiplyRatios(quantity, terms.unitAmount), terms.per) }
     case 'percentage':
-      return { exactAmount: divideRatios(multiplyRatios(quantity, terms.percent), HUNDRED) }
+      return { exactAmount: percentOf(quantity, terms.percent) }
     case 'package': {
       // None of a quantity fills no package: what was not used is not due.
       const packages = ceilRatio(divideRatios(quantity, terms.packageSize))

@@ -17,11 +17,11 @@ import type { CardLine, PriceLine } from './contract.ts'
 import { applyCredit, type Credit, type CreditGrant } from './credit.ts'
 import { shareRatio } from './pieces.ts'
 import type { InvoicePlan, Piece } from './plan.ts'
+import type { Prices } from './price.ts'
 import {
   rateCardLine,
   ratePriceLine,
   type InvoiceLine,
-  type Prices,
   type RatedPiece,
   type Unrated,
   type UsageRow,

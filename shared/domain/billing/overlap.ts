@@ -1,4 +1,6 @@
+import { intersect } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
+import { rangeOf } from './change.ts'
 import type { Rate } from './rate.ts'
 
 /** An event that two rates of a card would both reach. */
@@ -24,7 +26,7 @@ export interface Overlap {
  */
 export function overlapOf(a: Rate, b: Rate): OverlapExample | undefined {
   if (a.source === null || a.source !== b.source || a.aggregation !== b.aggregation) return undefined
-  const occurredAt = firstSecondOfBoth(a, b)
+  const occurredAt = intersect(rangeOf(a), rangeOf(b))?.startAt
   const properties = propertiesOfBoth(a, b)
   return occurredAt === undefined || properties === undefined
     ? undefined
@@ -39,11 +41,6 @@ export function findOverlap(rates: readonly Rate[]): Overlap | undefined {
       if (example) return { a, b, example }
     }
   return undefined
-}
-
-function firstSecondOfBoth(a: Rate, b: Rate): number | undefined {
-  const second = Math.max(a.startsAt, b.startsAt)
-  return second < Math.min(a.endsAt ?? Infinity, b.endsAt ?? Infinity) ? second : undefined
 }
 
 /** One value that both allow for each property that either asks about. Properties do not bear on each other. */

@@ -1,5 +1,6 @@
 import { ratioOf, type Ratio } from '../../amount/ratio.ts'
-import type { TimeRange } from '../time-range.ts'
+import { intersect, type TimeRange } from '../time-range.ts'
+import { rangeOf } from './change.ts'
 import type { ContractTimes, Entry } from './contract.ts'
 
 /** How much of a period a piece is, as two whole numbers of seconds. */
@@ -11,13 +12,6 @@ export interface Share {
 /** When a contract is in force: from its start to the earlier of its term and its cancellation; Infinity when open. */
 export const contractRange = ({ startsAt, endsAt, cancelAt }: Omit<ContractTimes, 'anchorAt' | 'cadence'>) =>
   ({ startAt: startsAt, endAt: Math.min(endsAt ?? Infinity, cancelAt ?? Infinity) }) satisfies TimeRange
-
-/** What two half-open ranges have in common, or undefined when that is not a second. */
-export function intersect(a: TimeRange, b: TimeRange): TimeRange | undefined {
-  const startAt = Math.max(a.startAt, b.startAt)
-  const endAt = Math.min(a.endAt, b.endAt)
-  return startAt < endAt ? { startAt, endAt } : undefined
-}
 
 /**
  * The part of a period that a line is rated for.
@@ -31,7 +25,7 @@ export function pieceOf(
   period: TimeRange,
 ): TimeRange | undefined {
   const ofContract = intersect(period, contractRange(contract))
-  return ofContract && intersect(ofContract, { startAt: line.startsAt, endAt: line.endsAt ?? Infinity })
+  return ofContract && intersect(ofContract, rangeOf(line))
 }
 
 /**

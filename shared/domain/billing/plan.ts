@@ -1,10 +1,10 @@
 import { DomainError } from '../../errors/domain-error.ts'
-import type { TimeRange } from '../time-range.ts'
+import { intersect, type TimeRange } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
 import { byStart, isOpenAt } from './change.ts'
 import type { CardLine, Contract, ContractLine, CreditLine } from './contract.ts'
 import { periodAt } from './periods.ts'
-import { contractRange, intersect, pieceOf, shareOf, type Share } from './pieces.ts'
+import { contractRange, pieceOf, shareOf, type Share } from './pieces.ts'
 import type { Rate } from './rate.ts'
 
 /** A contract's line within a period. */

@@ -1,10 +1,9 @@
-import { compareRatios, isZeroRatio, type Ratio } from '../../amount/ratio.ts'
+import { compareRatios, isZeroRatio, ratioOf, type Ratio } from '../../amount/ratio.ts'
 import { isMetric } from '../usage-source.ts'
-import type { Prices } from './rate-usage.ts'
 import type { Rate } from './rate.ts'
-import { readTerms, type PriceTerms, type Tier } from './price.ts'
+import { priceIn, readTerms, type Prices, type PriceTerms, type Tier } from './price.ts'
 
-const PERCENT_MAX = { numerator: 1_000n, denominator: 1n }
+const PERCENT_MAX = ratioOf(1_000n)
 
 /** Says in one clause what a price's terms contradict, or undefined when they can be computed with. */
 export function findTermsFault(terms: PriceTerms): string | undefined {
@@ -49,11 +48,7 @@ function findTiersFault(tiers: readonly Tier<Ratio>[]): string | undefined {
  */
 export function findRateFault(rate: Rate, prices: Prices, currency: string): string | undefined {
   const ids = [...rate.prices.map(({ priceId }) => priceId), ...(rate.priceId === null ? [] : [rate.priceId])]
-  const named = ids.map((id) => {
-    const price = prices.get(id)
-    if (price === undefined) throw new Error(`price ${id} was not read`)
-    return price
-  })
+  const named = ids.map((id) => priceIn(prices, id))
   if (named.length === 0) return 'a rate needs a price'
   if ((rate.groupBy === null) !== (rate.prices.length === 0))
     return 'prices stand with group_by, and with nothing else'

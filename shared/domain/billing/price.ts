@@ -66,6 +66,16 @@ export interface Price {
   terms: PriceTerms
 }
 
+/** Prices by id. */
+export type Prices = ReadonlyMap<string, Price>
+
+/** @throws Error when it is missing: a bug of whoever read them */
+export function priceIn(prices: Prices, id: string): Price {
+  const price = prices.get(id)
+  if (price === undefined) throw new Error(`price ${id} was not read`)
+  return price
+}
+
 const READ = new WeakMap<PriceTerms, PriceTerms<Ratio>>()
 
 /** The terms with numbers to compute with. They are kept as long as the terms are: a card is read once for many accounts. */

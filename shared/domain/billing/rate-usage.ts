@@ -13,7 +13,7 @@ import { chargeOf, isDueOnce, type Charge, type ChargeRequest } from './charge.t
 import type { CardLine, PriceLine, PriceOverride } from './contract.ts'
 import { groupOf, REST, type Rateable } from './matches.ts'
 import type { Piece } from './plan.ts'
-import { readTerms, type Price } from './price.ts'
+import { priceIn, readTerms, type Price, type Prices } from './price.ts'
 import type { Rate } from './rate.ts'
 
 /**
@@ -57,9 +57,6 @@ export interface Unrated {
   quantity: Ratio
 }
 
-/** Prices by id. */
-export type Prices = ReadonlyMap<string, Price>
-
 export interface RatedPiece {
   lines: InvoiceLine[]
   unrated: Unrated[]
@@ -70,16 +67,13 @@ export interface RatedPiece {
 export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnits: number): InvoiceLine[] {
   const { line } = piece
   const price = priceIn(prices, line.priceId)
-  const startsHere = line.startsAt === piece.startAt
-  if (isDueOnce(price.terms) && !startsHere) return []
-  const wanted = {
+  const due = invoiceLine(piece, null, REST, price, null, {
     quantity: parseRatio(line.quantity),
     isMeasured: false,
     discountPercent: parseRatio(line.discountPercent),
-    startsHere,
     minorUnits,
-  }
-  return [invoiceLine(piece, null, REST, price, null, wanted)]
+  })
+  return due === undefined ? [] : [due]
 }
 
 /**
@@ -94,7 +88,6 @@ export function rateCardLine(
   minorUnits: number,
 ): RatedPiece {
   const rowsBySource = bySource(rows)
-  const startsHere = piece.line.startsAt === piece.startAt
   const discountPercent = parseRatio(piece.line.discountPercent)
   const used = new Set<PriceOverride>()
   const lines: InvoiceLine[] = []
@@ -103,15 +96,14 @@ export function rateCardLine(
     const groups = groupRows(rate, rate.source === null ? [] : (rowsBySource.get(rate.source) ?? []))
     for (const { value, priceId } of pricedValues(rate)) {
       const price = agreedPrice(piece.line, value, priceIn(prices, priceId), prices, used)
-      if (isDueOnce(price.terms) && !startsHere) continue
       const usage = groups.get(value)
       const line = invoiceLine(piece, rate, value, price, usage?.count ?? 0n, {
         quantity: rate.source === null ? RATIO_ONE : quantityOf(usage, rate.aggregation),
         isMeasured: rate.source !== null,
         discountPercent,
-        startsHere,
         minorUnits,
       })
+      if (line === undefined) continue
       if (rate.groupBy !== null && usage === undefined && isZeroRatio(line.amount)) continue
       lines.push(line)
       if (compareRatios(line.quantity, RATIO_ZERO) < 0)
@@ -202,14 +194,17 @@ const sumOf = (rows: readonly UsageRow[]): Ratio =>
     'sum',
   )
 
+/** @returns undefined where a price that is due once was due in an earlier piece of its line */
 function invoiceLine(
   { line, startAt, endAt, share }: Piece<CardLine> | Piece<PriceLine>,
   rate: Rate | null,
   value: string | null,
   price: Price,
   eventCount: bigint | null,
-  wanted: Omit<ChargeRequest, 'share'>,
-): InvoiceLine {
+  wanted: Omit<ChargeRequest, 'share' | 'startsHere'>,
+): InvoiceLine | undefined {
+  const startsHere = line.startsAt === startAt
+  if (isDueOnce(price.terms) && !startsHere) return undefined
   return {
     lineId: line.id,
     rate,
@@ -221,12 +216,6 @@ function invoiceLine(
     eventCount: wanted.isMeasured ? eventCount : null,
     discountPercent: line.discountPercent,
     share,
-    ...chargeOf(readTerms(price.terms), { ...wanted, share }),
+    ...chargeOf(readTerms(price.terms), { ...wanted, share, startsHere }),
   }
-}
-
-function priceIn(prices: Prices, id: string): Price {
-  const price = prices.get(id)
-  if (price === undefined) throw new Error(`price ${id} was not read`)
-  return price
 }

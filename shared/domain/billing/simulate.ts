@@ -2,7 +2,8 @@ import { compareRatios, RATIO_ZERO, subtractRatios, sumRatios, type Ratio } from
 import type { TimeRange } from '../time-range.ts'
 import type { CardLine } from './contract.ts'
 import { ratesInForce } from './plan.ts'
-import { rateCardLine, type InvoiceLine, type Prices, type UsageRow } from './rate-usage.ts'
+import type { Prices } from './price.ts'
+import { rateCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
 import type { Rate } from './rate.ts'
 
 /** One way of rating an account: its card line, or one without overrides and discount, and the rates of its card. */

@@ -3,13 +3,8 @@ import fc from 'fast-check'
 import { compareRatios, formatRatio, ratioOf, sumRatios } from '../../../../shared/amount/ratio.ts'
 import type { ContractTimes } from '../../../../shared/domain/billing/contract.ts'
 import { boundary, periodAt, periodIndex, type Cadence } from '../../../../shared/domain/billing/periods.ts'
-import {
-  contractRange,
-  intersect,
-  pieceOf,
-  shareOf,
-  shareRatio,
-} from '../../../../shared/domain/billing/pieces.ts'
+import { contractRange, pieceOf, shareOf, shareRatio } from '../../../../shared/domain/billing/pieces.ts'
+import { intersect } from '../../../../shared/domain/time-range.ts'
 
 const SEED = 20_260_103
 const DAY_S = 86_400
