@@ -22,11 +22,17 @@ describe('the epoch a process goes by', () => {
     return { answers, failures, epoch: async () => (await reader.epoch())?.epoch }
   }
 
-  it('is known for a second, and then asked for anew', async () => {
-    const { answers, epoch } = answeredByHand()
-    const first = epoch()
-    answers[0]?.(1)
+  /** … and it has been asked once: of epoch 1. */
+  async function knownByHand() {
+    const byHand = answeredByHand()
+    const first = byHand.epoch()
+    byHand.answers[0]?.(1)
     expect(await first).to.equal(1)
+    return byHand
+  }
+
+  it('is known for a second, and then asked for anew', async () => {
+    const { answers, epoch } = await knownByHand()
     await sleep(400)
     expect(await epoch()).to.equal(1)
     expect(answers, 'known').to.have.length(1)
@@ -38,10 +44,7 @@ describe('the epoch a process goes by', () => {
   })
 
   it('is asked for again before it is too old, once, and nobody waits for that', async () => {
-    const { answers, epoch } = answeredByHand()
-    const first = epoch()
-    answers[0]?.(1)
-    await first
+    const { answers, epoch } = await knownByHand()
     await sleep(600)
     expect(await epoch()).to.equal(1)
     expect(await epoch()).to.equal(1)
@@ -52,10 +55,7 @@ describe('the epoch a process goes by', () => {
   })
 
   it('is waited for when what was asked ahead has failed or takes too long', async () => {
-    const { answers, failures, epoch } = answeredByHand()
-    const first = epoch()
-    answers[0]?.(1)
-    await first
+    const { answers, failures, epoch } = await knownByHand()
     await sleep(600)
     await epoch()
     failures[1]?.()

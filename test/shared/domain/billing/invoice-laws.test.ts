@@ -2,13 +2,14 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { formatRatio, RATIO_ZERO, sumRatios } from '../../../../shared/amount/ratio.ts'
 import { applyChange } from '../../../../shared/domain/billing/change.ts'
-import type { CardLine, Contract } from '../../../../shared/domain/billing/contract.ts'
-import { invoiceOf, type Invoice } from '../../../../shared/domain/billing/invoice.ts'
+import type { Contract } from '../../../../shared/domain/billing/contract.ts'
+import type { Invoice } from '../../../../shared/domain/billing/invoice.ts'
 import { findOverlap } from '../../../../shared/domain/billing/overlap.ts'
 import { planInvoice } from '../../../../shared/domain/billing/plan.ts'
 import type { Price } from '../../../../shared/domain/billing/price.ts'
 import type { Rate } from '../../../../shared/domain/billing/rate.ts'
-import { readUsage, type EventJson } from '../../../support/billing-vectors.ts'
+import { cardLineOf, dailyContract, previewOf } from '../../../support/billing-stage.ts'
+import type { EventJson } from '../../../support/billing-vectors.ts'
 import { textOf, unitsOf } from '../../../support/decimal-units.ts'
 import { randomRate } from '../../../support/random-rates.ts'
 
@@ -83,26 +84,10 @@ const contract = fc
   })
   .map(({ cuts, gap }): Contract => {
     const starts = [0, ...cuts.toSorted((a, b) => a - b)].map((cut) => cut * SPREAD)
-    const lines = starts.map((startsAt, index): CardLine => ({
-      kind: 'card',
-      id: `line_${index}`,
-      startsAt,
-      endsAt: starts[index + 1] ?? null,
-      rateCardId: 'card',
-      priceOverrides: [],
-      discountPercent: '0',
-    }))
-    return {
-      id: '6f1d3f0e-0000-4000-8000-000000000001',
-      accountId: 'account_a',
-      currency: 'usd',
-      cadence: 'day',
-      anchorAt: 0,
-      startsAt: 0,
-      endsAt: null,
-      cancelAt: null,
-      lines: lines.filter((_, index) => index !== gap),
-    }
+    const lines = starts.map((startsAt, index) =>
+      cardLineOf({ id: `line_${index}`, startsAt, endsAt: starts[index + 1] ?? null }),
+    )
+    return dailyContract(lines.filter((_, index) => index !== gap))
   })
 
 const world = fc.record({
@@ -113,23 +98,13 @@ const world = fc.record({
   asOf: fc.oneof(fc.constant(Infinity), fc.integer({ min: 0, max: 2 * DAY_S })),
 })
 
-function preview(
+const preview = (
   of: Contract,
-  card: readonly Rate[],
-  some: readonly EventJson[],
+  rates: readonly Rate[],
+  events: readonly EventJson[],
   at: number,
   asOf: number,
-): Invoice {
-  const plan = planInvoice(of, new Map([['card', card]]), { at, asOf })
-  const readings = {
-    usage: readUsage(plan, some),
-    currencyUsage: RATIO_ZERO,
-    grants: [],
-    creditsWritten: new Set<string>(),
-    usageAsOf: 0,
-  }
-  return invoiceOf(plan, PRICES, readings, 0)
-}
+): Invoice => previewOf(of, { prices: PRICES, rates, events, at, asOf })
 
 const shown = (invoice: Invoice) =>
   invoice.lines.map(

@@ -1,24 +1,14 @@
 import { expect } from 'chai'
-import { formatRatio, parseRatio, RATIO_ZERO } from '../../../../shared/amount/ratio.ts'
-import type {
-  CardLine,
-  Contract,
-  ContractLine,
-  PriceOverride,
-} from '../../../../shared/domain/billing/contract.ts'
+import { formatRatio, parseRatio } from '../../../../shared/amount/ratio.ts'
+import type { Contract, ContractLine, PriceOverride } from '../../../../shared/domain/billing/contract.ts'
 import type { CreditGrant } from '../../../../shared/domain/billing/credit.ts'
-import {
-  creditKey,
-  invoiceOf,
-  minorUnitsOf,
-  type Invoice,
-} from '../../../../shared/domain/billing/invoice.ts'
+import { creditKey, minorUnitsOf, type Invoice } from '../../../../shared/domain/billing/invoice.ts'
 import { defaultSecond, planInvoice } from '../../../../shared/domain/billing/plan.ts'
 import type { Rate } from '../../../../shared/domain/billing/rate.ts'
+import { cardLineOf, dailyContract, previewOf } from '../../../support/billing-stage.ts'
 import {
   priceFromJson,
   rateFromJson,
-  readUsage,
   type EventJson,
   type PriceJson,
 } from '../../../support/billing-vectors.ts'
@@ -43,27 +33,8 @@ const PRICES = new Map(
   }).map(([id, json]) => [id, priceFromJson(id, json)]),
 )
 
-const cardLine = (some: Partial<CardLine> = {}): CardLine => ({
-  kind: 'card',
-  id: 'line_card',
-  startsAt: 0,
-  endsAt: null,
-  rateCardId: 'card',
-  priceOverrides: [],
-  discountPercent: '0',
-  ...some,
-})
-const contract = (...lines: ContractLine[]): Contract => ({
-  id: '6f1d3f0e-0000-4000-8000-000000000001',
-  accountId: 'account_a',
-  currency: 'usd',
-  cadence: 'day',
-  anchorAt: 0,
-  startsAt: 0,
-  endsAt: null,
-  cancelAt: null,
-  lines,
-})
+const cardLine = cardLineOf
+const contract = (...lines: ContractLine[]): Contract => dailyContract(lines)
 
 let next = 0
 const event = (source: string, quantity: string, model?: unknown, occurredAt = 10): EventJson => ({
@@ -84,20 +55,10 @@ interface Asked {
   asOf?: number
 }
 
-function preview(of: Contract, asked: Asked = {}): Invoice {
-  const plan = planInvoice(of, new Map([['card', asked.rates ?? []]]), {
-    at: asked.at ?? 0,
-    asOf: asked.asOf ?? 10 * DAY_S,
-  })
-  const readings = {
-    usage: readUsage(plan, asked.events ?? []),
-    currencyUsage: RATIO_ZERO,
-    grants: asked.grants ?? [],
-    creditsWritten: new Set(asked.creditsWritten),
-    usageAsOf: 4,
-  }
-  return invoiceOf(plan, PRICES, readings, 5)
-}
+const preview = (
+  of: Contract,
+  { rates = [], events = [], at = 0, asOf = 10 * DAY_S, ...asked }: Asked = {},
+) => previewOf(of, { ...asked, prices: PRICES, rates, events, at, asOf, usageAsOf: 4, now: 5 })
 
 const byModel = (some: { value: string; price_id: string }[], rest?: string, id = 'rate_a'): Rate =>
   rateFromJson({
@@ -116,6 +77,9 @@ const shown = ({ lines }: Invoice) =>
     formatRatio(quantity),
     formatRatio(amount),
   ])
+
+const shownUnrated = ({ unrated }: Invoice) =>
+  unrated.map(({ source, eventCount, quantity }) => [source, eventCount, formatRatio(quantity)])
 
 describe('an invoice', () => {
   it('tells what it is of', () => {
@@ -248,10 +212,8 @@ describe('an invoice', () => {
       event('metric_t', '8'),
       event('metric_a', '16', 'large'),
     ]
-    const { unrated } = preview(contract(cardLine()), { rates, events })
-    expect(
-      unrated.map(({ source, eventCount, quantity }) => [source, eventCount, formatRatio(quantity)]),
-    ).to.deep.equal([
+    const invoice = preview(contract(cardLine()), { rates, events })
+    expect(shownUnrated(invoice)).to.deep.equal([
       ['metric_a', 1n, '16'],
       ['metric_t', 2n, '12'],
     ])
@@ -266,10 +228,8 @@ describe('an invoice', () => {
       event('metric_u', '4', undefined, 99),
       event('metric_u', '8', undefined, 100),
     ]
-    const { unrated } = preview(contract(...lines), { rates, events })
-    expect(
-      unrated.map(({ source, eventCount, quantity }) => [source, eventCount, formatRatio(quantity)]),
-    ).to.deep.equal([
+    const invoice = preview(contract(...lines), { rates, events })
+    expect(shownUnrated(invoice)).to.deep.equal([
       ['metric_t', 1n, '1'],
       ['metric_u', 2n, '12'],
     ])

@@ -1,0 +1,61 @@
+import { RATIO_ZERO } from '../../shared/amount/ratio.ts'
+import type { CardLine, Contract, ContractLine } from '../../shared/domain/billing/contract.ts'
+import type { CreditGrant } from '../../shared/domain/billing/credit.ts'
+import { invoiceOf, type Invoice } from '../../shared/domain/billing/invoice.ts'
+import { planInvoice } from '../../shared/domain/billing/plan.ts'
+import type { Prices } from '../../shared/domain/billing/price.ts'
+import type { Rate } from '../../shared/domain/billing/rate.ts'
+import { readUsage, type EventJson } from './billing-vectors.ts'
+
+/** A line that follows the one card there is, from the beginning on. */
+export const cardLineOf = (some: Partial<CardLine> = {}): CardLine => ({
+  kind: 'card',
+  id: 'line_card',
+  startsAt: 0,
+  endsAt: null,
+  rateCardId: 'card',
+  priceOverrides: [],
+  discountPercent: '0',
+  ...some,
+})
+
+/** In dollars, day by day from second 0 on, without an end. */
+export const dailyContract = (lines: readonly ContractLine[]): Contract => ({
+  id: '6f1d3f0e-0000-4000-8000-000000000001',
+  accountId: 'account_a',
+  currency: 'usd',
+  cadence: 'day',
+  anchorAt: 0,
+  startsAt: 0,
+  endsAt: null,
+  cancelAt: null,
+  lines,
+})
+
+/** What there is to rate a contract by, and what is asked; times in Unix seconds. */
+export interface PreviewOf {
+  prices: Prices
+  /** Of the card. */
+  rates: readonly Rate[]
+  events: readonly EventJson[]
+  grants?: readonly CreditGrant[]
+  creditsWritten?: readonly string[]
+  at: number
+  asOf: number
+  usageAsOf?: number
+  now?: number
+}
+
+/** Plans, reads and rates. */
+export function previewOf(contract: Contract, of: PreviewOf): Invoice {
+  const { prices, rates, events, grants = [], creditsWritten, at, asOf, usageAsOf = 0, now = 0 } = of
+  const plan = planInvoice(contract, new Map([['card', rates]]), { at, asOf })
+  const readings = {
+    usage: readUsage(plan, events),
+    currencyUsage: RATIO_ZERO,
+    grants,
+    creditsWritten: new Set(creditsWritten),
+    usageAsOf,
+  }
+  return invoiceOf(plan, prices, readings, now)
+}
