@@ -64,7 +64,7 @@ async function applyPending(db: pg.Client, log: Logger): Promise<void> {
   if (pending.length > 0) log.info({ count: pending.length }, 'applied the PostgreSQL migrations')
 }
 
-/** What the services may do: read and write rows, but delete none of those that money hangs on. */
+/** What the services may do: read and write rows, but delete none of those that money hangs on, and edit nothing that was priced or agreed. */
 async function grantToService(db: pg.Client, role: string): Promise<void> {
   const service = db.escapeIdentifier(role)
   await db.query(`
@@ -75,6 +75,13 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     REVOKE UPDATE ON event_revisions FROM ${service};
     GRANT UPDATE (sent_at) ON event_revisions TO ${service};
     REVOKE UPDATE ON audit_trail FROM ${service};
+    REVOKE UPDATE ON prices, rate_cards, rates, rate_prices, contracts, contract_lines, contract_line_overrides, contract_credits
+      FROM ${service};
+    GRANT UPDATE (description, updated_at, archived_at) ON prices TO ${service};
+    GRANT UPDATE (name, description, external_id, updated_at, archived_at) ON rate_cards TO ${service};
+    GRANT UPDATE (ends_at) ON rates, contract_lines TO ${service};
+    GRANT UPDATE (name, description, external_id, ends_at, cancel_at, cancel_mode, cancel_reason, cancel_requested_at, updated_at)
+      ON contracts TO ${service};
     REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} FROM PUBLIC;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${service};`)
 }
