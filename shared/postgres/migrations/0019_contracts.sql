@@ -41,6 +41,8 @@ CREATE TABLE contract_lines (
   contract_line_id text COLLATE "C" NOT NULL CHECK (contract_line_id ~ '^contract_line_[0-9a-f]{32}$'),
   contract_id uuid NOT NULL,
   account_id text COLLATE "C" NOT NULL,
+  -- So that the contracts that follow a card can be listed in their order. A trigger takes it from the contract.
+  contract_created_at timestamptz NOT NULL,
   starts_at timestamptz NOT NULL,
   -- At its start: it was withdrawn, and is in force never.
   ends_at timestamptz CHECK (ends_at >= starts_at),
@@ -82,8 +84,10 @@ CREATE TABLE contract_lines (
 );
 
 CREATE INDEX contract_lines_by_contract ON contract_lines (namespace_id, contract_id, created_at, contract_line_id);
-CREATE INDEX contract_lines_by_rate_card ON contract_lines (namespace_id, rate_card_id, contract_id)
+CREATE INDEX contract_lines_by_rate_card ON contract_lines (namespace_id, rate_card_id, contract_created_at, contract_id)
   WHERE rate_card_id IS NOT NULL;
+CREATE INDEX contract_lines_by_account_and_rate_card
+  ON contract_lines (namespace_id, account_id, rate_card_id, contract_created_at, contract_id) WHERE rate_card_id IS NOT NULL;
 
 ALTER TABLE contract_lines ENABLE ROW LEVEL SECURITY;
 ALTER TABLE contract_lines FORCE ROW LEVEL SECURITY;
@@ -95,8 +99,9 @@ DECLARE
   begins timestamptz;
   ends timestamptz;
 BEGIN
-  SELECT greatest(c.starts_at, NEW.starts_at), least(c.ends_at, c.cancel_at, NEW.ends_at) INTO begins, ends FROM contracts c
-    WHERE c.namespace_id = NEW.namespace_id AND c.contract_id = NEW.contract_id;
+  SELECT c.created_at, greatest(c.starts_at, NEW.starts_at), least(c.ends_at, c.cancel_at, NEW.ends_at)
+    INTO NEW.contract_created_at, begins, ends
+    FROM contracts c WHERE c.namespace_id = NEW.namespace_id AND c.contract_id = NEW.contract_id;
   -- A contract that was canceled before it began, or a line that was to begin later, is in force never.
   NEW.during := CASE WHEN ends <= begins THEN 'empty' ELSE tstzrange(begins, ends) END;
   RETURN NEW;
