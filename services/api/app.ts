@@ -14,6 +14,7 @@ import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountHandlers } from './accounts/routes.ts'
 import { balanceHandlers } from './balances/routes.ts'
+import { contractHandlers } from './contracts/routes.ts'
 import { createIn, onceIn } from './core/create.ts'
 import { handlerOf as of } from './core/handler-of.ts'
 import { listCurrencies } from './currencies/list-currencies.ts'
@@ -78,6 +79,7 @@ export function apiApp(
       ...balanceHandlers(reads, usage),
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
       ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
+      ...contractHandlers(pool, create),
       ...keyHandlers(pool, once, deps.purges),
       ...trailHandlers(pool),
       ...testAreaHandlers(options.worlds, deps.drain, options.requestTimeoutMs),

@@ -85,7 +85,8 @@ const LIST = `
   ORDER BY created_at, contract_id LIMIT $2`
 // A contract may have followed the card several times.
 const LIST_OF_CARD = `
-  WITH followers AS (
+  SELECT ${COLUMNS.replace(/\w+/g, 'c.$&')}
+  FROM (
     SELECT DISTINCT contract_created_at, contract_id FROM contract_lines WHERE namespace_id = $1 AND rate_card_id = $6
       AND ($3::text IS NULL OR account_id = $3)
       AND ($4::text IS NULL OR contract_id =
@@ -93,10 +94,8 @@ const LIST_OF_CARD = `
       AND ($5::uuid IS NULL OR (contract_created_at, contract_id) >
         (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $5))
     ORDER BY contract_created_at, contract_id LIMIT $2
-  )
-  SELECT ${COLUMNS.replace(/\w+/g, 'c.$&')}
-  FROM followers AS f JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = f.contract_id
-  ORDER BY f.contract_created_at, f.contract_id`
+  ) AS follower JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = follower.contract_id
+  ORDER BY follower.contract_created_at, follower.contract_id`
 const LIST_CREDITS = `
   SELECT contract_line_id, period_start_at FROM contract_credits
   WHERE namespace_id = $1 AND contract_line_id = ANY ($2)`

@@ -20,6 +20,7 @@ export type NewGrant = Pick<
 export interface GrantFilter {
   accountId?: string | undefined
   source?: UsageSource | undefined
+  contractId?: string | undefined
 }
 
 interface GrantRow {
@@ -55,11 +56,13 @@ const ARCHIVE = `
   UPDATE grants SET ${setOnce('archived_at')}
   WHERE namespace_id = $1 AND grant_id = $2
   RETURNING ${COLUMNS}`
-// Planned anew for each call, without the conditions whose parameter is null: each combination has its index.
+// Planned anew for each call, without the conditions whose parameter is null: each combination has its index, but for that
+// of a contract, whose grants are mostly of one account and source.
 const LIST = `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
     AND ($4::text IS NULL OR source = $4)
+    AND ($6::uuid IS NULL OR contract_v1_id = $6)
     AND ($5::text IS NULL OR (created_at, grant_id) >
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
@@ -200,14 +203,15 @@ export const grantRepository = (db: Queryable) => ({
    */
   async list(
     namespaceId: string,
-    { accountId, source }: GrantFilter,
+    { accountId, source, contractId }: GrantFilter,
     page: PageRequest,
   ): Promise<Page<Grant>> {
     const { limit, startingAfter } = page
     if (startingAfter !== undefined && (await this.find(namespaceId, startingAfter)) === undefined)
       throw unknownCursor()
     await readInIndexOrder(db)
-    const values = [namespaceId, limit + 1, accountId ?? null, source ?? null, startingAfter ?? null]
+    const filter = [accountId ?? null, source ?? null]
+    const values = [namespaceId, limit + 1, ...filter, startingAfter ?? null, contractId ?? null]
     const { rows } = await db.query<GrantRow>(LIST, values)
     return pageOf(rows.map(grantFromRow), limit)
   },

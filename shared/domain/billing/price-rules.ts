@@ -65,8 +65,16 @@ export function findRateFault(rate: Rate, prices: Prices, currency: string): str
   return undefined
 }
 
-/** Why a price cannot be fed by a rate's usage, as the end of a sentence. */
-function findUseFault(rate: Rate, terms: PriceTerms, currency: string): string | undefined {
+/**
+ * Why a price cannot be fed by a rate's usage, as the end of a sentence.
+ *
+ * @param currency of the price
+ */
+export function findUseFault(
+  rate: Pick<Rate, 'source' | 'groupBy' | 'filters'>,
+  terms: PriceTerms,
+  currency: string,
+): string | undefined {
   if (rate.source === null) {
     if (rate.groupBy !== null || rate.filters.length > 0) return 'is a fixed charge, which has no properties'
     return terms.model === 'flat' && terms.recurring
