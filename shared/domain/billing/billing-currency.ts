@@ -1,0 +1,20 @@
+import { DomainError } from '../../errors/domain-error.ts'
+import { findIsoCurrency } from '../iso-currency.ts'
+
+/**
+ * A currency that can be billed in: one that says how its amounts are rounded.
+ *
+ * @param code three letters, upper or lower case
+ * @returns the code in lower case
+ * @throws DomainError unprocessable for what ISO 4217 does not know, and for what has no minor units there, such as gold
+ */
+export function parseBillingCurrency(code: string): string {
+  const currency = code.toLowerCase()
+  const minorUnits = findIsoCurrency(currency)?.minorUnits ?? null
+  if (minorUnits === null)
+    throw new DomainError(
+      'unprocessable',
+      `currency: ISO 4217 has no currency ${JSON.stringify(code)} with minor units, which amounts are rounded to`,
+    )
+  return currency
+}
