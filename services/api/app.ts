@@ -27,6 +27,8 @@ import { eventHandlers } from './events/routes.ts'
 import { grantHandlers } from './grants/routes.ts'
 import { keyHandlers } from './keys/routes.ts'
 import { metricHandlers } from './metrics/routes.ts'
+import { priceHandlers } from './prices/routes.ts'
+import { productHandlers } from './products/routes.ts'
 import { refillHandlers } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailHandlers } from './trail/routes.ts'
@@ -79,6 +81,8 @@ export function apiApp(
       ...balanceHandlers(reads, usage),
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
       ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
+      ...productHandlers(pool, create),
+      ...priceHandlers(pool, create),
       ...contractHandlers(pool, create),
       ...keyHandlers(pool, once, deps.purges),
       ...trailHandlers(pool),

@@ -29,8 +29,12 @@ export interface World {
   externalId: string
   metric: string
   grant: string
+  product: string
+  price: string
+  /** Of another product. */
+  takenProductId: string
   /** For what changes them. */
-  spare: { account: string; metric: string; grant: string; apiKey: string }
+  spare: { account: string; metric: string; grant: string; product: string; price: string; apiKey: string }
   eventId: string
   voidedEventId: string
   apiKey: string
@@ -39,6 +43,7 @@ export interface World {
 let made = 0
 const unique = (): string => `unique-${made++}`
 const NO_ACCOUNT = `account_${'0'.repeat(32)}`
+const NO_PRODUCT = `product_${'0'.repeat(32)}`
 const NO_METRIC = `metric_${'0'.repeat(32)}`
 const RANGE = 'start_at=1700000000&end_at=1700086400'
 
@@ -56,10 +61,16 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   const credit = { amount: '10', effective_at: 0 }
   const grant = await create('/v2/grants', { account_id: account, metric_id: metric, ...credit })
   await api.create('/v2/refill-configurations', refill(account, metric))
+  const takenProductId = unique()
+  await create('/v2/products', { name: 'p', external_id: takenProductId })
+  const product = await create('/v2/products', { name: 'p' })
+  const price = await create('/v2/prices', unitPrice(product))
   const spare = {
     account: await create('/v2/accounts', { name: 'spare' }),
     metric: await create('/v2/metrics', { name: 'spare' }),
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
+    product: await create('/v2/products', { name: 'spare' }),
+    price: await create('/v2/prices', unitPrice(product)),
     apiKey: await issueKey(api),
   }
   const used = { account_id: account, metric_id: metric, quantity: '1' }
@@ -68,8 +79,8 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   // What was just reported may not be loaded yet: try again, the answer says.
   await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status !== 503)
   const apiKey = await issueKey(api)
-  const made = { customer, account, metric, grant, eventId, voidedEventId, apiKey }
-  return { api, ...made, takenExternalId, externalId, spare }
+  const made = { customer, account, metric, grant, product, price, eventId, voidedEventId, apiKey }
+  return { api, ...made, takenExternalId, externalId, takenProductId, spare }
 }
 
 const NEW_KEY = { name: 'k', permissions: ['read:all'] }
@@ -85,6 +96,12 @@ const refill = (account: string, metric: string) => ({
   metric_id: metric,
   minimum_balance: '5',
   target_balance: '10',
+})
+const unitPrice = (product: string) => ({
+  product_id: product,
+  currency: 'usd',
+  model: 'per_unit',
+  unit_amount: '3',
 })
 const event = ({ account, metric }: World) => ({ account_id: account, metric_id: metric, quantity: '1' })
 const grant = ({ account, metric }: World) => ({
@@ -269,6 +286,37 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     },
   },
   drainTestCompany: { isForTests: true, good: () => ({ target: '/v2/test/drain', body: { timeout: 20 } }) },
+
+  listProducts: { good: fixed('/v2/products') },
+  createProduct: {
+    good: () => ({ target: '/v2/products', body: { name: 'p', external_id: unique() } }),
+    conflict: ({ takenProductId }) => ({
+      target: '/v2/products',
+      body: { name: 'p', external_id: takenProductId },
+    }),
+  },
+  getProduct: { good: ({ product }) => ({ target: `/v2/products/${product}` }) },
+  updateProduct: {
+    good: ({ product }) => ({ target: `/v2/products/${product}`, body: { name: unique() } }),
+    impossible: ({ product, takenProductId }) => ({
+      target: `/v2/products/${product}`,
+      body: { external_id: takenProductId },
+    }),
+  },
+  archiveProduct: { good: ({ spare }) => ({ target: `/v2/products/${spare.product}/archive`, body: {} }) },
+  unarchiveProduct: {
+    good: ({ spare }) => ({ target: `/v2/products/${spare.product}/unarchive`, body: {} }),
+  },
+
+  listPrices: { good: fixed('/v2/prices') },
+  createPrice: {
+    good: ({ product }) => ({ target: '/v2/prices', body: unitPrice(product) }),
+    impossible: () => ({ target: '/v2/prices', body: unitPrice(NO_PRODUCT) }),
+  },
+  getPrice: { good: ({ price }) => ({ target: `/v2/prices/${price}` }) },
+  updatePrice: { good: ({ price }) => ({ target: `/v2/prices/${price}`, body: { description: 'd' } }) },
+  archivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/archive`, body: {} }) },
+  unarchivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/unarchive`, body: {} }) },
 
   listApiKeys: { good: fixed('/v2/api-keys') },
   createApiKey: {

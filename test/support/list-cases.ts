@@ -75,4 +75,21 @@ export const LIST_CASES: readonly ListCase[] = [
       }),
     cursorOf: (item) => `${String(item['account_id'])}/${String(item['metric_id'])}`,
   },
+  {
+    target: '/v2/products',
+    table: 'products',
+    grows: 'at the end',
+    make: (api, n) => api.create('/v2/products', { name: `Product ${n}` }),
+    cursorOf: idOf,
+  },
+  {
+    target: '/v2/prices',
+    table: 'prices',
+    grows: 'at the end',
+    make: async (api, n) => {
+      const { id: product_id } = await api.create<Item>('/v2/products', { name: 'x' })
+      return api.create('/v2/prices', { product_id, currency: 'usd', model: 'flat', amount: String(n) })
+    },
+    cursorOf: idOf,
+  },
 ]

@@ -142,7 +142,8 @@ function creditOf(body: CreditBody, label: string) {
 
 function sourceOf({ metric_id: metricId, currency }: CreditBody, label: string): UsageSource {
   if (metricId !== undefined && currency === undefined) return metricId
-  if (currency !== undefined && metricId === undefined) return parseBillingCurrency(currency)
+  if (currency !== undefined && metricId === undefined)
+    return parseBillingCurrency(currency, `${label}.currency`)
   throw impossible(label, 'exactly one of metric_id and currency is required')
 }
 

@@ -58,6 +58,11 @@ describe('changes of resources over HTTP', function () {
       full: { name: 'n', description: 'd', measurement_units: 'u' },
       optional: [] as string[],
     },
+    {
+      path: '/v2/products',
+      full: { name: 'n', description: 'd', external_id: 'p-1' },
+      optional: ['description', 'external_id'],
+    },
   ]
 
   for (const { path, full, optional } of kinds)
@@ -132,7 +137,7 @@ describe('changes of resources over HTTP', function () {
       })
     })
 
-  for (const path of ['/v2/accounts', '/v2/customers'])
+  for (const path of ['/v2/accounts', '/v2/customers', '/v2/products'])
     it(`refuses an external id that another of ${path} has, and takes its own`, async () => {
       const [first, second] = [`${path} first`, `${path} second`]
       const one = await api.create<Resource>(path, { name: 'one', external_id: first })
@@ -201,7 +206,7 @@ describe('changes of resources over HTTP', function () {
     })
   })
 
-  for (const path of ['/v2/accounts', '/v2/metrics'])
+  for (const path of ['/v2/accounts', '/v2/metrics', '/v2/products'])
     describe(`${path}/{id}/archive and /unarchive`, () => {
       it('set a time once, and take it away', async () => {
         const made = await api.create<Resource>(path, { name: 'x' })

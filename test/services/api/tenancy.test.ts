@@ -9,6 +9,8 @@ interface World {
   customer: string
   metric: string
   grant: string
+  product: string
+  price: string
   externalId: string
   apiKey: string
 }
@@ -20,9 +22,13 @@ const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }
   updateCustomer: { body: { name: 'seized' } },
   updateAccount: { body: { name: 'seized', service_customer_id: null } },
   updateMetric: { body: { name: 'seized' } },
+  updateProduct: { body: { name: 'seized' } },
+  updatePrice: { body: { description: 'seized' } },
   updateRefillConfiguration: { body: { is_active: false } },
   rotateApiKey: { body: { overlap_seconds: 0 } },
 }
+
+const PRICE = { currency: 'usd', model: 'flat', amount: '1' }
 
 describe('what belongs to another company', function () {
   this.timeout(60_000)
@@ -42,13 +48,16 @@ describe('what belongs to another company', function () {
   after(() => tally.end())
 
   /** Everything that can be read of a world. */
-  const read = async (api: ApiClient, { account, customer, metric, grant, externalId }: World) => {
+  const read = async (api: ApiClient, world: World) => {
+    const { account, customer, metric, grant, product, price, externalId } = world
     const paths = [
       `/v2/accounts/${account}`,
       `/v2/accounts/external-id/${externalId}`,
       `/v2/customers/${customer}`,
       `/v2/metrics/${metric}`,
       `/v2/grants/${grant}`,
+      `/v2/products/${product}`,
+      `/v2/prices/${price}`,
       `/v2/refill-configurations/${account}/${metric}`,
       '/v2/accounts?sort=customer_name',
       '/v2/api-keys',
@@ -81,6 +90,8 @@ describe('what belongs to another company', function () {
   it('is in no list, also when it is asked for', async () => {
     const targets = [
       `/v2/customers?external_id=${other.externalId}`,
+      `/v2/products?external_id=${other.externalId}`,
+      `/v2/prices?product_id=${other.product}`,
       `/v2/grants?account_id=${other.account}`,
       `/v2/grants?metric_id=${other.metric}`,
       `/v2/grants?account_id=${other.account}&metric_id=${other.metric}`,
@@ -100,7 +111,7 @@ describe('what belongs to another company', function () {
       expect((await mine.get(target)).body, target).to.deep.equal({ data: [], has_more: false })
     for (const target of ['/v2/customers', '/v2/accounts', '/v2/accounts?sort=customer_name', '/v2/metrics'])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
-    for (const target of ['/v2/grants', '/v2/refill-configurations'])
+    for (const target of ['/v2/grants', '/v2/refill-configurations', '/v2/products', '/v2/prices'])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
   })
 
@@ -110,6 +121,8 @@ describe('what belongs to another company', function () {
       ['/v2/accounts', other.account],
       ['/v2/metrics', other.metric],
       ['/v2/grants', other.grant],
+      ['/v2/products', other.product],
+      ['/v2/prices', other.price],
       ['/v2/refill-configurations', `${other.account}/${other.metric}`],
     ] as const) {
       const answer = await mine.get(`${path}?starting_after=${cursor}`)
@@ -144,6 +157,7 @@ describe('what belongs to another company', function () {
         { ...amounts, account_id: ours.account, metric_id: other.metric },
         'metric_id',
       ],
+      ['POST', '/v2/prices', { ...PRICE, product_id: other.product }, 'product_id'],
     ]
     for (const [method, target, body, field] of cases) {
       const answer = await mine.request(method, target, body, {})
@@ -156,7 +170,8 @@ describe('what belongs to another company', function () {
     const headers = { 'Idempotency-Key': 'theirs' }
     await theirs.create('/v2/customers', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/accounts', { name: 'x', external_id: 'theirs' }, { headers })
-    for (const path of ['/v2/customers', '/v2/accounts'])
+    await theirs.create('/v2/products', { name: 'x', external_id: 'theirs' }, { headers })
+    for (const path of ['/v2/customers', '/v2/accounts', '/v2/products'])
       expect(
         (await mine.post(path, { name: 'x', external_id: 'theirs' }, { headers })).status,
         path,
@@ -178,11 +193,13 @@ async function makeWorld(api: ApiClient): Promise<World> {
   const source = { account_id: account, metric_id: metric }
   const grant = await make('/v2/grants', { ...source, amount: '1', effective_at: 0 })
   await api.create('/v2/refill-configurations', { ...source, minimum_balance: '1', target_balance: '2' })
+  const product = await make('/v2/products', { name: 'p', external_id: externalId })
+  const price = await make('/v2/prices', { ...PRICE, product_id: product })
   const { api_key } = await api.create<{ api_key: { id: string } }>('/v2/api-keys', {
     name: 'k',
     permissions: ['read:all'],
   })
-  return { account, customer, metric, grant, externalId, apiKey: api_key.id }
+  return { account, customer, metric, grant, product, price, externalId, apiKey: api_key.id }
 }
 
 /** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
@@ -198,6 +215,8 @@ function targetsOf({ operationId, path }: Operation, ours: World, other: World):
         customer_id: world.customer,
         metric_id: world.metric,
         grant_id: world.grant,
+        product_id: world.product,
+        price_id: world.price,
         external_id: world.externalId,
         api_key_id: world.apiKey,
       }

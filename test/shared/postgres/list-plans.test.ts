@@ -8,6 +8,8 @@ import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { customerRepository } from '../../../shared/postgres/customers.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
+import { priceRepository } from '../../../shared/postgres/prices.ts'
+import { productRepository } from '../../../shared/postgres/products.ts'
 import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
 import { refillRepository } from '../../../shared/postgres/refills.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
@@ -18,6 +20,7 @@ import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 const PAGE = 20
 const [NAMESPACE, COMPANY, KEY] = [randomUUID(), randomUUID(), randomUUID()]
 const [FIRST_ACCOUNT, FIRST_METRIC] = [newId('account'), newId('metric')]
+const FIRST_PRODUCT = newId('product')
 
 /** 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each. */
 const ROWS = [
@@ -40,6 +43,13 @@ const ROWS = [
       created_at, updated_at)
     SELECT $1, account_id, metric_id, 0, 1, true, now() + row_number() OVER () * interval '1 second', now()
     FROM accounts CROSS JOIN metrics`,
+  `INSERT INTO products (namespace_id, product_id, name, created_at, updated_at)
+    SELECT $1, CASE n WHEN 0 THEN $6 ELSE 'product_' || md5(n::text) END, 'x', now() + n * interval '1 second', now()
+    FROM generate_series(0, 4999) n`,
+  `INSERT INTO prices (namespace_id, price_id, product_id, currency, terms, created_at, updated_at)
+    SELECT $1, 'price_' || md5(n::text), CASE n % 2 WHEN 0 THEN $6 ELSE 'product_' || md5('1') END, 'usd',
+      '{"model": "flat"}', now() + n * interval '1 second', now()
+    FROM generate_series(1, 10000) n`,
   `INSERT INTO audit_trail (entry_id, company_id, created_at, key_id, action, resource_id, changes)
     SELECT gen_random_uuid(), $4, now() + n * interval '1 second', CASE WHEN n % 3 = 0 THEN $5::uuid ELSE gen_random_uuid() END,
       'account.changed', CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5(n::text) END, '{}'
@@ -86,6 +96,13 @@ const refills = (
   },
 })
 
+const prices = (what: string, index: string, productId?: string): PlannedList => ({
+  what: `prices ${what}`,
+  index,
+  page: async (db, startingAfter) =>
+    lastOf((await priceRepository(db).list(NAMESPACE, productId, { limit: PAGE, startingAfter })).items),
+})
+
 const trail = (what: string, index: string, filter: AuditFilter): PlannedList => ({
   what: `the trail ${what}`,
   index,
@@ -125,6 +142,14 @@ const LISTS: readonly PlannedList[] = [
   refills('of all', 'refill_configurations_by_creation', {}),
   refills('of an account', 'refill_configurations_by_account', { accountId: FIRST_ACCOUNT }),
   refills('of a metric', 'refill_configurations_by_metric', { metricId: FIRST_METRIC }),
+  {
+    what: 'products',
+    index: 'products_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf((await productRepository(db).list(NAMESPACE, undefined, { limit: PAGE, startingAfter })).items),
+  },
+  prices('of all', 'prices_by_creation'),
+  prices('of a product', 'prices_by_product', FIRST_PRODUCT),
   trail('of all', 'audit_trail_by_time', {}),
   trail('of a resource', 'audit_trail_by_resource', { resourceId: FIRST_ACCOUNT }),
   trail('of a key', 'audit_trail_by_key', { keyId: KEY }),
@@ -154,6 +179,7 @@ describe('pages of lists in PostgreSQL', () => {
         $3: FIRST_METRIC,
         $4: COMPANY,
         $5: KEY,
+        $6: FIRST_PRODUCT,
       }
       for (const text of ROWS)
         await client.query(text.replaceAll(/\$\d/g, (name) => pg.escapeLiteral(values[name] ?? '')))
