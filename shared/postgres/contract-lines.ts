@@ -37,19 +37,20 @@ const COLUMNS = `contract_line_id, contract_id, starts_at, ends_at, description,
   CASE WHEN rate_card_id IS NOT NULL THEN (
     SELECT jsonb_agg(to_jsonb(o) ORDER BY o.nth) FROM contract_line_overrides AS o
     WHERE o.namespace_id = $1 AND o.contract_line_id = l.contract_line_id) END AS overrides`
-// A microsecond apart, so that those of one request are listed in the order in which they were given.
+// A microsecond apart, so that those of one request are listed in the order in which they were given; and after all that the
+// contract had, also when a clock was set back.
 const INSERT = `
   INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, description,
     rate_card_id, price_id, quantity, discount_percent, minimum_amount, credit_amount, credit_metric_id, credit_currency,
     credit_expires, created_at)
   SELECT $1, n.contract_line_id, $2, $3, to_timestamp(n.starts_at), to_timestamp(n.ends_at), n.description, n.rate_card_id,
     n.price_id, n.quantity, n.discount_percent, n.minimum_amount, n.credit_amount, n.credit_metric_id, n.credit_currency,
-    n.credit_expires, at + n.nth * interval '1 microsecond'
+    n.credit_expires, last.at + n.nth * interval '1 microsecond'
   FROM jsonb_to_recordset($4) AS n (nth integer, contract_line_id text, starts_at float8, ends_at float8, description text,
     rate_card_id text, price_id text, quantity numeric, discount_percent numeric, minimum_amount numeric,
     credit_amount numeric, credit_metric_id text, credit_currency text, credit_expires text),
-    clock_timestamp() AS at
-  ORDER BY n.nth`
+    (SELECT greatest(clock_timestamp(), max(created_at)) AS at FROM contract_lines
+      WHERE namespace_id = $1 AND contract_id = $2) AS last`
 const INSERT_OVERRIDES = `
   INSERT INTO contract_line_overrides (namespace_id, contract_line_id, nth, product_id, has_value, value, price_id)
   SELECT $1, n.contract_line_id, n.nth, n.product_id, n.has_value, n.value, n.price_id
@@ -130,8 +131,8 @@ export const contractLineRepository = (db: Queryable) => ({
   },
 })
 
-const lineToColumns = (line: NewLine, nth: number): object => ({
-  nth,
+const lineToColumns = (line: NewLine, index: number): object => ({
+  nth: index + 1,
   contract_line_id: line.id,
   starts_at: line.startsAt,
   ends_at: line.endsAt,

@@ -6,6 +6,7 @@ import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { AskedLine } from './new-lines.ts'
 
 /**
@@ -48,12 +49,18 @@ async function holdReferences(
   const ifAny = async <T>(ids: readonly string[], read: () => Promise<T[]>) =>
     ids.length === 0 ? [] : await read()
   const rateCards = await ifAny(cardIds, () => rateCardRepository(db).share(namespaceId, cardIds))
+  const withOverrides = unique(
+    cardLines.flatMap((line) => (line.priceOverrides.length === 0 ? [] : [line.rateCardId])),
+  )
+  const rates = await ifAny(withOverrides, async () => [
+    ...(await rateRepository(db).listOfCards(namespaceId, withOverrides)),
+  ])
   const prices = await ifAny(priceIds, () => priceRepository(db).shareByIds(namespaceId, priceIds))
   const metrics = await ifAny(metricIds, () => metricRepository(db).listByIds(namespaceId, metricIds))
   return {
     rateCards: byId(rateCards),
     prices: byId(prices),
-    priced: new Map(),
+    rates: new Map(rates),
     metricIds: new Set(metrics.map(({ id }) => id)),
   }
 }

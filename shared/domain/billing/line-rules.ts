@@ -1,9 +1,11 @@
 import { intersect } from '../time-range.ts'
-import { isMetric, type UsageSource } from '../usage-source.ts'
+import { isMetric } from '../usage-source.ts'
 import { rangeOf } from './change.ts'
 import type { CardLine, ContractLine, ContractTimes, PriceLine, PriceOverride } from './contract.ts'
 import { findUseFault } from './price-rules.ts'
 import type { Price } from './price.ts'
+import type { Rate } from './rate.ts'
+import { isToCome } from './stored-contract.ts'
 
 /** What may be archived, and then not be used anew. */
 interface Archivable {
@@ -14,8 +16,8 @@ interface Archivable {
 export interface LineReferences {
   prices: ReadonlyMap<string, Price & Archivable>
   rateCards: ReadonlyMap<string, { currency: string } & Archivable>
-  /** What cards rate by prices of a product, and will: by card and product, see pricedKey. null: a fixed charge. */
-  priced: ReadonlyMap<string, readonly (UsageSource | null)[]>
+  /** By card: all its rates, ever, each with the product of its prices. */
+  rates: ReadonlyMap<string, readonly (Rate & { productId: string })[]>
   metricIds: ReadonlySet<string>
 }
 
@@ -25,8 +27,6 @@ export interface LineFault {
   field: string
   text: string
 }
-
-export const pricedKey = (rateCardId: string, productId: string): string => `${rateCardId}/${productId}`
 
 /**
  * Why a line that is new cannot stand in a contract, or undefined when it can.
@@ -80,7 +80,7 @@ function findCardFault(line: CardLine, currency: string, references: LineReferen
   const text = findReferenceFault('rate card', card, currency)
   if (text !== undefined) return { field: 'rate_card_id', text }
   for (const [index, override] of line.priceOverrides.entries()) {
-    const text = findOverrideFault(override, line.rateCardId, currency, references)
+    const text = findOverrideFault(override, line, currency, references)
     if (text !== undefined) return { field: `price_overrides[${index}].price_id`, text }
   }
   return undefined
@@ -88,9 +88,9 @@ function findCardFault(line: CardLine, currency: string, references: LineReferen
 
 function findOverrideFault(
   { productId, priceId }: PriceOverride,
-  rateCardId: string,
+  { rateCardId, startsAt }: CardLine,
   currency: string,
-  { prices, priced }: LineReferences,
+  { prices, rates }: LineReferences,
 ): string | undefined {
   const price = prices.get(priceId)
   if (price === undefined || price.archivedAt !== null || price.currency !== currency)
@@ -98,13 +98,11 @@ function findOverrideFault(
   if (price.productId !== productId) return 'the price is of another product'
   const { terms } = price
   if (terms.model === 'flat' && !terms.recurring) return 'the price is due once, and what a card rates is not'
-  // A card that prices the product in several ways may be met in one of them. One that does not price it yet may do later.
-  const sources = priced.get(pricedKey(rateCardId, productId)) ?? []
-  const faults = sources.map((source) =>
-    findUseFault({ source, groupBy: null, filters: [] }, terms, currency),
-  )
-  const [fault] = faults
-  return fault !== undefined && !faults.includes(undefined) ? `the price ${fault}` : undefined
+  // A card that prices the product in several ways may be met in one of them; one that does not yet may do so later.
+  const faults = (rates.get(rateCardId) ?? [])
+    .filter((rate) => rate.productId === productId && isToCome(rate, startsAt))
+    .map((rate) => findUseFault(rate, terms, currency))
+  return faults[0] !== undefined && !faults.includes(undefined) ? `the price ${faults[0]}` : undefined
 }
 
 function findPriceFault(
