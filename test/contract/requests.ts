@@ -33,8 +33,19 @@ export interface World {
   price: string
   /** Of another product. */
   takenProductId: string
+  rateCard: string
+  /** Of another card. */
+  takenCardId: string
   /** For what changes them. */
-  spare: { account: string; metric: string; grant: string; product: string; price: string; apiKey: string }
+  spare: {
+    account: string
+    metric: string
+    grant: string
+    product: string
+    price: string
+    rateCard: string
+    apiKey: string
+  }
   eventId: string
   voidedEventId: string
   apiKey: string
@@ -65,12 +76,16 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   await create('/v2/products', { name: 'p', external_id: takenProductId })
   const product = await create('/v2/products', { name: 'p' })
   const price = await create('/v2/prices', unitPrice(product))
+  const takenCardId = unique()
+  await create('/v2/rate-cards', { ...CARD, external_id: takenCardId })
+  const rateCard = await create('/v2/rate-cards', { ...CARD, rates: [rate(metric, price)] })
   const spare = {
     account: await create('/v2/accounts', { name: 'spare' }),
     metric: await create('/v2/metrics', { name: 'spare' }),
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
     product: await create('/v2/products', { name: 'spare' }),
     price: await create('/v2/prices', unitPrice(product)),
+    rateCard: await create('/v2/rate-cards', CARD),
     apiKey: await issueKey(api),
   }
   const used = { account_id: account, metric_id: metric, quantity: '1' }
@@ -79,8 +94,8 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   // What was just reported may not be loaded yet: try again, the answer says.
   await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status !== 503)
   const apiKey = await issueKey(api)
-  const made = { customer, account, metric, grant, product, price, eventId, voidedEventId, apiKey }
-  return { api, ...made, takenExternalId, externalId, takenProductId, spare }
+  const made = { customer, account, metric, grant, product, price, rateCard, eventId, voidedEventId, apiKey }
+  return { api, ...made, takenExternalId, externalId, takenProductId, takenCardId, spare }
 }
 
 const NEW_KEY = { name: 'k', permissions: ['read:all'] }
@@ -103,6 +118,8 @@ const unitPrice = (product: string) => ({
   model: 'per_unit',
   unit_amount: '3',
 })
+const CARD = { name: 'c', currency: 'usd' }
+const rate = (metric: string, price: string) => ({ metric_id: metric, price_id: price })
 const event = ({ account, metric }: World) => ({ account_id: account, metric_id: metric, quantity: '1' })
 const grant = ({ account, metric }: World) => ({
   account_id: account,
@@ -317,6 +334,47 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   updatePrice: { good: ({ price }) => ({ target: `/v2/prices/${price}`, body: { description: 'd' } }) },
   archivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/archive`, body: {} }) },
   unarchivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/unarchive`, body: {} }) },
+
+  listRateCards: { good: fixed('/v2/rate-cards') },
+  createRateCard: {
+    good: ({ metric, price }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, rates: [rate(metric, price)], external_id: unique() },
+    }),
+    conflict: ({ takenCardId }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, external_id: takenCardId },
+    }),
+    impossible: ({ price }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, rates: [rate(NO_METRIC, price)] },
+    }),
+  },
+  getRateCard: { good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}` }) },
+  updateRateCard: {
+    good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}`, body: { name: unique() } }),
+    impossible: ({ rateCard, takenCardId }) => ({
+      target: `/v2/rate-cards/${rateCard}`,
+      body: { external_id: takenCardId },
+    }),
+  },
+  archiveRateCard: {
+    good: ({ spare }) => ({ target: `/v2/rate-cards/${spare.rateCard}/archive`, body: {} }),
+  },
+  unarchiveRateCard: {
+    good: ({ spare }) => ({ target: `/v2/rate-cards/${spare.rateCard}/unarchive`, body: {} }),
+  },
+  listRates: { good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}/rates` }) },
+  changeRateCard: {
+    good: async ({ api, price, rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/changes`,
+      body: { add: [rate((await api.create<{ id: string }>('/v2/metrics', { name: 'm' })).id, price)] },
+    }),
+    impossible: ({ metric, price, rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/changes`,
+      body: { add: [rate(metric, price)] },
+    }),
+  },
 
   listApiKeys: { good: fixed('/v2/api-keys') },
   createApiKey: {

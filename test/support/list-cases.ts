@@ -92,4 +92,11 @@ export const LIST_CASES: readonly ListCase[] = [
     },
     cursorOf: idOf,
   },
+  {
+    target: '/v2/rate-cards',
+    table: 'rate_cards',
+    grows: 'at the end',
+    make: (api, n) => api.create('/v2/rate-cards', { name: `Card ${n}`, currency: 'usd' }),
+    cursorOf: idOf,
+  },
 ]

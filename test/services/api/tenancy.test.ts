@@ -11,6 +11,7 @@ interface World {
   grant: string
   product: string
   price: string
+  rateCard: string
   externalId: string
   apiKey: string
 }
@@ -24,6 +25,8 @@ const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }
   updateMetric: { body: { name: 'seized' } },
   updateProduct: { body: { name: 'seized' } },
   updatePrice: { body: { description: 'seized' } },
+  updateRateCard: { body: { name: 'seized' } },
+  changeRateCard: { body: { add: [{ price_id: `price_${'0'.repeat(32)}` }] } },
   updateRefillConfiguration: { body: { is_active: false } },
   rotateApiKey: { body: { overlap_seconds: 0 } },
 }
@@ -49,7 +52,7 @@ describe('what belongs to another company', function () {
 
   /** Everything that can be read of a world. */
   const read = async (api: ApiClient, world: World) => {
-    const { account, customer, metric, grant, product, price, externalId } = world
+    const { account, customer, metric, grant, product, price, rateCard, externalId } = world
     const paths = [
       `/v2/accounts/${account}`,
       `/v2/accounts/external-id/${externalId}`,
@@ -58,6 +61,7 @@ describe('what belongs to another company', function () {
       `/v2/grants/${grant}`,
       `/v2/products/${product}`,
       `/v2/prices/${price}`,
+      `/v2/rate-cards/${rateCard}`,
       `/v2/refill-configurations/${account}/${metric}`,
       '/v2/accounts?sort=customer_name',
       '/v2/api-keys',
@@ -92,6 +96,7 @@ describe('what belongs to another company', function () {
       `/v2/customers?external_id=${other.externalId}`,
       `/v2/products?external_id=${other.externalId}`,
       `/v2/prices?product_id=${other.product}`,
+      `/v2/rate-cards?external_id=${other.externalId}`,
       `/v2/grants?account_id=${other.account}`,
       `/v2/grants?metric_id=${other.metric}`,
       `/v2/grants?account_id=${other.account}&metric_id=${other.metric}`,
@@ -111,7 +116,13 @@ describe('what belongs to another company', function () {
       expect((await mine.get(target)).body, target).to.deep.equal({ data: [], has_more: false })
     for (const target of ['/v2/customers', '/v2/accounts', '/v2/accounts?sort=customer_name', '/v2/metrics'])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
-    for (const target of ['/v2/grants', '/v2/refill-configurations', '/v2/products', '/v2/prices'])
+    for (const target of [
+      '/v2/grants',
+      '/v2/refill-configurations',
+      '/v2/products',
+      '/v2/prices',
+      '/v2/rate-cards',
+    ])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
   })
 
@@ -123,6 +134,8 @@ describe('what belongs to another company', function () {
       ['/v2/grants', other.grant],
       ['/v2/products', other.product],
       ['/v2/prices', other.price],
+      ['/v2/rate-cards', other.rateCard],
+      [`/v2/rate-cards/${ours.rateCard}/rates`, await firstRateOf(theirs, other)],
       ['/v2/refill-configurations', `${other.account}/${other.metric}`],
     ] as const) {
       const answer = await mine.get(`${path}?starting_after=${cursor}`)
@@ -164,6 +177,29 @@ describe('what belongs to another company', function () {
       expect(answer.status, target).to.equal(422)
       expect(answer.text).to.match(new RegExp(`^${field}: there is no such`))
     }
+    const rates: [object, string][] = [
+      [{ metric_id: other.metric, price_id: ours.price }, '[0].metric_id'],
+      [{ metric_id: ours.metric, price_id: other.price }, '[0].price_id'],
+      [
+        { metric_id: ours.metric, group_by: 'model', prices: [{ value: 'x', price_id: other.price }] },
+        '[0].prices[0].price_id',
+      ],
+    ]
+    for (const [rate, field] of rates)
+      for (const [target, body, list] of [
+        ['/v2/rate-cards', { name: 'x', currency: 'usd', rates: [rate] }, 'rates'],
+        [`/v2/rate-cards/${ours.rateCard}/changes`, { add: [rate] }, 'add'],
+      ] as const) {
+        const answer = await mine.post(target, body)
+        expect(answer.status, target).to.equal(422)
+        expect(answer.text).to.contain(`${list}${field}: there is no such`)
+      }
+    const theirRate = await firstRateOf(theirs, other)
+    const ended = await mine.post(`/v2/rate-cards/${ours.rateCard}/changes`, { end: [theirRate] })
+    expect([ended.status, ended.text]).to.deep.equal([
+      422,
+      `end: ${theirRate} is not in force at the time of the change`,
+    ])
   })
 
   it('leaves its external ids and Idempotency-Keys free', async () => {
@@ -171,6 +207,13 @@ describe('what belongs to another company', function () {
     await theirs.create('/v2/customers', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/accounts', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/products', { name: 'x', external_id: 'theirs' }, { headers })
+    await theirs.create('/v2/rate-cards', { name: 'x', currency: 'usd', external_id: 'theirs' }, { headers })
+    const card = await mine.post(
+      '/v2/rate-cards',
+      { name: 'x', currency: 'usd', external_id: 'theirs' },
+      { headers },
+    )
+    expect(card.status).to.equal(200)
     for (const path of ['/v2/customers', '/v2/accounts', '/v2/products'])
       expect(
         (await mine.post(path, { name: 'x', external_id: 'theirs' }, { headers })).status,
@@ -195,12 +238,21 @@ async function makeWorld(api: ApiClient): Promise<World> {
   await api.create('/v2/refill-configurations', { ...source, minimum_balance: '1', target_balance: '2' })
   const product = await make('/v2/products', { name: 'p', external_id: externalId })
   const price = await make('/v2/prices', { ...PRICE, product_id: product })
+  const rateCard = await make('/v2/rate-cards', {
+    name: 'r',
+    currency: 'usd',
+    external_id: externalId,
+    rates: [{ price_id: price }],
+  })
   const { api_key } = await api.create<{ api_key: { id: string } }>('/v2/api-keys', {
     name: 'k',
     permissions: ['read:all'],
   })
-  return { account, customer, metric, grant, product, price, externalId, apiKey: api_key.id }
+  return { account, customer, metric, grant, product, price, rateCard, externalId, apiKey: api_key.id }
 }
+
+const firstRateOf = async (api: ApiClient, { rateCard }: World): Promise<string> =>
+  (await api.get<{ rates: { id: string }[] }>(`/v2/rate-cards/${rateCard}`)).body.rates[0]?.id ?? ''
 
 /** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
 function targetsOf({ operationId, path }: Operation, ours: World, other: World): string[] {
@@ -217,6 +269,7 @@ function targetsOf({ operationId, path }: Operation, ours: World, other: World):
         grant_id: world.grant,
         product_id: world.product,
         price_id: world.price,
+        rate_card_id: world.rateCard,
         external_id: world.externalId,
         api_key_id: world.apiKey,
       }

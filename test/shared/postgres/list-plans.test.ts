@@ -10,6 +10,8 @@ import { grantRepository } from '../../../shared/postgres/grants.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { productRepository } from '../../../shared/postgres/products.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+import { rateRepository } from '../../../shared/postgres/rates.ts'
 import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
 import { refillRepository } from '../../../shared/postgres/refills.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
@@ -20,7 +22,7 @@ import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 const PAGE = 20
 const [NAMESPACE, COMPANY, KEY] = [randomUUID(), randomUUID(), randomUUID()]
 const [FIRST_ACCOUNT, FIRST_METRIC] = [newId('account'), newId('metric')]
-const FIRST_PRODUCT = newId('product')
+const [FIRST_PRODUCT, FIRST_CARD] = [newId('product'), newId('rate_card')]
 
 /** 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each. */
 const ROWS = [
@@ -50,6 +52,16 @@ const ROWS = [
     SELECT $1, 'price_' || md5(n::text), CASE n % 2 WHEN 0 THEN $6 ELSE 'product_' || md5('1') END, 'usd',
       '{"model": "flat"}', now() + n * interval '1 second', now()
     FROM generate_series(1, 10000) n`,
+  `INSERT INTO rate_cards (namespace_id, rate_card_id, name, currency, created_at, updated_at)
+    SELECT $1, CASE n WHEN 0 THEN $7 ELSE 'rate_card_' || md5(n::text) END, 'x', 'usd', now() + n * interval '1 second', now()
+    FROM generate_series(0, 4999) n`,
+  `INSERT INTO rates (namespace_id, rate_id, rate_card_id, aggregation, filters, scope_digest, starts_at, created_at)
+    SELECT $1, 'rate_' || md5(n::text), CASE n % 2 WHEN 0 THEN $7 ELSE 'rate_card_' || md5('1') END, 'sum', '[]', '', now(),
+      now() + n * interval '1 second'
+    FROM generate_series(1, 2000) n`,
+  `INSERT INTO rate_prices (namespace_id, rate_id, value, price_id)
+    SELECT $1, 'rate_' || md5(n::text), NULLIF(v, 0)::text, 'price_' || md5('1')
+    FROM generate_series(1, 2000) n, generate_series(0, 3) v`,
   `INSERT INTO audit_trail (entry_id, company_id, created_at, key_id, action, resource_id, changes)
     SELECT gen_random_uuid(), $4, now() + n * interval '1 second', CASE WHEN n % 3 = 0 THEN $5::uuid ELSE gen_random_uuid() END,
       'account.changed', CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5(n::text) END, '{}'
@@ -150,6 +162,20 @@ const LISTS: readonly PlannedList[] = [
   },
   prices('of all', 'prices_by_creation'),
   prices('of a product', 'prices_by_product', FIRST_PRODUCT),
+  {
+    what: 'rate cards',
+    index: 'rate_cards_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf((await rateCardRepository(db).list(NAMESPACE, undefined, { limit: PAGE, startingAfter })).items),
+  },
+  {
+    what: 'rates of a card',
+    index: 'rates_by_rate_card',
+    page: async (db, startingAfter) => {
+      const page = { limit: PAGE, startingAfter }
+      return lastOf((await rateRepository(db).list(NAMESPACE, FIRST_CARD, undefined, page)).items)
+    },
+  },
   trail('of all', 'audit_trail_by_time', {}),
   trail('of a resource', 'audit_trail_by_resource', { resourceId: FIRST_ACCOUNT }),
   trail('of a key', 'audit_trail_by_key', { keyId: KEY }),
@@ -180,6 +206,7 @@ describe('pages of lists in PostgreSQL', () => {
         $4: COMPANY,
         $5: KEY,
         $6: FIRST_PRODUCT,
+        $7: FIRST_CARD,
       }
       for (const text of ROWS)
         await client.query(text.replaceAll(/\$\d/g, (name) => pg.escapeLiteral(values[name] ?? '')))
