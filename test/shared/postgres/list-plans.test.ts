@@ -70,7 +70,7 @@ const ROWS = [
     SELECT $1, CASE n WHEN 0 THEN $8 ELSE md5(n::text)::uuid END,
       CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5((n % 99 + 1)::text) END, 'usd', 'month', now(), now(),
       now() + n * interval '1 second', now()
-    FROM generate_series(0, 4999) n`,
+    FROM generate_series(0, 9999) n`,
   `INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, rate_card_id,
       discount_percent, created_at)
     SELECT $1, 'contract_line_' || md5(contract_id::text), contract_id, account_id, created_at, created_at + interval '1 second',
