@@ -1,5 +1,5 @@
 import type { CancelRequest } from './contract-status.ts'
-import type { Contract, ContractLine, ContractTimes, Entry } from './contract.ts'
+import type { Contract, ContractLine, Entry } from './contract.ts'
 
 /** What was said when a contract was canceled; `cancelAt` of the contract says from when on it is. */
 export interface Cancellation {
@@ -43,6 +43,3 @@ export const OPEN_LINES_MAX = 200
 /** Whether a line is in force or will be, at a second; one that was withdrawn never is. */
 export const isToCome = ({ startsAt, endsAt }: Omit<Entry, 'id'>, second: number): boolean =>
   endsAt === null || endsAt > Math.max(second, startsAt)
-
-/** The times of a contract that is to be made. */
-export type NewContractTimes = Omit<ContractTimes, 'cancelAt'>
