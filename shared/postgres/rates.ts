@@ -21,18 +21,20 @@ interface RateRow {
   ends_at: Date | null
   created_at: Date
   product_id: string
-  /** By code point of the value; the one without a value is of the rest. */
-  prices: { value: string | null; priceId: string }[]
+  /** By code point; null, which comes last, is the rest. */
+  price_values: (string | null)[]
+  /** For each of these. */
+  price_ids: string[]
 }
 
 // Why prices come as JSON: a card has up to 2,000, and a row each, with all of the rate in it, is most of a megabyte.
 const SELECT = `
   SELECT r.rate_id, r.rate_card_id, r.metric_id, r.currency, r.aggregation, r.filters, r.group_by, r.starts_at, r.ends_at,
-    r.created_at, p.prices,
+    r.created_at, p.price_values, p.price_ids,
     (SELECT product_id FROM prices WHERE namespace_id = $1 AND price_id = p.first_price_id) AS product_id
   FROM rates r CROSS JOIN LATERAL (
     SELECT min(price_id) AS first_price_id,
-      json_agg(json_build_object('value', value, 'priceId', price_id) ORDER BY value NULLS LAST) AS prices
+      json_agg(value ORDER BY value) AS price_values, json_agg(price_id ORDER BY value) AS price_ids
     FROM rate_prices WHERE namespace_id = $1 AND rate_id = r.rate_id
   ) p
   WHERE r.namespace_id = $1`
@@ -147,21 +149,22 @@ const rowOfRate = (rate: Rate, index: number) => ({
   ends_at: rate.endsAt,
 })
 
-const pricesOfRate = ({ prices, priceId }: Rate): RateRow['prices'] => [
+const pricesOfRate = ({ prices, priceId }: Rate): { value: string | null; priceId: string }[] => [
   ...prices,
   ...(priceId === null ? [] : [{ value: null, priceId }]),
 ]
 
 function rateFromRow(row: RateRow): RateRecord {
-  const prices = row.prices.flatMap(({ value, priceId }) => (value === null ? [] : [{ value, priceId }]))
+  const { price_values: values, price_ids: ids } = row
+  const listed = values.map((value, nth) => ({ value, priceId: ids[nth] ?? '' }))
   return {
     id: row.rate_id,
     source: row.metric_id ?? row.currency,
     aggregation: row.aggregation,
     filters: row.filters,
     groupBy: row.group_by,
-    prices,
-    priceId: row.prices.find(({ value }) => value === null)?.priceId ?? null,
+    prices: listed.flatMap(({ value, priceId }) => (value === null ? [] : [{ value, priceId }])),
+    priceId: listed.find(({ value }) => value === null)?.priceId ?? null,
     startsAt: row.starts_at.getTime() / 1_000,
     endsAt: row.ends_at === null ? null : row.ends_at.getTime() / 1_000,
     productId: row.product_id,

@@ -5,7 +5,7 @@ import type { Rate } from './rate.ts'
 import { scopeOf, type Scope } from './scope.ts'
 
 /** An event that two rates of a card would both reach. */
-export interface OverlapExample {
+interface OverlapExample {
   source: UsageSource
   /** In Unix seconds: the first second both are in force. */
   occurredAt: number
@@ -24,9 +24,14 @@ export interface Overlap {
  * facts, and may both be rated.
  *
  * @returns such an event, or undefined when there can be none
+ * @internal
  */
-export const overlapOf = (a: Rate, b: Rate): OverlapExample | undefined =>
-  overlapWithin({ rate: a, scope: scopeOf(a) }, { rate: b, scope: scopeOf(b) })
+export function overlapOf(a: Rate, b: Rate): OverlapExample | undefined {
+  const occurredAt = meetingOf(a, b)
+  if (a.source === null || occurredAt === undefined) return undefined
+  const properties = propertiesOfBoth(scopeOf(a), scopeOf(b))
+  return properties && { source: a.source, occurredAt, properties }
+}
 
 /**
  * The first two that overlap of a card's rates, or undefined. Those that ended count for the time they were in force.
@@ -34,28 +39,54 @@ export const overlapOf = (a: Rate, b: Rate): OverlapExample | undefined =>
  * @param newFrom which of the rates is the first that is new; those before are known not to overlap each other
  */
 export function findOverlap(rates: readonly Rate[], newFrom = 0): Overlap | undefined {
-  const scoped = rates.map((rate) => ({ rate, scope: scopeOf(rate) }))
-  for (const [index, a] of scoped.entries())
-    for (const b of scoped.slice(Math.max(index + 1, newFrom))) {
-      const example = overlapWithin(a, b)
-      if (example) return { a: a.rate, b: b.rate, example }
+  const sharers = scopeSharers(rates.slice(newFrom))
+  for (const [index, a] of rates.entries()) {
+    let sharing: bigint | undefined
+    for (const [nth, b] of rates.slice(newFrom).entries()) {
+      if (newFrom + nth <= index || meetingOf(a, b) === undefined) continue
+      sharing ??= sharers(a)
+      if (((sharing >> BigInt(nth)) & 1n) === 0n) continue
+      const example = overlapOf(a, b)
+      if (example) return { a, b, example }
     }
+  }
   return undefined
 }
 
-/** A rate with its scope, which is made once for all that it is compared with. */
-interface ScopedRate {
-  rate: Rate
-  scope: Scope
-}
+/** The first second that both are in force, of rates that measure the same source in the same way; else undefined. */
+const meetingOf = (a: Rate, b: Rate): number | undefined =>
+  a.source === null || a.source !== b.source || a.aggregation !== b.aggregation
+    ? undefined
+    : intersect(rangeOf(a), rangeOf(b))?.startAt
 
-function overlapWithin(a: ScopedRate, b: ScopedRate): OverlapExample | undefined {
-  const { source, aggregation } = a.rate
-  if (source === null || source !== b.rate.source || aggregation !== b.rate.aggregation) return undefined
-  const occurredAt = intersect(rangeOf(a.rate), rangeOf(b.rate))?.startAt
-  if (occurredAt === undefined) return undefined
-  const properties = propertiesOfBoth(a.scope, b.scope)
-  return properties && { source, occurredAt, properties }
+/**
+ * Tells of a rate with which of some others it shares values of every property that both ask about: a bit for each.
+ *
+ * Why not pair by pair: of 200 rates that have five filters with a hundred values each, ten million values would be looked
+ * up (measured: 0.6 s of CPU, in which nobody else is served, against 0.1 s).
+ */
+function scopeSharers(others: readonly Rate[]): (rate: Rate) => bigint {
+  const all = (1n << BigInt(others.length)) - 1n
+  const asking = new Map<string, bigint>()
+  const allowing = new Map<string, Map<string, bigint>>()
+  for (const [nth, other] of others.entries()) {
+    const bit = 1n << BigInt(nth)
+    for (const [property, values] of scopeOf(other)) {
+      asking.set(property, (asking.get(property) ?? 0n) | bit)
+      const byValue = allowing.get(property) ?? new Map<string, bigint>()
+      allowing.set(property, byValue)
+      for (const value of values) byValue.set(value, (byValue.get(value) ?? 0n) | bit)
+    }
+  }
+  return (rate) => {
+    let sharing = all
+    for (const [property, values] of scopeOf(rate)) {
+      let some = all & ~(asking.get(property) ?? 0n)
+      for (const value of values) some |= allowing.get(property)?.get(value) ?? 0n
+      sharing &= some
+    }
+    return sharing
+  }
 }
 
 /** One value that both allow for each property that either asks about. Properties do not bear on each other. */
@@ -71,8 +102,6 @@ function propertiesOfBoth(a: Scope, b: Scope): Record<string, string> | undefine
 
 /** @param a, b what is allowed; undefined for anything, of which there are not two */
 function commonValue(a?: ReadonlySet<string>, b?: ReadonlySet<string>): string | undefined {
-  const fewest = a !== undefined && (b === undefined || a.size <= b.size) ? a : b
-  const other = fewest === a ? b : a
-  for (const value of fewest ?? []) if (other?.has(value) ?? true) return value
+  for (const value of a ?? b ?? []) if (b?.has(value) ?? true) return value
   return undefined
 }
