@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
@@ -719,22 +720,23 @@ describe('rate cards over HTTP', function () {
       }
     })
 
-    it('whoever begins to follow a card waits for its change, and a change for them', async () => {
+    it('a change waits for whoever begins to follow the card, and then the past is no longer free', async () => {
       const card = await makeCard(usage())
-      const past = { effective_at: 100, end: [card.rates[0]?.id] }
-      await inNamespace(pool, namespaceId, async (db) => {
+      const { changing } = await inNamespace(pool, namespaceId, async (db) => {
         const shared = await rateCardRepository(db).share(namespaceId, [card.id, unknown('rate_card')])
         expect(shared.map(({ id, currency, archivedAt }) => [id, currency, archivedAt])).to.deep.equal([
           [card.id, 'usd', null],
         ])
-        let isChanged = false
-        const changing = change(card, past).finally(() => (isChanged = true))
-        await new Promise((resolve) => setTimeout(resolve, 300))
-        expect(isChanged).to.equal(false)
-        return { changing }
-      }).then(async ({ changing }) => {
-        expect((await changing).status).to.equal(200)
+        const changing = change(card, { effective_at: 100, end: [card.rates[0]?.id] })
+        expect(await Promise.race([changing, sleep(300, 'waits')])).to.equal('waits')
+        await follow(card)
+        return { changing } // in an object, so that it is not waited for within
       })
+      const { status, text } = await changing
+      expect([status, text]).to.deep.equal([
+        422,
+        'effective_at: lies in the past, which a contract has followed the card in',
+      ])
     })
   })
 })
