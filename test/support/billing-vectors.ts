@@ -331,7 +331,10 @@ export const measure = (events: readonly EventJson[]): MeasuredUsage | undefined
     .reduce<MeasuredUsage | undefined>((all, one) => (all ? mergeUsage(all, one) : one), undefined)
 
 /** Answers a plan as a reader does: events of each of its ranges by the named values they have, and by nothing else. */
-export function readUsage({ usage }: InvoicePlan, events: readonly EventJson[]): Map<number, UsageRow[]> {
+export function readUsage(
+  { usage }: Pick<InvoicePlan, 'usage'>,
+  events: readonly EventJson[],
+): Map<number, UsageRow[]> {
   const answer = new Map<number, UsageRow[]>()
   for (const { piece, startAt, endAt } of usage.ranges) {
     const sets = new Map<
