@@ -44,14 +44,17 @@ const OTHER_ACCOUNT = `account_${'b'.repeat(32)}`
 const SOURCES = ['metric_t', 'metric_t', 'metric_u', 'usd']
 
 const quantity = fc.constantFrom('1', '-1', '2.5', '7', '0.000000000000000001', LARGEST, LARGEST)
-const properties: fc.Arbitrary<Properties> = fc.record(
-  {
-    region: fc.constantFrom('a', 'b', 'c', 'd', '', null, 1),
-    model: fc.constantFrom('a', 'b', 'c', { a: 'a' }),
-    id: fc.nat(),
-  },
-  { requiredKeys: [] },
-)
+const properties: fc.Arbitrary<Properties> = fc
+  .record(
+    {
+      region: fc.constantFrom('a', 'b', 'c', 'd', '', null, 1),
+      model: fc.constantFrom('a', 'b', 'c', { a: 'a' }),
+      id: fc.nat(),
+    },
+    { requiredKeys: [] },
+  )
+  .chain((some) => fc.shuffledSubarray(Object.entries(some), { minLength: Object.keys(some).length }))
+  .map((entries) => Object.fromEntries(entries) as Properties)
 /** Seconds from the edge of a day or of a slot. */
 const shift = fc.constantFrom(-1, 0, 0, 1, 150, 299, 300)
 const time = fc.oneof(
@@ -272,7 +275,65 @@ describe('usage that invoices are rated by', function () {
     ).to.have.deep.members([...values.map((model, n) => [model, String(2 ** n)]), [undefined, '8']])
   })
 
-  it('waits for one of two places to read properties, and for none to read without', async () => {
+  it('is one row of the same values in any order, and knows the latest event by its second, its acceptance and its id', async () => {
+    const now = await stage.epochs.now()
+    const start = dayOf(now) - 4 * DAY_S
+    const sources = ['metric_t', 'metric_u']
+    /** Of a day each; the one with the smallest id first. */
+    const madeOn = (source: string, day: number, seconds: readonly number[]) =>
+      seconds
+        .map((second, n) =>
+          makeReport({
+            source,
+            occurredAt: start + day * DAY_S + second,
+            ...withProperties(n % 2 === 0 ? { model: 'a', region: 'b' } : { region: 'b', model: 'a' }),
+          }),
+        )
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+    const same = Array<number>(6).fill(7)
+    const latest: UsageEvent[] = []
+    for (const source of sources) {
+      const sets = [
+        madeOn(source, 0, same).map((one) => ({ ...one, acceptedAt: 9e14 })),
+        madeOn(source, 1, same).map((one, n) => ({ ...one, acceptedAt: 9e14 - n })),
+        madeOn(source, 2, [1, 2, 3, 4, 5, 6]).map((one, n) => ({ ...one, acceptedAt: 9e14 - n })),
+      ].map((set) => set.map((one, n) => ({ ...one, quantity: String(n + 1) })))
+      await store(...sets.flat())
+      latest.push(...[sets[0]?.[5], sets[1]?.[0], sets[2]?.[5]].filter((one) => one !== undefined))
+    }
+    const plan = {
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: 0,
+      usage: {
+        ranges: [0, 1, 2].map((day) => ({
+          piece: day,
+          startAt: start + day * DAY_S,
+          endAt: start + (day + 1) * DAY_S,
+        })),
+        named: new Map([
+          ['metric_t', new Map(['model', 'region'].map((name) => [name, new Set(['a', 'b'])] as const))],
+        ]),
+      },
+    }
+    const expectLatest = async (when: string) => {
+      const { usage } = await readBy(plan)
+      const found = [...usage.values()].flat().map((row) => ({
+        source: row.source,
+        count: Number(row.usage.count),
+        quantity: formatAmount(row.usage.latest.quantity),
+        id: row.usage.latest.id,
+      }))
+      expect(found, when).to.have.deep.members(
+        latest.map(({ source, quantity: last, id }) => ({ source, count: 6, quantity: last, id })),
+      )
+    }
+    await expectLatest('from the events')
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    await expectLatest('through rollups')
+  })
+
+  it('waits for one of two places to read properties, and for none to read without', async function () {
+    this.timeout(10_000)
     const ranges = [{ piece: 0, ...ALL_TIME }]
     const contract = { accountId: ACCOUNT, currency: 'usd' }
     const named = new Map([['metric_t', new Map([['model', new Set(['a'])]])]])
