@@ -1,21 +1,27 @@
 import fc from 'fast-check'
-import { findOverlap } from '../../shared/domain/billing/overlap.ts'
 import type { PriceTerms } from '../../shared/domain/billing/price.ts'
-import type { Cadence } from '../../shared/domain/billing/periods.ts'
-import {
-  rateFromJson,
-  type ContractJson,
-  type EventJson,
-  type GrantJson,
-  type InvoiceRequestJson,
-  type LineJson,
-  type PriceJson,
-  type RateJson,
-  type WorldJson,
+import type {
+  EventJson,
+  GrantJson,
+  InvoiceRequestJson,
+  LineJson,
+  PriceJson,
+  WorldJson,
 } from './billing-vectors.ts'
 import { textOf, unitsOf } from './decimal-units.ts'
-import { naivePeriod, type NaiveRange } from './naive-periods.ts'
-import { decimal, quantityText, terms } from './random-prices.ts'
+import {
+  cardOf,
+  priced,
+  priceId,
+  priceToJson,
+  PROPERTIES,
+  rate,
+  SOURCES,
+  value,
+  type Product,
+} from './random-cards.ts'
+import { DAY_S, frameOf, moment, often, seldom, thousandths, times, type Frame } from './random-frames.ts'
+import { decimal, quantityText } from './random-prices.ts'
 
 /** What a period is rated by, and the period that is asked for. */
 export interface RandomWorld {
@@ -26,45 +32,6 @@ export interface RandomWorld {
 // Why all is made of numbers that are drawn first and put together then: a world that fails shrinks part by part, and what
 // depends on times (rates, lines, events, grants) can meet at the same ones, to the second.
 
-const DAY_S = 86_400
-/** All of a world is long past, and its contract not five years old: a service takes it. */
-const FIRST_START = Date.UTC(2023, 0, 1) / 1_000
-
-/** One of the times at which something begins or ends in a world, or any other. */
-interface Moment {
-  /** Of the first, by its number; else any. */
-  known: number | null
-  /** How far through the period and what is around it, in thousandths. */
-  way: number
-}
-
-/** Without bias: else most would be the first ones. */
-const thousandths = fc.noBias(fc.nat({ max: 999 }))
-const moment: fc.Arbitrary<Moment> = fc.record({
-  known: fc.option(fc.noBias(fc.nat({ max: 99 })), { freq: 2 }),
-  way: thousandths,
-})
-
-const seldom = <T>(some: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
-  fc.oneof({ weight: 4, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: some })
-const often = <T>(some: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
-  fc.oneof({ weight: 1, arbitrary: fc.constant(null) }, { weight: 4, arbitrary: some })
-
-/** Often the last day of a month, and often with a time of day. */
-const dayAndTime = fc
-  .tuple(
-    fc.oneof(
-      fc.integer({ min: 0, max: 500 }).map((day) => FIRST_START + day * DAY_S),
-      fc.constantFrom(
-        ...['2023-01-31', '2023-08-31', '2023-11-30', '2023-12-31', '2024-02-29', '2024-03-01'].map(
-          (text) => Date.parse(text) / 1_000,
-        ),
-      ),
-    ),
-    fc.oneof(fc.constantFrom(0, 0, 12 * 3_600), fc.integer({ min: 0, max: DAY_S - 1 })),
-  )
-  .map(([day, time]) => day + time)
-
 /** Mostly in the second half of the period: before, there would be little to see. */
 const asOf = fc.oneof(
   { weight: 5, arbitrary: fc.constant(null) },
@@ -72,226 +39,22 @@ const asOf = fc.oneof(
   { weight: 1, arbitrary: moment },
 )
 
-const times = fc.record({
-  currency: fc.constantFrom('usd', 'usd', 'usd', 'jpy', 'bhd', 'clf'),
-  cadence: fc.constantFrom<Cadence>('day', 'week', 'month', 'month', 'month', 'quarter', 'half_year', 'year'),
-  startsAt: dayAndTime,
-  anchor: fc.oneof(fc.constant(null), dayAndTime, fc.constantFrom(Date.UTC(2020, 1, 29) / 1_000)),
-  /** How many periods after the one it starts in. */
-  periods: fc.nat({ max: 2 }),
-  ends: fc.constantFrom('never', 'never', 'never', 'never', 'inside', 'period', 'later'),
-  canceled: fc.constantFrom('never', 'never', 'never', 'inside', 'period'),
-  endWay: thousandths,
-  cancelWay: thousandths,
-  cutWays: fc.tuple(thousandths, thousandths),
-  second: fc.constantFrom('first', 'last', 'between'),
-})
-
-type Times = typeof times extends fc.Arbitrary<infer T> ? T : never
-
-/** The contract without its lines, the period, and what happens when. */
-interface Frame {
-  contract: Omit<ContractJson, 'lines'>
-  /** What of the period the contract has. */
-  period: NaiveRange
-  /** Two times within the period at which lines may be replaced. */
-  cuts: [number, number]
-  second: number
-  at: (moment: Moment) => number
-}
-
-function frameOf(of: Times): Frame {
-  const schedule = { cadence: of.cadence, anchor_at: of.anchor ?? of.startsAt }
-  let whole = naivePeriod(schedule, of.startsAt)
-  for (let k = 0; k < of.periods; k++) whole = naivePeriod(schedule, whole.endAt)
-  const from = Math.max(whole.startAt, of.startsAt)
-  const inside = (way: number) => from + Math.ceil(((whole.endAt - from) * (way + 1)) / 1_001)
-  const later = 2 * whole.endAt - whole.startAt
-  const end = { never: Infinity, inside: inside(of.endWay), period: whole.endAt, later }[of.ends]
-  const cancel = Math.min(
-    end,
-    { never: Infinity, inside: inside(of.cancelWay), period: whole.endAt }[of.canceled],
-  )
-  const isCanceled = of.canceled !== 'never'
-  const period = { startAt: from, endAt: Math.min(whole.endAt, end, cancel) }
-  const [a, b] = of.cutWays.map(inside).sort((one, other) => one - other)
-  const cuts: [number, number] = [a ?? from, b ?? from]
-  const edges = [from, period.endAt, whole.startAt, whole.endAt, ...cuts]
-  const known = [...edges, period.endAt, ...edges.flatMap((edge) => [edge - 1, edge + 1])]
-  const length = whole.endAt - whole.startAt
-  return {
-    contract: {
-      id: '6f1d3f0e-0000-4000-8000-000000000001',
-      account_id: 'account_a',
-      currency: of.currency,
-      cadence: of.cadence,
-      anchor_at: schedule.anchor_at,
-      starts_at: of.startsAt,
-      ...(end !== Infinity && { ends_at: end }),
-      ...(isCanceled && { cancel_at: cancel }),
-    },
-    period,
-    cuts,
-    second: { first: from, last: period.endAt - 1, between: Math.floor((from + period.endAt) / 2) }[
-      of.second
-    ],
-    at: ({ known: number, way }) =>
-      (number === null ? undefined : known[number % known.length]) ??
-      whole.startAt - Math.floor(length / 8) + Math.floor((5 * length * way) / 4_000),
-  }
-}
-
-const PROPERTIES = ['model', 'region', 'constructor']
-/** Two are beyond the 65,536th code point or just below: JavaScript's own order is another. */
-const VALUES = ['a', 'b', 'B', '1', 'true', '2.5', '\uFF5E', '\u{1F600}']
-/** The first ones are met often. */
-const value = fc.constantFrom('a', 'a', 'a', 'b', 'b', ...VALUES)
 /** All that a property may be; the last are told by nothing. */
-const propertyValue = fc.oneof(
-  { weight: 9, arbitrary: value },
-  { weight: 2, arbitrary: fc.constantFrom<unknown>(1, 2.5, true, false, 'unnamed', 'x'.repeat(500)) },
-  { weight: 1, arbitrary: fc.constantFrom<unknown>(null, '', { a: 'a' }, ['a'], 'x'.repeat(501)) },
-)
-const properties = fc
-  .tuple(often(propertyValue), often(propertyValue), seldom(propertyValue))
-  .map((some) =>
-    Object.fromEntries(
-      PROPERTIES.flatMap((name, index) => (some[index] === null ? [] : [[name, some[index]]])),
-    ),
+const propertyValue = fc
+  .oneof(
+    { weight: 9, arbitrary: value },
+    { weight: 2, arbitrary: fc.constantFrom<unknown>(1, 2.5, true, false, 'unnamed', 'x'.repeat(500)) },
+    { weight: 1, arbitrary: fc.constantFrom<unknown>(null, '', { a: 'a' }, ['a'], 'x'.repeat(501)) },
   )
-
-const values = fc.uniqueArray(value, { minLength: 1, maxLength: 5, size: 'max' })
-
-type UsedTerms = Exclude<PriceTerms, { model: 'flat' }>
-/** Most without bounds: a minimum hides what lies below it. */
-const usageTerms = fc
-  .tuple(
-    terms.filter((one): one is UsedTerms => one.model !== 'flat'),
-    fc.boolean(),
-    seldom(fc.constant(true)),
-    seldom(fc.constant(true)),
-  )
-  .map(([one, isIncluding, hasMinimum, hasMaximum]) => ({
-    ...one,
-    ...(!isIncluding && { includedQuantity: '0' }),
-    ...(!hasMinimum && { minimumAmount: null }),
-    ...(!hasMaximum && { maximumAmount: null }),
-  }))
-const isNoPercentage = (one: PriceTerms): boolean => one.model !== 'percentage'
-const flatTerms = fc.record({
-  model: fc.constant('flat' as const),
-  amount: decimal(99n),
-  recurring: fc.constant(true),
-})
-
-/** By product: what usage of metrics and of the own currency feeds, what other currencies feed, and what nothing does. */
-const priced = fc.record({
-  a: fc.array(usageTerms, { minLength: 3, maxLength: 3 }),
-  b: fc.array(usageTerms, { minLength: 3, maxLength: 3 }),
-  x: fc.array(usageTerms.filter(isNoPercentage), { minLength: 2, maxLength: 2 }),
-  fixed: fc.array(flatTerms, { minLength: 2, maxLength: 2 }),
-  stated: fc.array(terms.filter(isNoPercentage), { minLength: 3, maxLength: 3 }),
-})
-
-type Product = 'a' | 'b' | 'x' | 'fixed' | 'stated'
-
-/** Without what is there by default. */
-function priceToJson(product: Product, currency: string, of: PriceTerms): PriceJson {
-  const json = { product_id: `product_${product}`, currency, model: of.model }
-  if (of.model === 'flat') return { ...json, amount: of.amount, ...(!of.recurring && { recurring: false }) }
-  const bounds = {
-    ...(of.includedQuantity !== '0' && { included_quantity: of.includedQuantity }),
-    ...(of.minimumAmount !== null && { minimum_amount: of.minimumAmount }),
-    ...(of.maximumAmount !== null && { maximum_amount: of.maximumAmount }),
-  }
-  switch (of.model) {
-    case 'per_unit':
-      return { ...json, ...bounds, unit_amount: of.unitAmount, ...(of.per !== '1' && { per: of.per }) }
-    case 'graduated':
-    case 'volume':
-      return {
-        ...{ ...json, ...bounds },
-        ...(of.per !== '1' && { per: of.per }),
-        tiers: of.tiers.map(({ upTo, unitAmount, flatAmount }) => ({
-          up_to: upTo,
-          ...(unitAmount !== '0' && { unit_amount: unitAmount }),
-          ...(flatAmount !== '0' && { flat_amount: flatAmount }),
-        })),
-      }
-    case 'package':
-      return { ...json, ...bounds, package_size: of.packageSize, package_amount: of.packageAmount }
-    case 'percentage':
-      return { ...json, ...bounds, percent: of.percent }
-  }
-}
-
-const priceId = (product: Product, index: number): string =>
-  `price_${product}${index % { a: 3, b: 3, x: 2, fixed: 2, stated: 3 }[product]}`
-
-/** `own` is the contract's currency, and `eur` never is. */
-const SOURCES = [...Array<'metric_t'>(5).fill('metric_t'), 'metric_u', 'own', 'eur'] as const
-
-const rate = fc.record({
-  source: fc.constantFrom(...SOURCES, null),
-  aggregation: fc.constantFrom<NonNullable<RateJson['aggregation']>>(
-    ...['sum', 'sum', 'sum', 'count', 'count', 'max', 'min', 'avg', 'latest'].map(
-      (name) => name as NonNullable<RateJson['aggregation']>,
-    ),
-  ),
-  filters: fc.uniqueArray(fc.record({ property: fc.constantFrom(...PROPERTIES), values }), {
-    maxLength: 2,
-    selector: ({ property }) => property,
-  }),
-  isFiltered: fc.boolean(),
-  groupBy: fc.constantFrom('model', 'model', 'region', null, null),
-  listed: values,
-  hasRest: fc.boolean(),
-  isOfA: fc.boolean(),
-  price: fc.nat({ max: 5 }),
-  /** In force ever; replaced by one of other prices; from a time on; until then; between two. */
-  lasting: fc.constantFrom('ever', 'ever', 'replaced', 'replaced', 'replaced', 'from', 'until', 'between'),
-  when: fc.tuple(moment, moment),
-})
-
-type RateDraw = typeof rate extends fc.Arbitrary<infer T> ? T : never
-
-/** A card's rates: those that overlap one before are refused. */
-function cardOf(draws: readonly RateDraw[], prefix: string, frame: Frame): RateJson[] {
-  const card: RateJson[] = []
-  const add = (one: Omit<RateJson, 'id'>) => {
-    const named = { id: `rate_${prefix}${card.length + 1}`, ...one }
-    if (findOverlap([...card, named].map(rateFromJson)) === undefined) card.push(named)
-  }
-  for (const draw of draws) {
-    const [first = 0, second = 0] = draw.when.map(frame.at).sort((a, b) => a - b)
-    const at = draw.lasting === 'replaced' || draw.lasting === 'until' ? second : first
-    const starts_at = draw.lasting === 'from' || draw.lasting === 'between' ? first : 0
-    const end = draw.lasting === 'between' ? second : at
-    if (end <= starts_at && draw.lasting === 'between') continue
-    const isEnding = draw.lasting === 'replaced' || draw.lasting === 'until' || draw.lasting === 'between'
-    add({ starts_at, ...(isEnding && { ends_at: end }), ...pricedBy(draw, draw.price, frame) })
-    if (draw.lasting === 'replaced') add({ starts_at: at, ...pricedBy(draw, draw.price + 1, frame) })
-  }
-  return card
-}
-
-/** What a rate measures and feeds; the prices of another number are others of the same product. */
-function pricedBy(draw: RateDraw, price: number, { contract }: Frame) {
-  if (draw.source === null) return { price_id: priceId('fixed', price) }
-  const product = draw.source === 'eur' ? 'x' : draw.isOfA ? 'a' : 'b'
-  const { groupBy } = draw
-  const filters = draw.isFiltered ? draw.filters.filter(({ property }) => property !== groupBy) : []
-  return {
-    source: draw.source === 'own' ? contract.currency : draw.source,
-    ...(draw.aggregation !== 'sum' && { aggregation: draw.aggregation }),
-    ...(filters.length > 0 && { filters }),
-    ...(groupBy !== null && {
-      group_by: groupBy,
-      prices: draw.listed.map((value, index) => ({ value, price_id: priceId(product, price + index) })),
+  .map((is) => ({ is }))
+const properties = fc.tuple(often(propertyValue), often(propertyValue), seldom(propertyValue)).map((some) =>
+  Object.fromEntries(
+    PROPERTIES.flatMap((name, index) => {
+      const one = some[index]
+      return one ? [[name, one.is]] : []
     }),
-    ...((groupBy === null || draw.hasRest) && { price_id: priceId(product, price) }),
-  }
-}
+  ),
+)
 
 const discount = fc.constantFrom('0', '0', '10', '12.5', '33.333', '100')
 const positive = (max: bigint) => decimal(max).filter((text) => unitsOf(text) > 0n)
@@ -407,7 +170,7 @@ function linesOf(draw: LinesDraw, prices: Record<string, PriceJson>, frame: Fram
 const anyQuantity = fc.bigInt(-(10n ** 38n) + 1n, 10n ** 38n - 1n).map(textOf)
 /** A number: the end of a tier, of which there are so many in a world. */
 const someQuantity = fc.oneof(
-  { weight: 8, arbitrary: thousandths },
+  { weight: 16, arbitrary: thousandths },
   { weight: 25, arbitrary: quantityText },
   { weight: 12, arbitrary: decimal(4n) },
   { weight: 1, arbitrary: anyQuantity },
