@@ -3,7 +3,7 @@ import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/pa
 import { isMetric, type UsageSource } from '../domain/usage-source.ts'
 import type { Grant } from '../domain/grant.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { shareBalance } from './locks/balance-lock.ts'
+import { shareBalance, shareBalances } from './locks/balance-lock.ts'
 import { lockCreation } from './locks/creation-lock.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { AccountKey } from '../domain/account-key.ts'
@@ -47,6 +47,16 @@ const INSERT = `
     effective_at, expires_at, accepted_at, created_at, updated_at)
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, at, at, at FROM clock_timestamp() AS at
   RETURNING ${COLUMNS}`
+// A microsecond apart, so that they are listed in the order in which they were given.
+const INSERT_ALL = `
+  INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, description, contract_v1_id,
+    effective_at, expires_at, accepted_at, created_at, updated_at)
+  SELECT $1, n.grant_id, n.account_id, n.metric_id, n.currency, n.amount, n.description, n.contract_v1_id, n.effective_at,
+    n.expires_at, made.at, made.at, made.at
+  FROM (SELECT clock_timestamp() AS at) AS began,
+    jsonb_to_recordset($2) AS n (nth integer, grant_id text, account_id text, metric_id text, currency text, amount numeric,
+      description text, contract_v1_id uuid, effective_at timestamptz, expires_at timestamptz),
+    LATERAL (SELECT began.at + n.nth * interval '1 microsecond' AS at) AS made`
 const FIND = `SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1 AND grant_id = $2`
 const VOID = `
   UPDATE grants SET ${setOnce('voided_at')}
@@ -157,7 +167,7 @@ export const grantRepository = (db: Queryable) => ({
     await shareBalance(db, namespaceId, grant.accountId, grant.source)
     await lockCreation(db, 'grants', namespaceId)
     const { id, accountId, source, amount, description, contractId, effectiveAt, expiresAt } = grant
-    const [metricId, currency] = isMetric(source) ? [source, null] : [null, source]
+    const { metric_id: metricId, currency } = sourceToColumns(source)
     const values = [
       namespaceId,
       id,
@@ -178,6 +188,13 @@ export const grantRepository = (db: Queryable) => ({
         throw new DomainError('unprocessable', 'metric_id: there is no such metric', { cause: err })
       throw err
     }
+  },
+
+  /** The same for any number in one statement, of accounts and metrics that exist; they are listed in the order given. */
+  async insertAll(namespaceId: string, grants: readonly NewGrant[]): Promise<void> {
+    await shareBalances(db, namespaceId, grants)
+    await lockCreation(db, 'grants', namespaceId)
+    await db.query(INSERT_ALL, [namespaceId, JSON.stringify(grants.map(grantToColumns))])
   },
 
   find: (namespaceId: string, grantId: string) => findOne(db, FIND, [namespaceId, grantId]),
@@ -228,6 +245,21 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   const { rows } = await db.query<GrantRow>(text, values)
   return rows.map(grantFromRow)[0]
 }
+
+const sourceToColumns = (source: UsageSource) =>
+  isMetric(source) ? { metric_id: source, currency: null } : { metric_id: null, currency: source }
+
+const grantToColumns = (grant: NewGrant, nth: number): object => ({
+  nth,
+  grant_id: grant.id,
+  account_id: grant.accountId,
+  ...sourceToColumns(grant.source),
+  amount: formatAmount(grant.amount),
+  description: grant.description,
+  contract_v1_id: grant.contractId,
+  effective_at: grant.effectiveAt,
+  expires_at: grant.expiresAt,
+})
 
 const grantFromRow = (row: GrantRow): Grant => ({
   id: row.grant_id,
