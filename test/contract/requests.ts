@@ -33,8 +33,19 @@ export interface World {
   price: string
   /** Of another product. */
   takenProductId: string
+  contract: string
+  contractExternalId: string
+  endedContract: string
   /** For what changes them. */
-  spare: { account: string; metric: string; grant: string; product: string; price: string; apiKey: string }
+  spare: {
+    contract: string
+    account: string
+    metric: string
+    grant: string
+    product: string
+    price: string
+    apiKey: string
+  }
   eventId: string
   voidedEventId: string
   apiKey: string
@@ -65,7 +76,19 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   await create('/v2/products', { name: 'p', external_id: takenProductId })
   const product = await create('/v2/products', { name: 'p' })
   const price = await create('/v2/prices', unitPrice(product))
+  const contractExternalId = unique()
+  const contract = await create('/v2/contracts', {
+    ...newContract(account),
+    external_id: contractExternalId,
+    lines: [{ minimum_amount: '1' }],
+  })
+  const endedContract = await create('/v2/contracts', {
+    ...newContract(account),
+    starts_at: Math.floor(Date.now() / 1_000) - 60,
+    ends_at: Math.floor(Date.now() / 1_000) - 30,
+  })
   const spare = {
+    contract: await create('/v2/contracts', newContract(account)),
     account: await create('/v2/accounts', { name: 'spare' }),
     metric: await create('/v2/metrics', { name: 'spare' }),
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
@@ -80,7 +103,8 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status !== 503)
   const apiKey = await issueKey(api)
   const made = { customer, account, metric, grant, product, price, eventId, voidedEventId, apiKey }
-  return { api, ...made, takenExternalId, externalId, takenProductId, spare }
+  const contracts = { contract, contractExternalId, endedContract }
+  return { api, ...made, ...contracts, takenExternalId, externalId, takenProductId, spare }
 }
 
 const NEW_KEY = { name: 'k', permissions: ['read:all'] }
@@ -103,6 +127,7 @@ const unitPrice = (product: string) => ({
   model: 'per_unit',
   unit_amount: '3',
 })
+const newContract = (account: string) => ({ account_id: account, currency: 'usd', cadence: 'month' })
 const event = ({ account, metric }: World) => ({ account_id: account, metric_id: metric, quantity: '1' })
 const grant = ({ account, metric }: World) => ({
   account_id: account,
@@ -317,6 +342,52 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   updatePrice: { good: ({ price }) => ({ target: `/v2/prices/${price}`, body: { description: 'd' } }) },
   archivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/archive`, body: {} }) },
   unarchivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/unarchive`, body: {} }) },
+
+  listContracts: { good: fixed('/v2/contracts') },
+  createContract: {
+    good: ({ account }) => ({ target: '/v2/contracts', body: newContract(account) }),
+    conflict: ({ account, contractExternalId }) => ({
+      target: '/v2/contracts',
+      body: { ...newContract(account), external_id: contractExternalId },
+    }),
+    impossible: () => ({ target: '/v2/contracts', body: newContract(NO_ACCOUNT) }),
+  },
+  getContract: { good: ({ contract }) => ({ target: `/v2/contracts/${contract}` }) },
+  updateContract: {
+    good: ({ contract }) => ({ target: `/v2/contracts/${contract}`, body: { name: unique() } }),
+    conflict: ({ endedContract }) => ({ target: `/v2/contracts/${endedContract}`, body: { name: 'c' } }),
+    impossible: ({ contract }) => ({ target: `/v2/contracts/${contract}`, body: { ends_at: 0 } }),
+  },
+  listContractLines: { good: ({ contract }) => ({ target: `/v2/contracts/${contract}/lines` }) },
+  changeContract: {
+    good: ({ contract }) => ({
+      target: `/v2/contracts/${contract}/changes`,
+      body: { add: [{ credit: { amount: '1', currency: 'usd' }, ends_at: 253_402_300_799 }] },
+    }),
+    conflict: ({ endedContract }) => ({ target: `/v2/contracts/${endedContract}/changes`, body: {} }),
+    impossible: ({ contract }) => ({
+      target: `/v2/contracts/${contract}/changes`,
+      body: { effective_at: 0 },
+    }),
+  },
+  cancelContract: {
+    good: ({ spare }) => ({
+      target: `/v2/contracts/${spare.contract}/cancel`,
+      body: { mode: 'period_end' },
+    }),
+    conflict: ({ endedContract }) => ({
+      target: `/v2/contracts/${endedContract}/cancel`,
+      body: { mode: 'immediate' },
+    }),
+    impossible: ({ spare }) => ({
+      target: `/v2/contracts/${spare.contract}/cancel`,
+      body: { mode: 'at', cancel_at: 0 },
+    }),
+  },
+  uncancelContract: {
+    good: ({ spare }) => ({ target: `/v2/contracts/${spare.contract}/uncancel`, body: {} }),
+    conflict: ({ endedContract }) => ({ target: `/v2/contracts/${endedContract}/uncancel`, body: {} }),
+  },
 
   listApiKeys: { good: fixed('/v2/api-keys') },
   createApiKey: {

@@ -28,6 +28,11 @@ const makePair = async (api: ApiClient): Promise<Item> => ({
   metric_id: (await api.create<Item>('/v2/metrics', { name: 'x' }))['id'],
 })
 
+const makeContract = async (api: ApiClient): Promise<Item> => {
+  const { id: account_id } = await api.create<Item>('/v2/accounts', { name: 'x' })
+  return api.create('/v2/contracts', { account_id, currency: 'usd', cadence: 'month' })
+}
+
 /** Every list of resources in openapi.yaml, each order of it. */
 export const LIST_CASES: readonly ListCase[] = [
   {
@@ -92,4 +97,5 @@ export const LIST_CASES: readonly ListCase[] = [
     },
     cursorOf: idOf,
   },
+  { target: '/v2/contracts', table: 'contracts', grows: 'at the end', make: makeContract, cursorOf: idOf },
 ]

@@ -274,7 +274,7 @@ describe('changes of resources over HTTP', function () {
       (operation) => !operation.path.startsWith('/v2/test/'),
     )) {
       const target = path.replaceAll(/\{(\w+)_id\}/g, (_, kind: string) =>
-        ['api_key', 'customer'].includes(kind) ? UUID : `${kind}_${'0'.repeat(32)}`,
+        ['api_key', 'customer', 'contract'].includes(kind) ? UUID : `${kind}_${'0'.repeat(32)}`,
       )
       const answer = await api.request(method.toUpperCase(), target, undefined, { headers })
       expect([answer.status, answer.text], `${method} ${path}`).to.deep.equal([400, 'body: is required'])

@@ -374,7 +374,7 @@ describe('contracts over HTTP', function () {
       const price_id = await stage.price({ ...PER_UNIT, product_id })
       const refusedOverrides = (price_overrides: object[], text: string) =>
         expectLineRefused({ rate_card_id, price_overrides }, 422, text)
-      const none = { product_id, price_id: `price_${NONE}` }
+      const none = { product_id, value: 'x', price_id: `price_${NONE}` }
       await refusedOverrides(
         [{ product_id, price_id }, none],
         '.price_overrides[1].price_id: there is no such price',

@@ -19,6 +19,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   listEventRevisions: '../corrections.test.ts',
   listRefills: '../refill/refill-balances.test.ts, and list-plans.test.ts',
   listApiKeys: 'api-keys.test.ts',
+  listContractLines: 'contracts.test.ts, and list-plans.test.ts',
   listAuditTrail: '../../contract/audit-trail.test.ts',
 }
 

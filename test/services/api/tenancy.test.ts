@@ -11,6 +11,8 @@ interface World {
   grant: string
   product: string
   price: string
+  contract: string
+  contractLine: string
   externalId: string
   apiKey: string
 }
@@ -25,9 +27,13 @@ const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }
   updateProduct: { body: { name: 'seized' } },
   updatePrice: { body: { description: 'seized' } },
   updateRefillConfiguration: { body: { is_active: false } },
+  updateContract: { body: { name: 'seized' } },
+  cancelContract: { body: { mode: 'immediate' } },
+  changeContract: { body: { add: [{ minimum_amount: '9' }] } },
   rotateApiKey: { body: { overlap_seconds: 0 } },
 }
 
+const CONTRACT = { currency: 'usd', cadence: 'month' }
 const PRICE = { currency: 'usd', model: 'flat', amount: '1' }
 
 describe('what belongs to another company', function () {
@@ -49,7 +55,7 @@ describe('what belongs to another company', function () {
 
   /** Everything that can be read of a world. */
   const read = async (api: ApiClient, world: World) => {
-    const { account, customer, metric, grant, product, price, externalId } = world
+    const { account, customer, metric, grant, product, price, contract, externalId } = world
     const paths = [
       `/v2/accounts/${account}`,
       `/v2/accounts/external-id/${externalId}`,
@@ -58,6 +64,8 @@ describe('what belongs to another company', function () {
       `/v2/grants/${grant}`,
       `/v2/products/${product}`,
       `/v2/prices/${price}`,
+      `/v2/contracts/${contract}`,
+      `/v2/contracts/${contract}/lines`,
       `/v2/refill-configurations/${account}/${metric}`,
       '/v2/accounts?sort=customer_name',
       '/v2/api-keys',
@@ -97,6 +105,9 @@ describe('what belongs to another company', function () {
       `/v2/grants?account_id=${other.account}&metric_id=${other.metric}`,
       `/v2/grants?account_id=${other.account}&currency=usd`,
       `/v2/grants?currency=xts`,
+      `/v2/grants?contract_v1_id=${other.contract}`,
+      `/v2/contracts?account_id=${other.account}`,
+      `/v2/contracts?external_id=${other.externalId}`,
       `/v2/refill-configurations?account_id=${other.account}`,
       `/v2/refill-configurations?metric_id=${other.metric}`,
       `/v2/refill-configurations?account_id=${other.account}&metric_id=${other.metric}`,
@@ -111,7 +122,14 @@ describe('what belongs to another company', function () {
       expect((await mine.get(target)).body, target).to.deep.equal({ data: [], has_more: false })
     for (const target of ['/v2/customers', '/v2/accounts', '/v2/accounts?sort=customer_name', '/v2/metrics'])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
-    for (const target of ['/v2/grants', '/v2/refill-configurations', '/v2/products', '/v2/prices'])
+    for (const target of [
+      '/v2/grants',
+      '/v2/refill-configurations',
+      '/v2/products',
+      '/v2/prices',
+      '/v2/contracts',
+      `/v2/contracts/${ours.contract}/lines`,
+    ])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
   })
 
@@ -123,6 +141,8 @@ describe('what belongs to another company', function () {
       ['/v2/grants', other.grant],
       ['/v2/products', other.product],
       ['/v2/prices', other.price],
+      ['/v2/contracts', other.contract],
+      [`/v2/contracts/${ours.contract}/lines`, other.contractLine],
       ['/v2/refill-configurations', `${other.account}/${other.metric}`],
     ] as const) {
       const answer = await mine.get(`${path}?starting_after=${cursor}`)
@@ -158,6 +178,19 @@ describe('what belongs to another company', function () {
         'metric_id',
       ],
       ['POST', '/v2/prices', { ...PRICE, product_id: other.product }, 'product_id'],
+      ['POST', '/v2/contracts', { ...CONTRACT, account_id: other.account }, 'account_id'],
+      [
+        'POST',
+        `/v2/contracts/${ours.contract}/changes`,
+        { add: [{ price_id: other.price }] },
+        'add\\[0\\]\\.price_id',
+      ],
+      [
+        'POST',
+        `/v2/contracts/${ours.contract}/changes`,
+        { add: [{ credit: { amount: '1', metric_id: other.metric } }] },
+        'add\\[0\\]\\.credit\\.metric_id',
+      ],
     ]
     for (const [method, target, body, field] of cases) {
       const answer = await mine.request(method, target, body, {})
@@ -199,7 +232,15 @@ async function makeWorld(api: ApiClient): Promise<World> {
     name: 'k',
     permissions: ['read:all'],
   })
-  return { account, customer, metric, grant, product, price, externalId, apiKey: api_key.id }
+  const { id: contract, lines } = await api.create<{ id: string; lines: { id: string }[] }>('/v2/contracts', {
+    ...CONTRACT,
+    account_id: account,
+    external_id: externalId,
+    lines: [{ minimum_amount: '1' }],
+  })
+  const contractLine = lines[0]?.id ?? ''
+  const made = { account, customer, metric, grant, product, price, contract, contractLine }
+  return { ...made, externalId, apiKey: api_key.id }
 }
 
 /** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
@@ -217,6 +258,7 @@ function targetsOf({ operationId, path }: Operation, ours: World, other: World):
         grant_id: world.grant,
         product_id: world.product,
         price_id: world.price,
+        contract_id: world.contract,
         external_id: world.externalId,
         api_key_id: world.apiKey,
       }

@@ -10,8 +10,16 @@ const FIELDS: Record<string, Record<string, number>> = {
   '/v2/grants': { description: 2_048 },
   '/v2/products': { name: 256, description: 2_048, external_id: 256 },
   '/v2/prices': { description: 2_048 },
+  '/v2/contracts': { name: 256, description: 2_048, external_id: 256 },
 }
-const CHANGEABLE = ['/v2/customers', '/v2/accounts', '/v2/metrics', '/v2/products', '/v2/prices']
+const CHANGEABLE = [
+  '/v2/customers',
+  '/v2/accounts',
+  '/v2/metrics',
+  '/v2/products',
+  '/v2/prices',
+  '/v2/contracts',
+]
 
 /** One character each, of one to four bytes, whatever they look like together. */
 const CHARACTERS = ['x', 'ü', '山', '😀', '\u0301', '\u{1F3FD}', '\u200D']
@@ -34,6 +42,7 @@ describe('texts of resources', function () {
   const bodyOf = (path: string): object => {
     if (path === '/v2/grants') return { account_id: account, currency: 'usd', amount: '1', effective_at: 0 }
     if (path === '/v2/prices') return { product_id: product, currency: 'usd', model: 'flat', amount: '1' }
+    if (path === '/v2/contracts') return { account_id: account, currency: 'usd', cadence: 'month' }
     return { name: 'x' }
   }
 
