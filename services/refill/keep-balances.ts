@@ -112,7 +112,7 @@ export function keepBalances(
     try {
       await deps.giveCredits(only, signal)
     } catch (err) {
-      creditsAskedFor = creditsAskedFor.union(asked)
+      creditsAskedFor = new Set([...creditsAskedFor, ...asked])
       throw err
     }
     if (only === undefined) creditsGivenAt = startedAt

@@ -44,14 +44,14 @@ const FROM_LINES = `
 // What is locked already is passed over: another process gives it, or somebody changes the contract.
 const LOCK = `
   SELECT l.contract_line_id ${FROM_LINES}
-  ORDER BY l.next_credit_at, l.contract_line_id LIMIT $3
+  ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id LIMIT $3
   FOR NO KEY UPDATE OF c SKIP LOCKED`
 const READ = `
   SELECT l.contract_line_id, l.contract_id, l.account_id, l.ends_at AS line_ends_at, l.next_credit_at, l.credit_amount,
     coalesce(l.credit_metric_id, l.credit_currency) AS credit_source, l.credit_expires, c.cadence, c.anchor_at, c.starts_at,
     c.ends_at, c.cancel_at
   ${FROM_LINES} AND l.contract_line_id = ANY ($3)
-  ORDER BY l.next_credit_at, l.contract_line_id`
+  ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id`
 const CHECK_GRANTS_LATER = 'SET CONSTRAINTS contract_credits_grant DEFERRED'
 const CLAIM = `
   INSERT INTO contract_credits (namespace_id, contract_line_id, period_start_at, grant_id)

@@ -8,6 +8,7 @@ import type { StoredContract } from '../../../shared/domain/billing/stored-contr
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { contractRepository, type ContractChanges } from '../../../shared/postgres/contracts.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import { readLineChanges, type LineChangesBody } from './line-changes.ts'
 
 /**
@@ -54,6 +55,7 @@ export async function changeLines(
   const contract = await contractRepository(db).lock(namespaceId, contractId)
   if (contract === undefined) return undefined
   const changes = await readLineChanges(db, namespaceId, contract, body, now())
+  if (changes.add.some(({ kind }) => kind === 'credit')) await requestCredits(db, namespaceId)
   return contractRepository(db).changeLines(namespaceId, contract, changes)
 }
 

@@ -5,6 +5,7 @@ import { newUuid } from '../../../shared/domain/ids.ts'
 import { yearsBefore } from '../../../shared/domain/period.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { contractRepository, type NewContract } from '../../../shared/postgres/contracts.ts'
+import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requireLinesTogether } from './line-changes.ts'
 import { readLines, type NewLineBody } from './new-lines.ts'
@@ -47,6 +48,7 @@ export async function makeContract(
   await requireUsable(db, namespaceId, contract, asked)
   const lines = asked.map(({ line }) => line)
   requireLinesTogether(lines, asked, now)
+  if (lines.some(({ kind }) => kind === 'credit')) await requestCredits(db, namespaceId)
   return contractRepository(db).insert(namespaceId, contract, lines)
 }
 

@@ -93,7 +93,7 @@ CREATE INDEX contract_lines_by_account_and_rate_card
   ON contract_lines (namespace_id, account_id, rate_card_id, contract_created_at, contract_id) WHERE rate_card_id IS NOT NULL;
 -- Those that give credit again, by when they do: who asks for what is due reads that and nothing else, however many there are.
 -- A line that is over by then is not among them, and comes back with a cancellation that is taken back.
-CREATE INDEX contract_lines_by_next_credit ON contract_lines (namespace_id, next_credit_at, contract_line_id)
+CREATE INDEX contract_lines_by_next_credit ON contract_lines (namespace_id, next_credit_at, contract_id, contract_line_id)
   WHERE during @> next_credit_at;
 
 ALTER TABLE contract_lines ENABLE ROW LEVEL SECURITY;

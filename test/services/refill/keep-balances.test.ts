@@ -40,7 +40,10 @@ describe('the refill service', function () {
       ...{ pool, clickhouse, metrics, log: testLog },
       listedUpTo: () => Promise.resolve(listedUpTo()),
     }
-    const settings = { checkMs: 100, sweepMs: RARELY_MS, intervalMs: 0, perDayMax: 1_000, ...config }
+    const settings = {
+      ...{ checkMs: 100, sweepMs: RARELY_MS, creditsMs: RARELY_MS, intervalMs: 0, perDayMax: 1_000 },
+      ...config,
+    }
     keepers.push(openRefill(parts, settings))
     return metrics
   }
