@@ -3,7 +3,7 @@ import type { ContractTimes, CreditLine } from '../domain/billing/contract.ts'
 import type { Cadence } from '../domain/billing/periods.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** A credit line that gives something now; times in whole Unix seconds. */
+/** A credit line that gives something; times in whole Unix seconds. */
 export interface DueLine extends Pick<CreditLine, 'endsAt' | 'amount' | 'source' | 'expires'> {
   id: string
   contractId: string
@@ -38,20 +38,22 @@ interface DueRow {
   cancel_at: Date | null
 }
 
-const FROM_LINES = `
-  FROM contract_lines AS l JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = l.contract_id
-  WHERE l.namespace_id = $1 AND l.next_credit_at <= to_timestamp($2) AND l.during @> l.next_credit_at`
 // What is locked already is passed over: another process gives it, or somebody changes the contract.
 const LOCK = `
-  SELECT l.contract_line_id ${FROM_LINES}
+  SELECT l.contract_line_id
+  FROM contract_lines AS l JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = l.contract_id
+  WHERE l.namespace_id = $1 AND l.next_credit_at <= to_timestamp($2) AND l.during @> l.next_credit_at
   ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id LIMIT $3
   FOR NO KEY UPDATE OF c SKIP LOCKED`
+// One by one: without statistics of a table that has just grown, all lines of the namespace would be gone through.
 const READ = `
   SELECT l.contract_line_id, l.contract_id, l.account_id, l.ends_at AS line_ends_at, l.next_credit_at, l.credit_amount,
     coalesce(l.credit_metric_id, l.credit_currency) AS credit_source, l.credit_expires, c.cadence, c.anchor_at, c.starts_at,
     c.ends_at, c.cancel_at
-  ${FROM_LINES} AND l.contract_line_id = ANY ($3)
-  ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id`
+  FROM unnest($2::text[]) AS n (contract_line_id),
+    LATERAL (SELECT * FROM contract_lines AS o
+      WHERE o.namespace_id = $1 AND o.contract_line_id = n.contract_line_id LIMIT 1) AS l,
+    LATERAL (SELECT * FROM contracts AS o WHERE o.namespace_id = $1 AND o.contract_id = l.contract_id LIMIT 1) AS c`
 const CHECK_GRANTS_LATER = 'SET CONSTRAINTS contract_credits_grant DEFERRED'
 const CLAIM = `
   INSERT INTO contract_credits (namespace_id, contract_line_id, period_start_at, grant_id)
@@ -62,7 +64,7 @@ const CLAIM = `
 const MOVE_ON = `
   UPDATE contract_lines AS l SET next_credit_at = to_timestamp(n.next_credit_at)
   FROM unnest($2::text[], $3::float8[]) AS n (contract_line_id, next_credit_at)
-  WHERE l.namespace_id = $1 AND l.contract_line_id = n.contract_line_id`
+  WHERE l.namespace_id = $1 AND l.contract_line_id = ANY ($2) AND l.contract_line_id = n.contract_line_id`
 
 /**
  * The grants that credit lines of contracts give, and the lines' own note of how far they are given. Both are written in the
@@ -71,16 +73,16 @@ const MOVE_ON = `
 export const contractCreditRepository = (db: Queryable) => ({
   /**
    * Lines that give something now, those first that have been due for longest, whose contracts nobody else holds. Their
-   * contracts are held until the transaction ends: no line of them ends meanwhile, nor do they.
+   * contracts are held until the transaction ends: no line of them ends meanwhile, nor do they. What another process gave,
+   * or a change ended, just before they were locked is among them, as it is now.
    *
    * @param now in Unix seconds of the namespace
    */
   async lockDue(namespaceId: string, now: number, limit: number): Promise<DueLine[]> {
     const { rows } = await db.query<{ contract_line_id: string }>(LOCK, [namespaceId, now, limit])
     if (rows.length === 0) return []
-    // Anew, as another process may have given the credit, or a change ended the line, just before they were locked.
     const ids = rows.map((row) => row.contract_line_id)
-    const read = await db.query<DueRow>(READ, [namespaceId, now, ids])
+    const read = await db.query<DueRow>(READ, [namespaceId, ids])
     return read.rows.map(dueLineFromRow)
   },
 

@@ -116,7 +116,7 @@ BEGIN
   END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER cut BEFORE INSERT OR UPDATE ON contract_lines FOR EACH ROW EXECUTE FUNCTION cut_contract_line();
+CREATE TRIGGER cut BEFORE INSERT OR UPDATE OF ends_at ON contract_lines FOR EACH ROW EXECUTE FUNCTION cut_contract_line();
 
 CREATE FUNCTION cut_lines_of_contract() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
