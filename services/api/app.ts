@@ -29,6 +29,7 @@ import { keyHandlers } from './keys/routes.ts'
 import { metricHandlers } from './metrics/routes.ts'
 import { priceHandlers } from './prices/routes.ts'
 import { productHandlers } from './products/routes.ts'
+import { rateCardHandlers } from './rate-cards/routes.ts'
 import { refillHandlers } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailHandlers } from './trail/routes.ts'
@@ -83,6 +84,7 @@ export function apiApp(
       ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
       ...productHandlers(pool, create),
       ...priceHandlers(pool, create),
+      ...rateCardHandlers(pool, create),
       ...contractHandlers(pool, create),
       ...keyHandlers(pool, once, deps.purges),
       ...trailHandlers(pool),

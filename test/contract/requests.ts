@@ -33,6 +33,9 @@ export interface World {
   price: string
   /** Of another product. */
   takenProductId: string
+  rateCard: string
+  /** Of another card. */
+  takenCardId: string
   contract: string
   contractExternalId: string
   endedContract: string
@@ -44,6 +47,7 @@ export interface World {
     grant: string
     product: string
     price: string
+    rateCard: string
     apiKey: string
   }
   eventId: string
@@ -76,6 +80,9 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   await create('/v2/products', { name: 'p', external_id: takenProductId })
   const product = await create('/v2/products', { name: 'p' })
   const price = await create('/v2/prices', unitPrice(product))
+  const takenCardId = unique()
+  await create('/v2/rate-cards', { ...CARD, external_id: takenCardId })
+  const rateCard = await create('/v2/rate-cards', { ...CARD, rates: [rate(metric, price)] })
   const contractExternalId = unique()
   const contract = await create('/v2/contracts', {
     ...newContract(account),
@@ -94,6 +101,7 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
     product: await create('/v2/products', { name: 'spare' }),
     price: await create('/v2/prices', unitPrice(product)),
+    rateCard: await create('/v2/rate-cards', CARD),
     apiKey: await issueKey(api),
   }
   const used = { account_id: account, metric_id: metric, quantity: '1' }
@@ -102,9 +110,9 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   // What was just reported may not be loaded yet: try again, the answer says.
   await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status !== 503)
   const apiKey = await issueKey(api)
-  const made = { customer, account, metric, grant, product, price, eventId, voidedEventId, apiKey }
+  const made = { customer, account, metric, grant, product, price, rateCard, eventId, voidedEventId, apiKey }
   const contracts = { contract, contractExternalId, endedContract }
-  return { api, ...made, ...contracts, takenExternalId, externalId, takenProductId, spare }
+  return { api, ...made, ...contracts, takenExternalId, externalId, takenProductId, takenCardId, spare }
 }
 
 const NEW_KEY = { name: 'k', permissions: ['read:all'] }
@@ -127,6 +135,8 @@ const unitPrice = (product: string) => ({
   model: 'per_unit',
   unit_amount: '3',
 })
+const CARD = { name: 'c', currency: 'usd' }
+const rate = (metric: string, price: string) => ({ metric_id: metric, price_id: price })
 const newContract = (account: string) => ({ account_id: account, currency: 'usd', cadence: 'month' })
 const event = ({ account, metric }: World) => ({ account_id: account, metric_id: metric, quantity: '1' })
 const grant = ({ account, metric }: World) => ({
@@ -342,6 +352,47 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   updatePrice: { good: ({ price }) => ({ target: `/v2/prices/${price}`, body: { description: 'd' } }) },
   archivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/archive`, body: {} }) },
   unarchivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/unarchive`, body: {} }) },
+
+  listRateCards: { good: fixed('/v2/rate-cards') },
+  createRateCard: {
+    good: ({ metric, price }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, rates: [rate(metric, price)], external_id: unique() },
+    }),
+    conflict: ({ takenCardId }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, external_id: takenCardId },
+    }),
+    impossible: ({ price }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, rates: [rate(NO_METRIC, price)] },
+    }),
+  },
+  getRateCard: { good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}` }) },
+  updateRateCard: {
+    good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}`, body: { name: unique() } }),
+    impossible: ({ rateCard, takenCardId }) => ({
+      target: `/v2/rate-cards/${rateCard}`,
+      body: { external_id: takenCardId },
+    }),
+  },
+  archiveRateCard: {
+    good: ({ spare }) => ({ target: `/v2/rate-cards/${spare.rateCard}/archive`, body: {} }),
+  },
+  unarchiveRateCard: {
+    good: ({ spare }) => ({ target: `/v2/rate-cards/${spare.rateCard}/unarchive`, body: {} }),
+  },
+  listRates: { good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}/rates` }) },
+  changeRateCard: {
+    good: async ({ api, price, rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/changes`,
+      body: { add: [rate((await api.create<{ id: string }>('/v2/metrics', { name: 'm' })).id, price)] },
+    }),
+    impossible: ({ metric, price, rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/changes`,
+      body: { add: [rate(metric, price)] },
+    }),
+  },
 
   listContracts: { good: fixed('/v2/contracts') },
   createContract: {

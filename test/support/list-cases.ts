@@ -97,5 +97,12 @@ export const LIST_CASES: readonly ListCase[] = [
     },
     cursorOf: idOf,
   },
+  {
+    target: '/v2/rate-cards',
+    table: 'rate_cards',
+    grows: 'at the end',
+    make: (api, n) => api.create('/v2/rate-cards', { name: `Card ${n}`, currency: 'usd' }),
+    cursorOf: idOf,
+  },
   { target: '/v2/contracts', table: 'contracts', grows: 'at the end', make: makeContract, cursorOf: idOf },
 ]

@@ -2,6 +2,7 @@ import { intersect } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
 import { rangeOf } from './change.ts'
 import type { Rate } from './rate.ts'
+import { scopeOf, type Scope } from './scope.ts'
 
 /** An event that two rates of a card would both reach. */
 export interface OverlapExample {
@@ -24,43 +25,54 @@ export interface Overlap {
  *
  * @returns such an event, or undefined when there can be none
  */
-export function overlapOf(a: Rate, b: Rate): OverlapExample | undefined {
-  if (a.source === null || a.source !== b.source || a.aggregation !== b.aggregation) return undefined
-  const occurredAt = intersect(rangeOf(a), rangeOf(b))?.startAt
-  const properties = propertiesOfBoth(a, b)
-  return occurredAt === undefined || properties === undefined
-    ? undefined
-    : { source: a.source, occurredAt, properties }
-}
+export const overlapOf = (a: Rate, b: Rate): OverlapExample | undefined =>
+  overlapWithin({ rate: a, scope: scopeOf(a) }, { rate: b, scope: scopeOf(b) })
 
-/** The first two that overlap of a card's rates, or undefined. Those that ended count for the time they were in force. */
-export function findOverlap(rates: readonly Rate[]): Overlap | undefined {
-  for (const [index, a] of rates.entries())
-    for (const b of rates.slice(index + 1)) {
-      const example = overlapOf(a, b)
-      if (example) return { a, b, example }
+/**
+ * The first two that overlap of a card's rates, or undefined. Those that ended count for the time they were in force.
+ *
+ * @param newFrom which of the rates is the first that is new; those before are known not to overlap each other
+ */
+export function findOverlap(rates: readonly Rate[], newFrom = 0): Overlap | undefined {
+  const scoped = rates.map((rate) => ({ rate, scope: scopeOf(rate) }))
+  for (const [index, a] of scoped.entries())
+    for (const b of scoped.slice(Math.max(index + 1, newFrom))) {
+      const example = overlapWithin(a, b)
+      if (example) return { a: a.rate, b: b.rate, example }
     }
   return undefined
 }
 
+/** A rate with its scope, which is made once for all that it is compared with. */
+interface ScopedRate {
+  rate: Rate
+  scope: Scope
+}
+
+function overlapWithin(a: ScopedRate, b: ScopedRate): OverlapExample | undefined {
+  const { source, aggregation } = a.rate
+  if (source === null || source !== b.rate.source || aggregation !== b.rate.aggregation) return undefined
+  const occurredAt = intersect(rangeOf(a.rate), rangeOf(b.rate))?.startAt
+  if (occurredAt === undefined) return undefined
+  const properties = propertiesOfBoth(a.scope, b.scope)
+  return properties && { source, occurredAt, properties }
+}
+
 /** One value that both allow for each property that either asks about. Properties do not bear on each other. */
-function propertiesOfBoth(a: Rate, b: Rate): Record<string, string> | undefined {
-  const allowed = new Map<string, ReadonlySet<string>>()
-  for (const { property, values } of [...allowedBy(a), ...allowedBy(b)]) {
-    const before = allowed.get(property)
-    allowed.set(property, new Set(before ? values.filter((value) => before.has(value)) : values))
-  }
+function propertiesOfBoth(a: Scope, b: Scope): Record<string, string> | undefined {
   const chosen: [string, string][] = []
-  for (const [property, values] of allowed) {
-    const [value] = values
+  for (const property of new Set([...a.keys(), ...b.keys()])) {
+    const value = commonValue(a.get(property), b.get(property))
     if (value === undefined) return undefined
     chosen.push([property, value])
   }
   return Object.fromEntries(chosen)
 }
 
-/** What a rate asks of properties. With a price for the rest its group_by asks nothing: that reaches all values and none. */
-function allowedBy(rate: Rate): { property: string; values: readonly string[] }[] {
-  if (rate.groupBy === null || rate.priceId !== null) return [...rate.filters]
-  return [...rate.filters, { property: rate.groupBy, values: rate.prices.map(({ value }) => value) }]
+/** @param a, b what is allowed; undefined for anything, of which there are not two */
+function commonValue(a?: ReadonlySet<string>, b?: ReadonlySet<string>): string | undefined {
+  const fewest = a !== undefined && (b === undefined || a.size <= b.size) ? a : b
+  const other = fewest === a ? b : a
+  for (const value of fewest ?? []) if (other?.has(value) ?? true) return value
+  return undefined
 }

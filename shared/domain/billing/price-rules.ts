@@ -1,6 +1,7 @@
 import { compareRatios, isZeroRatio, ratioOf, type Ratio } from '../../amount/ratio.ts'
 import { isMetric } from '../usage-source.ts'
 import type { Rate } from './rate.ts'
+import { scopeOf } from './scope.ts'
 import { priceIn, readTerms, type Prices, type PriceTerms, type Tier } from './price.ts'
 
 const PERCENT_MAX = ratioOf(1_000n)
@@ -54,6 +55,8 @@ export function findRateFault(rate: Rate, prices: Prices, currency: string): str
     return 'prices stand with group_by, and with nothing else'
   if (rate.groupBy !== null && rate.filters.some(({ property }) => property === rate.groupBy))
     return `a filter cannot be on ${rate.groupBy}, which is the group_by property`
+  for (const [property, values] of scopeOf(rate))
+    if (values.size === 0) return `the filters leave no value of ${property}`
   if (new Set(rate.prices.map(({ value }) => value)).size < rate.prices.length)
     return 'a value has two prices'
   if (new Set(named.map(({ productId }) => productId)).size > 1) return 'the prices are of several products'

@@ -21,7 +21,7 @@ export const isCheckViolation = (err: unknown, constraint: string): boolean =>
   err instanceof pg.DatabaseError && err.code === '23514' && err.constraint === constraint
 
 /**
- * Whether an error says that a row excludes one that is there, for a time that both would have.
+ * Whether an error says that a row cannot be beside another one.
  *
  * @param constraint the name of the exclusion
  */

@@ -31,7 +31,7 @@ CREATE TABLE rates (
   -- Neither: a fixed charge.
   metric_id text COLLATE "C",
   currency text COLLATE "C" CHECK (currency ~ '^[a-z]{3}$'),
-  aggregation text COLLATE "C" NOT NULL CHECK (aggregation IN ('count', 'sum', 'min', 'max', 'average', 'latest')),
+  aggregation text COLLATE "C" NOT NULL CHECK (aggregation IN ('count', 'sum', 'min', 'max', 'avg', 'latest')),
   filters jsonb NOT NULL CHECK (jsonb_typeof(filters) = 'array'),
   group_by text CHECK (char_length(group_by) >= 1),
   -- A digest of what it asks of properties: two of one card with equal scopes, of one source and aggregation, reach the same

@@ -18,6 +18,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   listBalances: 'it has no pages',
   listEventRevisions: '../corrections.test.ts',
   listRefills: '../refill/refill-balances.test.ts, and list-plans.test.ts',
+  listRates: 'rate-cards.test.ts, and list-plans.test.ts',
   listApiKeys: 'api-keys.test.ts',
   listContractLines: 'contracts.test.ts, and list-plans.test.ts',
   listAuditTrail: '../../contract/audit-trail.test.ts',

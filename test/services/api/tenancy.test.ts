@@ -11,6 +11,7 @@ interface World {
   grant: string
   product: string
   price: string
+  rateCard: string
   contract: string
   contractLine: string
   externalId: string
@@ -26,6 +27,8 @@ const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }
   updateMetric: { body: { name: 'seized' } },
   updateProduct: { body: { name: 'seized' } },
   updatePrice: { body: { description: 'seized' } },
+  updateRateCard: { body: { name: 'seized' } },
+  changeRateCard: { body: { add: [{ price_id: `price_${'0'.repeat(32)}` }] } },
   updateRefillConfiguration: { body: { is_active: false } },
   updateContract: { body: { name: 'seized' } },
   cancelContract: { body: { mode: 'immediate' } },
@@ -55,7 +58,7 @@ describe('what belongs to another company', function () {
 
   /** Everything that can be read of a world. */
   const read = async (api: ApiClient, world: World) => {
-    const { account, customer, metric, grant, product, price, contract, externalId } = world
+    const { account, customer, metric, grant, product, price, rateCard, contract, externalId } = world
     const paths = [
       `/v2/accounts/${account}`,
       `/v2/accounts/external-id/${externalId}`,
@@ -64,6 +67,7 @@ describe('what belongs to another company', function () {
       `/v2/grants/${grant}`,
       `/v2/products/${product}`,
       `/v2/prices/${price}`,
+      `/v2/rate-cards/${rateCard}`,
       `/v2/contracts/${contract}`,
       `/v2/contracts/${contract}/lines`,
       `/v2/refill-configurations/${account}/${metric}`,
@@ -100,6 +104,7 @@ describe('what belongs to another company', function () {
       `/v2/customers?external_id=${other.externalId}`,
       `/v2/products?external_id=${other.externalId}`,
       `/v2/prices?product_id=${other.product}`,
+      `/v2/rate-cards?external_id=${other.externalId}`,
       `/v2/grants?account_id=${other.account}`,
       `/v2/grants?metric_id=${other.metric}`,
       `/v2/grants?account_id=${other.account}&metric_id=${other.metric}`,
@@ -127,6 +132,7 @@ describe('what belongs to another company', function () {
       '/v2/refill-configurations',
       '/v2/products',
       '/v2/prices',
+      '/v2/rate-cards',
       '/v2/contracts',
       `/v2/contracts/${ours.contract}/lines`,
     ])
@@ -141,6 +147,8 @@ describe('what belongs to another company', function () {
       ['/v2/grants', other.grant],
       ['/v2/products', other.product],
       ['/v2/prices', other.price],
+      ['/v2/rate-cards', other.rateCard],
+      [`/v2/rate-cards/${ours.rateCard}/rates`, await firstRateOf(theirs, other)],
       ['/v2/contracts', other.contract],
       [`/v2/contracts/${ours.contract}/lines`, other.contractLine],
       ['/v2/refill-configurations', `${other.account}/${other.metric}`],
@@ -197,6 +205,29 @@ describe('what belongs to another company', function () {
       expect(answer.status, target).to.equal(422)
       expect(answer.text).to.match(new RegExp(`^${field}: there is no such`))
     }
+    const rates: [object, string][] = [
+      [{ metric_id: other.metric, price_id: ours.price }, '[0].metric_id'],
+      [{ metric_id: ours.metric, price_id: other.price }, '[0].price_id'],
+      [
+        { metric_id: ours.metric, group_by: 'model', prices: [{ value: 'x', price_id: other.price }] },
+        '[0].prices[0].price_id',
+      ],
+    ]
+    for (const [rate, field] of rates)
+      for (const [target, body, list] of [
+        ['/v2/rate-cards', { name: 'x', currency: 'usd', rates: [rate] }, 'rates'],
+        [`/v2/rate-cards/${ours.rateCard}/changes`, { add: [rate] }, 'add'],
+      ] as const) {
+        const answer = await mine.post(target, body)
+        expect(answer.status, target).to.equal(422)
+        expect(answer.text).to.contain(`${list}${field}: there is no such`)
+      }
+    const theirRate = await firstRateOf(theirs, other)
+    const ended = await mine.post(`/v2/rate-cards/${ours.rateCard}/changes`, { end: [theirRate] })
+    expect([ended.status, ended.text]).to.deep.equal([
+      422,
+      `end: ${theirRate} is not in force at the time of the change`,
+    ])
   })
 
   it('leaves its external ids and Idempotency-Keys free', async () => {
@@ -204,6 +235,13 @@ describe('what belongs to another company', function () {
     await theirs.create('/v2/customers', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/accounts', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/products', { name: 'x', external_id: 'theirs' }, { headers })
+    await theirs.create('/v2/rate-cards', { name: 'x', currency: 'usd', external_id: 'theirs' }, { headers })
+    const card = await mine.post(
+      '/v2/rate-cards',
+      { name: 'x', currency: 'usd', external_id: 'theirs' },
+      { headers },
+    )
+    expect(card.status).to.equal(200)
     for (const path of ['/v2/customers', '/v2/accounts', '/v2/products'])
       expect(
         (await mine.post(path, { name: 'x', external_id: 'theirs' }, { headers })).status,
@@ -228,6 +266,12 @@ async function makeWorld(api: ApiClient): Promise<World> {
   await api.create('/v2/refill-configurations', { ...source, minimum_balance: '1', target_balance: '2' })
   const product = await make('/v2/products', { name: 'p', external_id: externalId })
   const price = await make('/v2/prices', { ...PRICE, product_id: product })
+  const rateCard = await make('/v2/rate-cards', {
+    name: 'r',
+    currency: 'usd',
+    external_id: externalId,
+    rates: [{ price_id: price }],
+  })
   const { api_key } = await api.create<{ api_key: { id: string } }>('/v2/api-keys', {
     name: 'k',
     permissions: ['read:all'],
@@ -239,9 +283,12 @@ async function makeWorld(api: ApiClient): Promise<World> {
     lines: [{ minimum_amount: '1' }],
   })
   const contractLine = lines[0]?.id ?? ''
-  const made = { account, customer, metric, grant, product, price, contract, contractLine }
+  const made = { account, customer, metric, grant, product, price, rateCard, contract, contractLine }
   return { ...made, externalId, apiKey: api_key.id }
 }
+
+const firstRateOf = async (api: ApiClient, { rateCard }: World): Promise<string> =>
+  (await api.get<{ rates: { id: string }[] }>(`/v2/rate-cards/${rateCard}`)).body.rates[0]?.id ?? ''
 
 /** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
 function targetsOf({ operationId, path }: Operation, ours: World, other: World): string[] {
@@ -258,6 +305,7 @@ function targetsOf({ operationId, path }: Operation, ours: World, other: World):
         grant_id: world.grant,
         product_id: world.product,
         price_id: world.price,
+        rate_card_id: world.rateCard,
         contract_id: world.contract,
         external_id: world.externalId,
         api_key_id: world.apiKey,

@@ -10,6 +10,7 @@ const FIELDS: Record<string, Record<string, number>> = {
   '/v2/grants': { description: 2_048 },
   '/v2/products': { name: 256, description: 2_048, external_id: 256 },
   '/v2/prices': { description: 2_048 },
+  '/v2/rate-cards': { name: 256, description: 2_048, external_id: 256 },
   '/v2/contracts': { name: 256, description: 2_048, external_id: 256 },
 }
 const CHANGEABLE = [
@@ -18,6 +19,7 @@ const CHANGEABLE = [
   '/v2/metrics',
   '/v2/products',
   '/v2/prices',
+  '/v2/rate-cards',
   '/v2/contracts',
 ]
 
@@ -42,6 +44,7 @@ describe('texts of resources', function () {
   const bodyOf = (path: string): object => {
     if (path === '/v2/grants') return { account_id: account, currency: 'usd', amount: '1', effective_at: 0 }
     if (path === '/v2/prices') return { product_id: product, currency: 'usd', model: 'flat', amount: '1' }
+    if (path === '/v2/rate-cards') return { name: 'x', currency: 'usd' }
     if (path === '/v2/contracts') return { account_id: account, currency: 'usd', cadence: 'month' }
     return { name: 'x' }
   }

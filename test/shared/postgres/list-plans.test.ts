@@ -12,6 +12,8 @@ import { grantRepository, type GrantFilter } from '../../../shared/postgres/gran
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { productRepository } from '../../../shared/postgres/products.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+import { rateRepository } from '../../../shared/postgres/rates.ts'
 import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
 import { refillRepository } from '../../../shared/postgres/refills.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
@@ -22,8 +24,8 @@ import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 const PAGE = 20
 const [NAMESPACE, COMPANY, KEY] = [randomUUID(), randomUUID(), randomUUID()]
 const [FIRST_ACCOUNT, FIRST_METRIC] = [newId('account'), newId('metric')]
-const FIRST_PRODUCT = newId('product')
-const [FIRST_CONTRACT, FIRST_CARD] = [randomUUID(), newId('rate_card')]
+const [FIRST_PRODUCT, FIRST_CARD] = [newId('product'), newId('rate_card')]
+const FIRST_CONTRACT = randomUUID()
 
 /** 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each. */
 const ROWS = [
@@ -54,27 +56,34 @@ const ROWS = [
       '{"model": "flat"}', now() + n * interval '1 second', now()
     FROM generate_series(1, 10000) n`,
   `INSERT INTO rate_cards (namespace_id, rate_card_id, name, currency, created_at, updated_at)
-    SELECT $1, CASE n WHEN 0 THEN $8 ELSE 'rate_card_' || md5(n::text) END, 'x', 'usd', now(), now()
-    FROM generate_series(0, 1) n`,
+    SELECT $1, CASE n WHEN 0 THEN $7 ELSE 'rate_card_' || md5(n::text) END, 'x', 'usd', now() + n * interval '1 second', now()
+    FROM generate_series(0, 4999) n`,
+  `INSERT INTO rates (namespace_id, rate_id, rate_card_id, aggregation, filters, scope_digest, starts_at, created_at)
+    SELECT $1, 'rate_' || md5(n::text), CASE n % 2 WHEN 0 THEN $7 ELSE 'rate_card_' || md5('1') END, 'sum', '[]', '', now(),
+      now() + n * interval '1 second'
+    FROM generate_series(1, 2000) n`,
+  `INSERT INTO rate_prices (namespace_id, rate_id, value, price_id)
+    SELECT $1, 'rate_' || md5(n::text), NULLIF(v, 0)::text, 'price_' || md5('1')
+    FROM generate_series(1, 2000) n, generate_series(0, 3) v`,
   // Of the first account half; all of them and the first account's in turn follow the first card, each for a second.
   `INSERT INTO contracts (namespace_id, contract_id, account_id, currency, cadence, anchor_at, starts_at, created_at, updated_at)
-    SELECT $1, CASE n WHEN 0 THEN $7 ELSE md5(n::text)::uuid END,
+    SELECT $1, CASE n WHEN 0 THEN $8 ELSE md5(n::text)::uuid END,
       CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5((n % 99 + 1)::text) END, 'usd', 'month', now(), now(),
       now() + n * interval '1 second', now()
-    FROM generate_series(0, 4999) n`,
+    FROM generate_series(0, 9999) n`,
   `INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, rate_card_id,
       discount_percent, created_at)
     SELECT $1, 'contract_line_' || md5(contract_id::text), contract_id, account_id, created_at, created_at + interval '1 second',
-      CASE WHEN extract(epoch FROM created_at - now())::integer % 4 < 2 THEN $8 ELSE 'rate_card_' || md5('1') END, 0, now()
+      CASE WHEN extract(epoch FROM created_at - now())::integer % 4 < 2 THEN $7 ELSE 'rate_card_' || md5('1') END, 0, now()
     FROM contracts`,
   `INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, credit_amount, credit_currency,
       credit_expires, created_at)
-    SELECT $1, 'contract_line_' || md5(n::text), CASE n % 2 WHEN 0 THEN $7 ELSE md5('1')::uuid END,
+    SELECT $1, 'contract_line_' || md5(n::text), CASE n % 2 WHEN 0 THEN $8 ELSE md5('1')::uuid END,
       CASE n % 2 WHEN 0 THEN $2 ELSE 'account_' || md5('2') END, now(), 1, 'usd', 'never', now() + n * interval '1 second'
     FROM generate_series(1, 5000) n`,
   // Of the grants of the first account and of others some come from the first contract.
   `UPDATE grants SET contract_v1_id = CASE WHEN created_at > now() + interval '15000 seconds' THEN md5(grant_id)::uuid
-      ELSE $7 END
+      ELSE $8 END
     WHERE created_at > now() + interval '10000 seconds'`,
   `INSERT INTO audit_trail (entry_id, company_id, created_at, key_id, action, resource_id, changes)
     SELECT gen_random_uuid(), $4, now() + n * interval '1 second', CASE WHEN n % 3 = 0 THEN $5::uuid ELSE gen_random_uuid() END,
@@ -182,6 +191,20 @@ const LISTS: readonly PlannedList[] = [
   },
   prices('of all', 'prices_by_creation'),
   prices('of a product', 'prices_by_product', FIRST_PRODUCT),
+  {
+    what: 'rate cards',
+    index: 'rate_cards_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf((await rateCardRepository(db).list(NAMESPACE, undefined, { limit: PAGE, startingAfter })).items),
+  },
+  {
+    what: 'rates of a card',
+    index: 'rates_by_rate_card',
+    page: async (db, startingAfter) => {
+      const page = { limit: PAGE, startingAfter }
+      return lastOf((await rateRepository(db).list(NAMESPACE, FIRST_CARD, undefined, page)).items)
+    },
+  },
   contracts('of all', 'contracts_by_creation', {}),
   contracts('of an account', 'contracts_by_account', { accountId: FIRST_ACCOUNT }),
   contracts('of a rate card', 'contract_lines_by_rate_card', { rateCardId: FIRST_CARD }),
@@ -227,8 +250,8 @@ describe('pages of lists in PostgreSQL', () => {
         $4: COMPANY,
         $5: KEY,
         $6: FIRST_PRODUCT,
-        $7: FIRST_CONTRACT,
-        $8: FIRST_CARD,
+        $7: FIRST_CARD,
+        $8: FIRST_CONTRACT,
       }
       for (const text of ROWS)
         await client.query(text.replaceAll(/\$\d/g, (name) => pg.escapeLiteral(values[name] ?? '')))

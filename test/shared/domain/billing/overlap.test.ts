@@ -61,6 +61,9 @@ describe('overlaps of rates', () => {
       b: rates[2],
       example: { source: 'metric_u', occurredAt: 7, properties: {} },
     })
+    // Those before the first new one are not compared with each other, and the new ones with all.
+    expect(findOverlap(rates, 3)).to.equal(undefined)
+    for (const newFrom of [1, 2]) expect(findOverlap(rates, newFrom)?.b).to.equal(rates[2])
     // Two fixed charges of one card count no event.
     expect(findOverlap([rate('rate_a', null), rate('rate_b', null)])).to.equal(undefined)
   })
