@@ -61,10 +61,13 @@ const CLAIM = `
   FROM unnest($2::text[], $3::float8[], $4::text[]) AS n (contract_line_id, period_start_at, grant_id)
   ON CONFLICT (namespace_id, contract_line_id, period_start_at) DO NOTHING
   RETURNING grant_id`
+// One by one, too; by where they are stored, as nobody else changes them meanwhile.
 const MOVE_ON = `
   UPDATE contract_lines AS l SET next_credit_at = to_timestamp(n.next_credit_at)
-  FROM unnest($2::text[], $3::float8[]) AS n (contract_line_id, next_credit_at)
-  WHERE l.namespace_id = $1 AND l.contract_line_id = ANY ($2) AND l.contract_line_id = n.contract_line_id`
+  FROM unnest($2::text[], $3::float8[]) AS n (contract_line_id, next_credit_at),
+    LATERAL (SELECT ctid FROM contract_lines AS o
+      WHERE o.namespace_id = $1 AND o.contract_line_id = n.contract_line_id LIMIT 1) AS place
+  WHERE l.namespace_id = $1 AND l.ctid = place.ctid`
 
 /**
  * The grants that credit lines of contracts give, and the lines' own note of how far they are given. Both are written in the
