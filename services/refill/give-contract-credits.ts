@@ -46,13 +46,13 @@ const GRANTS_AT_ONCE = 500
 export function giveContractCredits(deps: GiveContractCreditsDeps): GiveContractCredits {
   const { pool, log } = deps
   return async (only, signal) => {
-    let failure: unknown
+    let failure: Error | undefined
     for (const { namespaceId } of await companyRepository(pool).list()) {
       if (only?.has(namespaceId) === false) continue
       try {
         while (!signal.aborted && (await giveSome(deps, namespaceId)));
       } catch (err) {
-        failure ??= err
+        failure ??= err instanceof Error ? err : new Error(String(err))
         log.debug({ err: loggableError(err), namespaceId }, 'could not give credit of contracts')
       }
     }
