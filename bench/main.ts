@@ -14,6 +14,7 @@ import { benchBalances } from './balances.ts'
 import { benchHistory } from './history.ts'
 import { benchIngest, LOGS } from './ingest.ts'
 import { benchLoad } from './load.ts'
+import { benchPreviews } from './previews.ts'
 import { benchQuery } from './query.ts'
 import { benchRollups } from './rollups.ts'
 import { benchScale } from './scale.ts'
@@ -41,6 +42,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
   balances   [--events N] [--seconds N] [--data FOLDER]
              balances of 10,000 accounts over 1 to 256 connections, beside nothing, usage that comes in and an import; each with an
              account itself and health in the same run, --seconds (5 unless given) each
+  previews   [--events N] [--requests N] [--data FOLDER]
+             invoice previews of a month, of 10 lines and of 200, with properties and without, over HTTP, --requests (300 unless
+             given) one after the other; 8 at once; rating alone
   query      [--events N] [--requests N] [--data FOLDER]
              balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
              the other; rollups beside the raw events
@@ -49,7 +53,7 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but balances, history and rollups, with 10M events, or up to --events 100M, and every figure in one table
+             all of these but balances, history, previews and rollups, with 10M events, or up to --events 100M, and every figure in one table
 
   all, history and rollups end with 1 when a floor is missed.
 
@@ -141,6 +145,17 @@ const BENCHES: Record<string, Bench> = {
       const save = await saveIn(values, `balances-${formatEvents(events)}`)
       await withData(values, (data) =>
         benchBalances({ events, seconds, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+  previews: {
+    options: ['events', 'requests', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const requests = integerOption('requests', values.requests, REQUESTS)
+      const save = await saveIn(values, `previews-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchPreviews({ events, requests, folder: dataSetFolder(data, events), save, print }),
       )
     },
   },

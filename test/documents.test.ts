@@ -63,6 +63,9 @@ describe('documents', function () {
       expect(code, output).to.equal(0)
       expect(output).to.contain('"grant_total":"10000","usage_total":"4808.3","balance":"5191.7"')
       expect(output).to.contain('"accepted":3')
+      expect(output).to.match(
+        /"subtotal":"49\.01".*"total":"49\.01".*"unrated":\[{"metric_id":null,"currency":"usd","event_count":1,"quantity":"1\.25"}]/,
+      )
       expect(output).to.match(/"occurrence":1,"amount":"4808\.3",.*"balance":"5191\.7"/)
       expect(output).to.match(/"quantity":"4808"}.*"quantity":"1\.25"/) // the largest of each source
       expect(output).to.match(/│ metric_\w+ │ ᴺᵁᴸᴸ +│ +4808\.3 │ +3 │/)

@@ -21,7 +21,7 @@ export const MEDIAN_ACCOUNT = ACCOUNTS / 2
 export const CURRENCY = 'usd'
 /** Values of the properties that many events share. */
 export const MODELS = ['small', 'medium', 'large', 'huge']
-const REGIONS = ['eu', 'us', 'ap']
+export const REGIONS = ['eu', 'us', 'ap']
 
 /** The id of an account, from 0 to ACCOUNTS - 1. */
 export const accountId = (account: number): string => `account_${hash('md5', `account ${account}`, 'hex')}`

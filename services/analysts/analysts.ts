@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { WorkQueue } from '../../shared/batching/work-queue.ts'
 import { expectHangingThread } from '../../shared/lifecycle/exit-with.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
@@ -7,7 +8,6 @@ import { AnalystEngine, type AnalystEngineOptions } from './analyst-engine.ts'
 import type { EndpointUser } from './endpoint-user.ts'
 import { ClickHouseException } from './exception.ts'
 import type { QueryRequest } from './query-request.ts'
-import { QueryQueue } from './query-queue.ts'
 
 export interface AnalystsOptions extends AnalystEngineOptions {
   password: string
@@ -29,7 +29,13 @@ const CLOSE_MS = 2_000
 export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
   const { connections, database, limits } = options
   const engine = await AnalystEngine.open(options)
-  const queue = new QueryQueue({ atOnce: connections, waitingMax, waitMs: limits.timeoutS * 1_000 })
+  const queue = new WorkQueue({
+    atOnce: connections,
+    waitingMax,
+    waitMs: limits.timeoutS * 1_000,
+    turnedAway: (reason) =>
+      new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
+  })
   return {
     name: 'analysts of ClickHouse',
     user: 'analyst',

@@ -14,6 +14,7 @@ import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountHandlers } from './accounts/routes.ts'
 import { balanceHandlers } from './balances/routes.ts'
+import { contractHandlers } from './contracts/routes.ts'
 import { createIn, onceIn } from './core/create.ts'
 import { handlerOf as of } from './core/handler-of.ts'
 import { listCurrencies } from './currencies/list-currencies.ts'
@@ -24,8 +25,13 @@ import { listEvents } from './events/list-events.ts'
 import { currentEvent, eventRevisions } from './events/one-event.ts'
 import { eventHandlers } from './events/routes.ts'
 import { grantHandlers } from './grants/routes.ts'
+import { invoicePreviewHandlers } from './invoice-previews/routes.ts'
+import type { PreviewDeps } from './invoice-previews/preview-invoice.ts'
 import { keyHandlers } from './keys/routes.ts'
 import { metricHandlers } from './metrics/routes.ts'
+import { priceHandlers } from './prices/routes.ts'
+import { productHandlers } from './products/routes.ts'
+import { rateCardHandlers } from './rate-cards/routes.ts'
 import { refillHandlers } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailHandlers } from './trail/routes.ts'
@@ -36,6 +42,8 @@ export interface ApiDeps {
   clickhouse: ClickHouse
   /** Where usage and balances are read. */
   usage: UsageReader
+  /** Where invoices find what they are rated by. */
+  ratedUsage: PreviewDeps['usage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
   /** No event accepted before this can still turn up in the list of events. */
@@ -76,8 +84,13 @@ export function apiApp(
       ...refillHandlers(pool, create),
       ...usageHandlers(pool, reads, usage),
       ...balanceHandlers(reads, usage),
+      ...invoicePreviewHandlers({ pool, usage: deps.ratedUsage, listedUpTo: deps.listedUpTo }),
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
       ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
+      ...productHandlers(pool, create),
+      ...priceHandlers(pool, create),
+      ...rateCardHandlers(pool, create),
+      ...contractHandlers(pool, create),
       ...keyHandlers(pool, once, deps.purges),
       ...trailHandlers(pool),
       ...testAreaHandlers(options.worlds, deps.drain, options.requestTimeoutMs),

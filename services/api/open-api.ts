@@ -1,6 +1,8 @@
 import type { RequestListener } from 'node:http'
 import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used.ts'
+import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
+import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { drainOf } from '../../shared/event-log/drain.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
@@ -14,7 +16,7 @@ import { apiApp, type ApiDeps } from './app.ts'
 import type { readApiConfig } from './config.ts'
 import { keepBalancesWarm } from './balances/warm-balances.ts'
 
-export interface ApiParts extends Omit<ApiDeps, 'drain' | 'untilLoaded' | 'usage'> {
+export interface ApiParts extends Omit<ApiDeps, 'drain' | 'untilLoaded' | 'usage' | 'ratedUsage'> {
   eventLog: Pick<EventLog, 'lag'>
   access: Access
   requests: RequestMetrics
@@ -50,6 +52,7 @@ export function openApi(
         ...deps,
         clickhouse: measured,
         usage,
+        ratedUsage: ratedUsageReader(measured, rawReadPlaces()),
         drain: drainOf(eventLog),
         untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
       },

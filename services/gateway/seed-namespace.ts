@@ -23,6 +23,7 @@ import {
   type SeedSource,
   type SeedData,
 } from './seed-data.ts'
+import { makeCatalogue } from './seed-catalogue.ts'
 import type { ReportUsage } from './report-usage.ts'
 import type { ReportedEvent } from './reported-event.ts'
 
@@ -56,7 +57,7 @@ export function seedNamespace(pool: Pool, report: ReportUsage): SeedNamespace {
       const seeds = namespaceSeedRepository(db)
       const before = await seeds.find(namespaceId, seed)
       if (before !== undefined) return before
-      const made = { upTo: now, resources: await makeResources(db, namespaceId, data, now) }
+      const made = { upTo: now, resources: await makeResources(db, namespaceId, seed, data, now) }
       await seeds.insert(namespaceId, seed, made)
       return made
     })
@@ -103,6 +104,7 @@ function requireReportable(seed: number, upTo: number, now: number): void {
 async function makeResources(
   db: PoolClient,
   namespaceId: string,
+  seed: number,
   data: SeedData,
   now: number,
 ): Promise<SeededResources> {
@@ -144,5 +146,8 @@ async function makeResources(
     targetBalance: parseAmount(targetBalance),
     isActive: false,
   })
-  return { customerIds, accountIds, metricIds, grantIds }
+  const startsAt = now - USAGE_DAYS * DAY_S
+  const [accountId = ''] = accountIds
+  const catalogue = await makeCatalogue(db, namespaceId, { seed, metricIds, accountId, startsAt })
+  return { customerIds, accountIds, metricIds, grantIds, ...catalogue }
 }

@@ -21,6 +21,12 @@ export function readRefillConfig(read: EnvReader) {
     min: 1,
     max: 86_400,
   })
+  // How often credit lines are asked for what is due: it is promised within a minute.
+  const creditsS = read.tuning('REFILL_CREDITS_S', {
+    default: 15,
+    min: 1,
+    max: 86_400,
+  })
   return {
     /** Between two looks at whose usage has changed. */
     checkMs: read.tuning('REFILL_CHECK_MS', {
@@ -29,6 +35,7 @@ export function readRefillConfig(read: EnvReader) {
       max: 60_000,
     }),
     sweepMs: sweepS * 1_000,
+    creditsMs: creditsS * 1_000,
     intervalMs: intervalS * 1_000,
     perDayMax: read.integer('REFILL_PER_DAY_MAX', {
       about: 'the most refills of a configuration within 24 hours, by real time',

@@ -9,6 +9,7 @@ import type { RefillConfigurationKey } from '../../shared/postgres/refill-config
 import type { RefillRequest, RefillRequestListener } from '../../shared/postgres/refill-requests.ts'
 import type { CheckBalances } from './check-balances.ts'
 import type { UsagePoll } from './follow-usage.ts'
+import type { GiveContractCredits } from './give-contract-credits.ts'
 import { nameOf, type RefillCooldowns } from './refill-cooldowns.ts'
 import type { RefillMetrics, RefillStep } from './refill-metrics.ts'
 
@@ -18,6 +19,7 @@ export interface KeepBalancesDeps {
   check: CheckBalances
   /** Goes through all configurations. @returns the namespaces that have any */
   sweep: (signal: AbortSignal) => Promise<Set<string>>
+  giveCredits: GiveContractCredits
   cooldowns: RefillCooldowns
   metrics: RefillMetrics
   log: Logger
@@ -26,6 +28,8 @@ export interface KeepBalancesDeps {
 export interface KeepBalancesTimes {
   checkMs: number
   sweepMs: number
+  /** Between two looks at what credit is due anywhere. */
+  creditsMs: number
 }
 
 /** Looks after balances for as long as it is not closed. */
@@ -43,20 +47,27 @@ const SWEEP_AGAIN_MS = 5_000
 
 /**
  * Looks at the balances whose usage has changed, those that somebody asks for and those whose time has come, round after
- * round; and beside that, now and then, at all of them. Whatever one round misses, the next sweep finds.
+ * round; and beside that, now and then, at all of them. Whatever one round misses, the next sweep finds. Credit of contracts
+ * is given in rounds of its own, and at once where somebody asks for it.
  */
-export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepBalancesTimes): Keeper {
+export function keepBalances(
+  deps: KeepBalancesDeps,
+  { checkMs, sweepMs, creditsMs }: KeepBalancesTimes,
+): Keeper {
   const { metrics, log, cooldowns } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const following = new Activity('following usage')
   const sweeping = new Activity('going through the refill configurations')
+  const giving = new Activity('giving credit of contracts')
   /** Those with active configurations, as the last sweep and requests since have shown. */
   let namespaces = new Set<string>()
   let requestedIn = new Set<string>()
   let requested = new Map<string, RefillRequest>()
   let isSweepWanted = true
   let sweptAt = -Infinity
+  let creditsAskedFor = new Set<string>()
+  let creditsGivenAt = -Infinity
 
   const round = async () => {
     const { touched, acknowledge } = await deps.follow([...namespaces])
@@ -92,6 +103,20 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
       throw err
     }
   }
+  const isCreditDue = () => performance.now() - creditsGivenAt >= creditsMs
+  const giveCredits = async () => {
+    const startedAt = performance.now()
+    const only = isCreditDue() ? undefined : creditsAskedFor
+    const asked = creditsAskedFor
+    creditsAskedFor = new Set()
+    try {
+      await deps.giveCredits(only, signal)
+    } catch (err) {
+      creditsAskedFor = new Set([...creditsAskedFor, ...asked])
+      throw err
+    }
+    if (only === undefined) creditsGivenAt = startedAt
+  }
   const repeat = async (
     step: RefillStep,
     activity: Activity,
@@ -107,7 +132,7 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
         } catch (err) {
           metrics.failed(step)
           const told = { err: loggableError(err), step }
-          log[isFailing ? 'debug' : 'warn'](told, 'could not check balances for refills, trying again')
+          log[isFailing ? 'debug' : 'warn'](told, 'could not look after balances, trying again')
           isFailing = true
         }
       await sleep(checkMs, undefined, { signal }).catch(() => undefined)
@@ -116,6 +141,7 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
   const running = Promise.all([
     repeat('follow', following, () => true, round),
     repeat('sweep', sweeping, isSweepDue, sweep),
+    repeat('credits', giving, () => isCreditDue() || creditsAskedFor.size > 0, giveCredits),
   ])
   return {
     name: 'refills',
@@ -125,11 +151,14 @@ export function keepBalances(deps: KeepBalancesDeps, { checkMs, sweepMs }: KeepB
       if (requested.size < REQUESTED_MAX) requested.set(nameOf(request), request)
       else isSweepWanted = true
     },
+    onCreditRequest(namespaceId) {
+      creditsAskedFor.add(namespaceId)
+    },
     onGap() {
       isSweepWanted = true
     },
     listTroubles: (forMs) =>
-      [following, sweeping]
+      [following, sweeping, giving]
         .map((activity) => activity.findTrouble(forMs))
         .filter((trouble) => trouble !== undefined),
     isStuck: (forMs) => following.isStuck(forMs),

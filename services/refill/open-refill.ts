@@ -12,14 +12,15 @@ import { checkBalances, REFILLS_AT_ONCE } from './check-balances.ts'
 import type { RefillConfig } from './config.ts'
 import type { RefillPoint } from './crash-points.ts'
 import { followUsage } from './follow-usage.ts'
+import { giveContractCredits } from './give-contract-credits.ts'
 import { refillCooldowns } from './refill-cooldowns.ts'
 import { keepBalances, type Keeper } from './keep-balances.ts'
 import { refillBalances } from './refill-balances.ts'
 import { refillMetrics } from './refill-metrics.ts'
 import { sweepBalances } from './sweep-balances.ts'
 
-/** Those that refill, in a round and in a sweep; two that look; one that listens; and one for probes. */
-export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 4
+/** Those that refill, in a round and in a sweep; two that look; one that gives credit; one that listens; and one for probes. */
+export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 5
 
 export interface RefillParts {
   /** With REFILL_CONNECTIONS. */
@@ -49,7 +50,8 @@ export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
     nowS: () => Date.now() / 1_000,
   })
   const sweep = (signal: AbortSignal) => sweepBalances(pool, check, signal)
-  const keeper = keepBalances({ follow, check, sweep, cooldowns, metrics, log }, config)
+  const giveCredits = giveContractCredits({ pool, nowOf, metrics, log, reached })
+  const keeper = keepBalances({ follow, check, sweep, giveCredits, cooldowns, metrics, log }, config)
   const listener = listenForRefillRequests(pool, keeper, log)
   return {
     ...keeper,

@@ -2,7 +2,7 @@ import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import type { RefillOutcome } from './refill-balances.ts'
 
 /** What the refill service does again when it failed. */
-export type RefillStep = 'follow' | 'sweep' | 'refill'
+export type RefillStep = 'follow' | 'sweep' | 'refill' | 'credits'
 
 /** What is counted of refills. */
 export interface RefillMetrics {
@@ -12,6 +12,8 @@ export interface RefillMetrics {
   tried(outcome: RefillOutcome['kind']): void
   /** All active configurations were gone through. */
   swept(seconds: number): void
+  /** So many grants of credit lines were made. */
+  credited(grants: number): void
   failed(step: RefillStep): void
 }
 
@@ -38,16 +40,26 @@ export function refillMetrics(metrics: Metrics): RefillMetrics {
     'How long it took to go through all active refill configurations.',
     DURATION_BUCKETS,
   )()
+  const credited = metrics.counter(
+    'tally_refill_contract_credits_total',
+    'Grants that were made for credit lines of contracts.',
+  )()
   const failures = metrics.counter('tally_refill_failures_total', 'Attempts that failed and are repeated.', [
     'step',
   ])
-  const failed = { follow: failures('follow'), sweep: failures('sweep'), refill: failures('refill') }
+  const failed = {
+    follow: failures('follow'),
+    sweep: failures('sweep'),
+    refill: failures('refill'),
+    credits: failures('credits'),
+  }
   return {
     looked,
     tried: (outcome) => {
       tried[outcome]()
     },
     swept: took,
+    credited,
     failed: (step) => {
       failed[step]()
     },

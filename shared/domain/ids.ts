@@ -3,15 +3,7 @@ import { randomHex } from './random-hex.ts'
 
 /** The kinds of resource whose ids are a prefix and 32 lowercase hexadecimal digits. */
 export type IdPrefix =
-  | 'account'
-  | 'metric'
-  | 'grant'
-  | 'event'
-  | 'product'
-  | 'price'
-  | 'rate_card'
-  | 'rate'
-  | 'contract_line'
+  'account' | 'metric' | 'grant' | 'event' | 'product' | 'price' | 'rate_card' | 'rate' | 'contract_line'
 
 /** A new id of 128 random bits, for example `account_9f…`. Event ids are not random: see usageEventId. */
 export const newId = (prefix: Exclude<IdPrefix, 'event'>): string => `${prefix}_${randomHex(16)}`

@@ -102,6 +102,31 @@ export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): U
   }
 }
 
+/**
+ * The same, so that nothing that is read as one has a cut within: a day with a cut in it is read by slots, and the slot with the
+ * cut from the events.
+ *
+ * @param cuts Unix seconds
+ */
+export const coverUsageCutAt = (range: TimeRange, cuts: readonly number[], state: RollupState): UsageCover =>
+  coverUsage(range, {
+    ...state,
+    dirtySlots: [
+      ...state.dirtySlots,
+      ...cuts.filter((cut) => dayOf(cut) !== cut).map((cut) => cut - (cut % state.slotS)),
+    ],
+  })
+
+/** What there is while there are no rollups: everything is read from the events. */
+export const NO_ROLLUPS: RollupState = {
+  epoch: 0,
+  now: 0,
+  slotS: 300,
+  closedThrough: 0,
+  dirtySlots: [],
+  dirtyDays: [],
+}
+
 /** Ranges that cover all of what is read raw, at most so many, in order: what lies between close ones is taken in. */
 export function coveringRanges(
   { ranges, slots, days }: UsageCover['raw'],

@@ -1,7 +1,7 @@
 import type { Request } from 'express'
 import { findAmountFault } from '../amount/amount.ts'
 import type { OpenApiDocument, Operation, Schema } from './openapi-document.ts'
-import { memberSchema, requestSchema } from './request-schema.ts'
+import { memberSchema, requestSchema, schemaOfKind } from './request-schema.ts'
 
 /** Where in a request openapi.yaml finds fault, and with what. */
 export interface SchemaFault {
@@ -19,12 +19,15 @@ type DescribeFault = (fault: SchemaFault, req: Partial<Pick<Request, 'body' | 'q
 export function faultDescriber(document: OpenApiDocument, operation: Operation): DescribeFault {
   return (fault, req) => {
     const [, where = '', ...names] = fault.path.split('/')
-    const value = [where, ...names].reduce<unknown>(memberOf, req)
-    const schema = names.reduce<Schema | undefined>(
-      (outer, name) => outer && memberSchema(document, outer, name),
-      requestSchema(document, operation, where),
-    )
-    return `${labelOf(where, names)}: ${explain(fault, value, schema ?? {})}`
+    let value = memberOf(req, where)
+    let outer: Schema = {}
+    let schema = requestSchema(document, operation, where) ?? {}
+    for (const name of names) {
+      outer = schemaOfKind(document, schema, value)
+      value = memberOf(value, name)
+      schema = memberSchema(document, outer, name) ?? {}
+    }
+    return `${labelOf(where, names)}: ${explain(fault, value, schema, outer)}`
   }
 }
 
@@ -44,14 +47,14 @@ const TYPES: Readonly<Record<string, string>> = {
   array: 'a list',
 }
 
-function explain({ keyword, message }: SchemaFault, value: unknown, schema: Schema): string {
+function explain({ keyword, message }: SchemaFault, value: unknown, schema: Schema, outer: Schema): string {
   const { type = '', title, format, const: constant, examples: [example] = [] } = schema
   const such = (text: string) => (example === undefined ? '' : ` such as ${text}`)
   switch (keyword) {
     case 'required':
       return 'is required'
     case 'additionalProperties':
-      return 'is not a field of this request'
+      return `is not a field of ${outer.title ?? 'this request'}`
     case 'type':
       return `must be ${TYPES[type] ?? type}${such(JSON.stringify(example))}`
     case 'minLength':
@@ -61,8 +64,10 @@ function explain({ keyword, message }: SchemaFault, value: unknown, schema: Sche
     case 'const':
       return `must be ${JSON.stringify(constant)}, or left out`
     default:
-      if (format === 'amount' && typeof value === 'string') return findAmountFault(value) ?? message
-      return title === undefined ? message : `${shown(value)} is not ${title}${such(String(example))}`
+      return (
+        (format === 'amount' && typeof value === 'string' ? findAmountFault(value) : undefined) ??
+        (title === undefined ? message : `${shown(value)} is not ${title}${such(String(example))}`)
+      )
   }
 }
 

@@ -28,11 +28,16 @@ export interface Parameter {
 export interface Schema {
   $ref?: string
   allOf?: Schema[]
+  anyOf?: Schema[]
+  oneOf?: Schema[]
+  /** Which field says by its value which of `oneOf` is meant. */
+  discriminator?: { propertyName: string }
   type?: string
   /** What a value of it is, to go on after `is not`. */
   title?: string
   format?: string
   const?: unknown
+  enum?: unknown[]
   examples?: unknown[]
   properties?: Record<string, Schema>
   items?: Schema

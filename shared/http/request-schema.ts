@@ -39,10 +39,32 @@ export function memberSchema(document: OpenApiDocument, outer: Schema, name: str
   return inner && flatten(document, inner)
 }
 
-/** Follows references and `allOf`; what is said beside them goes before what they say. */
+/**
+ * Of a schema that takes several kinds of object, the one that a value says it is; any other schema as it is, and one
+ * whose kinds do not know the value.
+ */
+export function schemaOfKind(document: OpenApiDocument, schema: Schema, value: unknown): Schema {
+  const { oneOf = [], discriminator } = schema
+  if (discriminator === undefined || typeof value !== 'object' || value === null) return schema
+  const said = (value as Record<string, unknown>)[discriminator.propertyName]
+  const kinds = oneOf.map((kind) => flatten(document, kind))
+  return kinds.find((kind) => kindsOf(document, kind, discriminator.propertyName).includes(said)) ?? schema
+}
+
+/** The values of its discriminator by which a kind is told. */
+export function kindsOf(document: OpenApiDocument, kind: Schema, propertyName: string): unknown[] {
+  const { const: constant, enum: several = [constant] } = memberSchema(document, kind, propertyName) ?? {}
+  return several
+}
+
+/**
+ * Follows references, `allOf` and what may also be null; what is said beside them goes before what they say.
+ */
 function flatten(document: OpenApiDocument, schema: Schema): Schema {
-  const { allOf = [], ...own } = resolve<Schema>(document, schema)
-  return Object.assign({}, ...allOf.map((part) => flatten(document, part)), own) as Schema
+  const { allOf = [], anyOf = [], ...own } = resolve<Schema>(document, schema)
+  const orNull = anyOf.filter(({ type }) => type !== 'null')
+  const parts = [...allOf, ...(orNull.length === 1 ? orNull : [])]
+  return Object.assign({}, ...parts.map((part) => flatten(document, part)), own) as Schema
 }
 
 /** Follows a reference such as `#/components/schemas/Amount`. */

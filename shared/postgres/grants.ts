@@ -1,9 +1,11 @@
 import { amountFromDatabase, formatAmount, type Amount } from '../amount/amount.ts'
+import { parseRatio } from '../amount/ratio.ts'
+import type { CreditGrant } from '../domain/billing/credit.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
 import { isMetric, type UsageSource } from '../domain/usage-source.ts'
 import type { Grant } from '../domain/grant.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { shareBalance } from './locks/balance-lock.ts'
+import { shareBalance, shareBalances } from './locks/balance-lock.ts'
 import { lockCreation } from './locks/creation-lock.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { AccountKey } from '../domain/account-key.ts'
@@ -20,6 +22,7 @@ export type NewGrant = Pick<
 export interface GrantFilter {
   accountId?: string | undefined
   source?: UsageSource | undefined
+  contractId?: string | undefined
 }
 
 interface GrantRow {
@@ -39,6 +42,11 @@ interface GrantRow {
   archived_at: Date | null
 }
 
+type CreditRow = Pick<
+  GrantRow,
+  'grant_id' | 'amount' | 'effective_at' | 'expires_at' | 'voided_at' | 'archived_at'
+>
+
 const COLUMNS = `grant_id, account_id, metric_id, currency, amount, description, contract_v1_id, effective_at,
   expires_at, accepted_at, created_at, updated_at, voided_at, archived_at`
 const INSERT = `
@@ -46,6 +54,16 @@ const INSERT = `
     effective_at, expires_at, accepted_at, created_at, updated_at)
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, at, at, at FROM clock_timestamp() AS at
   RETURNING ${COLUMNS}`
+// A microsecond apart, so that they are listed in the order in which they were given.
+const INSERT_ALL = `
+  INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, description, contract_v1_id,
+    effective_at, expires_at, accepted_at, created_at, updated_at)
+  SELECT $1, n.grant_id, n.account_id, n.metric_id, n.currency, n.amount, n.description, n.contract_v1_id, n.effective_at,
+    n.expires_at, made.at, made.at, made.at
+  FROM (SELECT clock_timestamp() AS at) AS began,
+    jsonb_to_recordset($2) AS n (nth integer, grant_id text, account_id text, metric_id text, currency text, amount numeric,
+      description text, contract_v1_id uuid, effective_at timestamptz, expires_at timestamptz),
+    LATERAL (SELECT began.at + n.nth * interval '1 microsecond' AS at) AS made`
 const FIND = `SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1 AND grant_id = $2`
 const VOID = `
   UPDATE grants SET ${setOnce('voided_at')}
@@ -55,14 +73,20 @@ const ARCHIVE = `
   UPDATE grants SET ${setOnce('archived_at')}
   WHERE namespace_id = $1 AND grant_id = $2
   RETURNING ${COLUMNS}`
-// Planned anew for each call, without the conditions whose parameter is null: each combination has its index.
+// Planned anew for each call, without the conditions whose parameter is null: each combination has its index, but for that
+// of a contract, whose grants are mostly of one account and source.
 const LIST = `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
     AND ($4::text IS NULL OR source = $4)
+    AND ($6::uuid IS NULL OR contract_v1_id = $6)
     AND ($5::text IS NULL OR (created_at, grant_id) >
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
+
+const LIST_CREDIT = `
+  SELECT grant_id, amount, effective_at, expires_at, voided_at, archived_at FROM grants
+  WHERE namespace_id = $1 AND account_id = $2 AND source = $3`
 
 /** Of whom grants are added up, and as of when. */
 export interface GrantsKey extends AccountKey {
@@ -154,7 +178,7 @@ export const grantRepository = (db: Queryable) => ({
     await shareBalance(db, namespaceId, grant.accountId, grant.source)
     await lockCreation(db, 'grants', namespaceId)
     const { id, accountId, source, amount, description, contractId, effectiveAt, expiresAt } = grant
-    const [metricId, currency] = isMetric(source) ? [source, null] : [null, source]
+    const { metric_id: metricId, currency } = sourceToColumns(source)
     const values = [
       namespaceId,
       id,
@@ -177,6 +201,13 @@ export const grantRepository = (db: Queryable) => ({
     }
   },
 
+  /** The same for any number in one statement, of accounts and metrics that exist; they are listed in the order given. */
+  async insertAll(namespaceId: string, grants: readonly NewGrant[]): Promise<void> {
+    await shareBalances(db, namespaceId, grants)
+    await lockCreation(db, 'grants', namespaceId)
+    await db.query(INSERT_ALL, [namespaceId, JSON.stringify(grants.map(grantToColumns))])
+  },
+
   find: (namespaceId: string, grantId: string) => findOne(db, FIND, [namespaceId, grantId]),
 
   /**
@@ -193,6 +224,19 @@ export const grantRepository = (db: Queryable) => ({
    */
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
+  /** All credit that an account was ever given in a currency, also what is over; in any order. */
+  async listCredit(namespaceId: string, accountId: string, currency: string): Promise<CreditGrant[]> {
+    const { rows } = await db.query<CreditRow>(LIST_CREDIT, [namespaceId, accountId, currency])
+    return rows.map((row) => ({
+      id: row.grant_id,
+      amount: parseRatio(row.amount),
+      effectiveAt: preciseSeconds(row.effective_at),
+      expiresAt: row.expires_at && preciseSeconds(row.expires_at),
+      voidedAt: row.voided_at && preciseSeconds(row.voided_at),
+      archivedAt: row.archived_at && preciseSeconds(row.archived_at),
+    }))
+  },
+
   /**
    * In order of creation.
    *
@@ -200,14 +244,15 @@ export const grantRepository = (db: Queryable) => ({
    */
   async list(
     namespaceId: string,
-    { accountId, source }: GrantFilter,
+    { accountId, source, contractId }: GrantFilter,
     page: PageRequest,
   ): Promise<Page<Grant>> {
     const { limit, startingAfter } = page
     if (startingAfter !== undefined && (await this.find(namespaceId, startingAfter)) === undefined)
       throw unknownCursor()
     await readInIndexOrder(db)
-    const values = [namespaceId, limit + 1, accountId ?? null, source ?? null, startingAfter ?? null]
+    const filter = [accountId ?? null, source ?? null]
+    const values = [namespaceId, limit + 1, ...filter, startingAfter ?? null, contractId ?? null]
     const { rows } = await db.query<GrantRow>(LIST, values)
     return pageOf(rows.map(grantFromRow), limit)
   },
@@ -224,6 +269,24 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   const { rows } = await db.query<GrantRow>(text, values)
   return rows.map(grantFromRow)[0]
 }
+
+/** With the fraction that a void has, which a Date keeps to the millisecond. */
+const preciseSeconds = (at: Date): number => at.getTime() / 1_000
+
+const sourceToColumns = (source: UsageSource) =>
+  isMetric(source) ? { metric_id: source, currency: null } : { metric_id: null, currency: source }
+
+const grantToColumns = (grant: NewGrant, nth: number): object => ({
+  nth,
+  grant_id: grant.id,
+  account_id: grant.accountId,
+  ...sourceToColumns(grant.source),
+  amount: formatAmount(grant.amount),
+  description: grant.description,
+  contract_v1_id: grant.contractId,
+  effective_at: grant.effectiveAt,
+  expires_at: grant.expiresAt,
+})
 
 const grantFromRow = (row: GrantRow): Grant => ({
   id: row.grant_id,

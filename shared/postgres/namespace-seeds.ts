@@ -1,7 +1,15 @@
 import type { Queryable } from './core/pool.ts'
 
+/** What there is to buy, and a contract about it. */
+export interface SeededCatalogue {
+  productIds: readonly string[]
+  priceIds: readonly string[]
+  rateCardId: string
+  contractId: string
+}
+
 /** What a seed has made in a namespace, in the order it was made in. */
-export interface SeededResources {
+export interface SeededResources extends SeededCatalogue {
   customerIds: readonly string[]
   accountIds: readonly string[]
   metricIds: readonly string[]

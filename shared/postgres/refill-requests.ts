@@ -17,6 +17,8 @@ const REQUEST_ALL = `
   SELECT pg_notify('${CHANNEL}', concat_ws(' ', namespace_id, account_id, metric_id)) FROM refill_configurations
   WHERE namespace_id = $1 AND is_active`
 const REQUEST = `${REQUEST_ALL} AND account_id = $2 AND metric_id = $3`
+// The namespace alone.
+const REQUEST_CREDITS = `SELECT pg_notify('${CHANNEL}', $1)`
 
 /** Has the refill services look at a balance as soon as the transaction is committed, when it is to be refilled at all. */
 export async function requestRefill(
@@ -31,8 +33,14 @@ export async function requestRefills(db: Queryable, namespaceId: string): Promis
   await db.query(REQUEST_ALL, [namespaceId])
 }
 
+/** Has the refill services give what credit lines of a namespace's contracts are due, as soon as the transaction is committed. */
+export async function requestCredits(db: Queryable, namespaceId: string): Promise<void> {
+  await db.query(REQUEST_CREDITS, [namespaceId])
+}
+
 export interface RefillRequestListener {
   onRequest: (request: RefillRequest) => void
+  onCreditRequest: (namespaceId: string) => void
   /** Requests may have been missed before now: called when listening begins, and again after each interruption. */
   onGap: () => void
 }
@@ -44,15 +52,16 @@ const BACK_OFF_MS = 1_000
 /** Listens for requests until it is closed, on a connection of its own out of the pool. */
 export function listenForRefillRequests(
   pool: Pool,
-  { onRequest, onGap }: RefillRequestListener,
+  { onRequest, onCreditRequest, onGap }: RefillRequestListener,
   log: Logger,
 ): Closeable {
   const stopping = new AbortController()
   const { signal } = stopping
   const listen = async (db: PoolClient) => {
     db.on('notification', ({ payload }) => {
-      const [namespaceId = '', accountId = '', metricId = ''] = (payload ?? '').split(' ')
-      onRequest({ namespaceId, accountId, metricId })
+      const [namespaceId = '', accountId, metricId = ''] = (payload ?? '').split(' ')
+      if (accountId === undefined) onCreditRequest(namespaceId)
+      else onRequest({ namespaceId, accountId, metricId })
     })
     await db.query(`LISTEN ${CHANNEL}`)
     onGap()

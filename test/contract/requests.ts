@@ -29,8 +29,27 @@ export interface World {
   externalId: string
   metric: string
   grant: string
+  product: string
+  price: string
+  /** Of another product. */
+  takenProductId: string
+  rateCard: string
+  /** Of another card. */
+  takenCardId: string
+  contract: string
+  contractExternalId: string
+  endedContract: string
   /** For what changes them. */
-  spare: { account: string; metric: string; grant: string; apiKey: string }
+  spare: {
+    contract: string
+    account: string
+    metric: string
+    grant: string
+    product: string
+    price: string
+    rateCard: string
+    apiKey: string
+  }
   eventId: string
   voidedEventId: string
   apiKey: string
@@ -39,6 +58,7 @@ export interface World {
 let made = 0
 const unique = (): string => `unique-${made++}`
 const NO_ACCOUNT = `account_${'0'.repeat(32)}`
+const NO_PRODUCT = `product_${'0'.repeat(32)}`
 const NO_METRIC = `metric_${'0'.repeat(32)}`
 const RANGE = 'start_at=1700000000&end_at=1700086400'
 
@@ -56,10 +76,32 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   const credit = { amount: '10', effective_at: 0 }
   const grant = await create('/v2/grants', { account_id: account, metric_id: metric, ...credit })
   await api.create('/v2/refill-configurations', refill(account, metric))
+  const takenProductId = unique()
+  await create('/v2/products', { name: 'p', external_id: takenProductId })
+  const product = await create('/v2/products', { name: 'p' })
+  const price = await create('/v2/prices', unitPrice(product))
+  const takenCardId = unique()
+  await create('/v2/rate-cards', { ...CARD, external_id: takenCardId })
+  const rateCard = await create('/v2/rate-cards', { ...CARD, rates: [rate(metric, price)] })
+  const contractExternalId = unique()
+  const contract = await create('/v2/contracts', {
+    ...newContract(account),
+    external_id: contractExternalId,
+    lines: [{ minimum_amount: '1' }],
+  })
+  const endedContract = await create('/v2/contracts', {
+    ...newContract(account),
+    starts_at: Math.floor(Date.now() / 1_000) - 60,
+    ends_at: Math.floor(Date.now() / 1_000) - 30,
+  })
   const spare = {
+    contract: await create('/v2/contracts', newContract(account)),
     account: await create('/v2/accounts', { name: 'spare' }),
     metric: await create('/v2/metrics', { name: 'spare' }),
     grant: await create('/v2/grants', { account_id: account, currency: 'chf', ...credit }),
+    product: await create('/v2/products', { name: 'spare' }),
+    price: await create('/v2/prices', unitPrice(product)),
+    rateCard: await create('/v2/rate-cards', CARD),
     apiKey: await issueKey(api),
   }
   const used = { account_id: account, metric_id: metric, quantity: '1' }
@@ -68,8 +110,9 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
   // What was just reported may not be loaded yet: try again, the answer says.
   await until(async () => (await api.post(`/v2/events/${voidedEventId}/void`, {})).status !== 503)
   const apiKey = await issueKey(api)
-  const made = { customer, account, metric, grant, eventId, voidedEventId, apiKey }
-  return { api, ...made, takenExternalId, externalId, spare }
+  const made = { customer, account, metric, grant, product, price, rateCard, eventId, voidedEventId, apiKey }
+  const contracts = { contract, contractExternalId, endedContract }
+  return { api, ...made, ...contracts, takenExternalId, externalId, takenProductId, takenCardId, spare }
 }
 
 const NEW_KEY = { name: 'k', permissions: ['read:all'] }
@@ -86,6 +129,15 @@ const refill = (account: string, metric: string) => ({
   minimum_balance: '5',
   target_balance: '10',
 })
+const unitPrice = (product: string) => ({
+  product_id: product,
+  currency: 'usd',
+  model: 'per_unit',
+  unit_amount: '3',
+})
+const CARD = { name: 'c', currency: 'usd' }
+const rate = (metric: string, price: string) => ({ metric_id: metric, price_id: price })
+const newContract = (account: string) => ({ account_id: account, currency: 'usd', cadence: 'month' })
 const event = ({ account, metric }: World) => ({ account_id: account, metric_id: metric, quantity: '1' })
 const grant = ({ account, metric }: World) => ({
   account_id: account,
@@ -269,6 +321,136 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     },
   },
   drainTestCompany: { isForTests: true, good: () => ({ target: '/v2/test/drain', body: { timeout: 20 } }) },
+
+  listProducts: { good: fixed('/v2/products') },
+  createProduct: {
+    good: () => ({ target: '/v2/products', body: { name: 'p', external_id: unique() } }),
+    conflict: ({ takenProductId }) => ({
+      target: '/v2/products',
+      body: { name: 'p', external_id: takenProductId },
+    }),
+  },
+  getProduct: { good: ({ product }) => ({ target: `/v2/products/${product}` }) },
+  updateProduct: {
+    good: ({ product }) => ({ target: `/v2/products/${product}`, body: { name: unique() } }),
+    impossible: ({ product, takenProductId }) => ({
+      target: `/v2/products/${product}`,
+      body: { external_id: takenProductId },
+    }),
+  },
+  archiveProduct: { good: ({ spare }) => ({ target: `/v2/products/${spare.product}/archive`, body: {} }) },
+  unarchiveProduct: {
+    good: ({ spare }) => ({ target: `/v2/products/${spare.product}/unarchive`, body: {} }),
+  },
+
+  listPrices: { good: fixed('/v2/prices') },
+  createPrice: {
+    good: ({ product }) => ({ target: '/v2/prices', body: unitPrice(product) }),
+    impossible: () => ({ target: '/v2/prices', body: unitPrice(NO_PRODUCT) }),
+  },
+  getPrice: { good: ({ price }) => ({ target: `/v2/prices/${price}` }) },
+  updatePrice: { good: ({ price }) => ({ target: `/v2/prices/${price}`, body: { description: 'd' } }) },
+  archivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/archive`, body: {} }) },
+  unarchivePrice: { good: ({ spare }) => ({ target: `/v2/prices/${spare.price}/unarchive`, body: {} }) },
+
+  listRateCards: { good: fixed('/v2/rate-cards') },
+  createRateCard: {
+    good: ({ metric, price }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, rates: [rate(metric, price)], external_id: unique() },
+    }),
+    conflict: ({ takenCardId }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, external_id: takenCardId },
+    }),
+    impossible: ({ price }) => ({
+      target: '/v2/rate-cards',
+      body: { ...CARD, rates: [rate(NO_METRIC, price)] },
+    }),
+  },
+  getRateCard: { good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}` }) },
+  updateRateCard: {
+    good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}`, body: { name: unique() } }),
+    impossible: ({ rateCard, takenCardId }) => ({
+      target: `/v2/rate-cards/${rateCard}`,
+      body: { external_id: takenCardId },
+    }),
+  },
+  archiveRateCard: {
+    good: ({ spare }) => ({ target: `/v2/rate-cards/${spare.rateCard}/archive`, body: {} }),
+  },
+  unarchiveRateCard: {
+    good: ({ spare }) => ({ target: `/v2/rate-cards/${spare.rateCard}/unarchive`, body: {} }),
+  },
+  listRates: { good: ({ rateCard }) => ({ target: `/v2/rate-cards/${rateCard}/rates` }) },
+  changeRateCard: {
+    good: async ({ api, price, rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/changes`,
+      body: { add: [rate((await api.create<{ id: string }>('/v2/metrics', { name: 'm' })).id, price)] },
+    }),
+    impossible: ({ metric, price, rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/changes`,
+      body: { add: [rate(metric, price)] },
+    }),
+  },
+
+  listContracts: { good: fixed('/v2/contracts') },
+  createContract: {
+    good: ({ account }) => ({ target: '/v2/contracts', body: newContract(account) }),
+    conflict: ({ account, contractExternalId }) => ({
+      target: '/v2/contracts',
+      body: { ...newContract(account), external_id: contractExternalId },
+    }),
+    impossible: () => ({ target: '/v2/contracts', body: newContract(NO_ACCOUNT) }),
+  },
+  getContract: { good: ({ contract }) => ({ target: `/v2/contracts/${contract}` }) },
+  updateContract: {
+    good: ({ contract }) => ({ target: `/v2/contracts/${contract}`, body: { name: unique() } }),
+    conflict: ({ endedContract }) => ({ target: `/v2/contracts/${endedContract}`, body: { name: 'c' } }),
+    impossible: ({ contract }) => ({ target: `/v2/contracts/${contract}`, body: { ends_at: 0 } }),
+  },
+  listContractLines: { good: ({ contract }) => ({ target: `/v2/contracts/${contract}/lines` }) },
+  changeContract: {
+    good: ({ contract }) => ({
+      target: `/v2/contracts/${contract}/changes`,
+      body: { add: [{ credit: { amount: '1', currency: 'usd' }, ends_at: 253_402_300_799 }] },
+    }),
+    conflict: ({ endedContract }) => ({ target: `/v2/contracts/${endedContract}/changes`, body: {} }),
+    impossible: ({ contract }) => ({
+      target: `/v2/contracts/${contract}/changes`,
+      body: { effective_at: 0 },
+    }),
+  },
+  cancelContract: {
+    good: ({ spare }) => ({
+      target: `/v2/contracts/${spare.contract}/cancel`,
+      body: { mode: 'period_end' },
+    }),
+    conflict: ({ endedContract }) => ({
+      target: `/v2/contracts/${endedContract}/cancel`,
+      body: { mode: 'immediate' },
+    }),
+    impossible: ({ spare }) => ({
+      target: `/v2/contracts/${spare.contract}/cancel`,
+      body: { mode: 'at', cancel_at: 0 },
+    }),
+  },
+  uncancelContract: {
+    good: ({ spare }) => ({ target: `/v2/contracts/${spare.contract}/uncancel`, body: {} }),
+    conflict: ({ endedContract }) => ({ target: `/v2/contracts/${endedContract}/uncancel`, body: {} }),
+  },
+
+  previewInvoice: {
+    good: ({ contract }) => ({ target: '/v2/invoice-previews', body: { contract_id: contract } }),
+    conflict: ({ endedContract }) => ({
+      target: '/v2/invoice-previews',
+      body: { contract_id: endedContract, changes: {} },
+    }),
+    impossible: ({ contract }) => ({
+      target: '/v2/invoice-previews',
+      body: { contract_id: contract, as_of: 9_999_999_999 },
+    }),
+  },
 
   listApiKeys: { good: fixed('/v2/api-keys') },
   createApiKey: {

@@ -92,7 +92,7 @@ for (const where of ['PostgreSQL', 'Kafka'])
           return hasEnded(child)
         }, CRASH_MS)
         await stage.restart(name, arm(next))
-       
+
         await startedAgain(name, next, stage.ledger.stop())
       })
       expect(child.signalCode, service.output()).to.equal('SIGKILL')
@@ -116,7 +116,6 @@ for (const where of ['PostgreSQL', 'Kafka'])
         const ended = hasEnded(child) ? Promise.resolve() : once(child, 'exit')
         if ((await Promise.race([done, ended])) === 'done') return
         await stage.restart(name, arm(next))
-       
       }
     }
 

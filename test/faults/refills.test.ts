@@ -28,12 +28,28 @@ const LOAD_MS = IS_LONG ? 60_000 : 9_000
 /** Between the reports of a reporter. */
 const PAUSE_MS = IS_LONG ? 20 : 120
 /** Until services have crashed at every point. */
-const LOAD_MAX_MS = LOAD_MS + 60_000
+const LOAD_MAX_MS = LOAD_MS + 120_000
 const BOTH_WAYS_MS = LOAD_MS / 3
 const [MINIMUM, TARGET, GRANTED] = ['100', '400', '250.5']
 const CREATED_AT_ONCE = 8
+/** Between contracts that are agreed to; each has been giving credit for some days. */
+const AGREE_MS = IS_LONG ? 100 : 300
+const CREDIT_DAYS = 7
 /** A point is passed so often before the crash. */
 const TIMES_MAX = 3
+
+const CREDIT_AMOUNTS = ['1', '2.5']
+const DAY_S = 86_400
+
+interface AgreedContract {
+  id: string
+  startsAt: number
+}
+
+interface CreditBody {
+  amount: string
+  effective_at: number
+}
 
 const SETTINGS = {
   REFILL_CHECK_MS: IS_LONG ? '1000' : '200',
@@ -43,8 +59,8 @@ const SETTINGS = {
   DATABASE_STATEMENT_TIMEOUT_MS: '5000',
 }
 
-describe('refills by four services at once', function () {
-  this.timeout(IS_LONG ? 900_000 : 240_000)
+describe('refills and credit by four services at once', function () {
+  this.timeout(IS_LONG ? 900_000 : 300_000)
   const random = seededRandom(`refills ${SEED}`)
   let engines: SharedEngines
   let services: RunningServices
@@ -53,6 +69,7 @@ describe('refills by four services at once', function () {
   let books: RefillBooks
   let api: ApiClient
   let accounts: string[]
+  let contracts: AgreedContract[]
 
   before(async () => {
     tell(`seed ${SEED}, FAULT_SEED=${SEED} runs it again`)
@@ -69,6 +86,7 @@ describe('refills by four services at once', function () {
     const company = await companyRepository(pool).findByName('default')
     const { id: metric } = await api.create<{ id: string }>('/v2/metrics', { name: 'tokens' })
     accounts = []
+    contracts = []
     await forEachOf(Array.from({ length: CONFIGURATIONS }), async () => {
       const { id } = await api.create<{ id: string }>('/v2/accounts', { name: 'a' })
       const pair = { account_id: id, metric_id: metric }
@@ -102,7 +120,39 @@ describe('refills by four services at once', function () {
         if (books.size > 0) await books.correct(20, how)
       }
     }
-    await Promise.all([report(), report(), correct()])
+    await Promise.all([report(), report(), correct(), agree(signal)])
+  }
+
+  /** Contracts are made whose credit is due at once, in a currency: no balance that is refilled is any other for it. */
+  const agree = async (signal: AbortSignal) => {
+    while (!signal.aborted) {
+      await sleep(AGREE_MS)
+      const startsAt = Math.floor(Date.now() / 1_000) - (CREDIT_DAYS - 1) * DAY_S
+      const made = await api.create<{ id: string }>('/v2/contracts', {
+        account_id: accounts[randomInteger(random, accounts.length)],
+        currency: 'usd',
+        cadence: 'day',
+        starts_at: startsAt,
+        lines: CREDIT_AMOUNTS.map((amount) => ({ credit: { amount, currency: 'usd' } })),
+      })
+      contracts.push({ id: made.id, startsAt })
+    }
+  }
+
+  /** Until the credit of the last contract is there, and then that of each is, once a line and day. */
+  const checkCredits = async () => {
+    const creditOf = async ({ id }: AgreedContract) => {
+      const { body } = await api.get<{ data: CreditBody[] }>(`/v2/grants?contract_v1_id=${id}&limit=100`)
+      return body.data.map(({ amount, effective_at }) => `${amount} at ${effective_at}`).toSorted()
+    }
+    for (const contract of contracts) {
+      const wanted = CREDIT_AMOUNTS.flatMap((amount) =>
+        Array.from({ length: CREDIT_DAYS }, (_, n) => `${amount} at ${contract.startsAt + n * DAY_S}`),
+      ).toSorted()
+      await until(async () => (await creditOf(contract)).length >= wanted.length, 60_000)
+      expect(await creditOf(contract), contract.id).to.deep.equal(wanted)
+    }
+    tell(`credit of ${contracts.length} contracts`)
   }
 
   /** Services crash at one point after the other, and some at none, and are started again. */
@@ -169,7 +219,7 @@ describe('refills by four services at once', function () {
     return refills
   }
 
-  it('are made once for each fall below the minimum, up to the target and no further, wherever a service crashes', async () => {
+  it('are made once for each fall below the minimum, up to the target and no further, and credit of contracts once, wherever a service crashes', async () => {
     const stopping = new AbortController()
     const counts = new Map<string, number>()
     const working = Promise.all([crash(counts, stopping.signal), load(stopping.signal, 'up')])
@@ -184,6 +234,7 @@ describe('refills by four services at once', function () {
     await settled()
     const settledMs = Math.round(performance.now() - endedAt)
     const refills = await checkAll()
+    await checkCredits()
     tell(
       `${refills} refills of ${CONFIGURATIONS} configurations over ${books.size} events, settled after ${settledMs} ms`,
     )
@@ -195,6 +246,7 @@ describe('refills by four services at once', function () {
     await load(AbortSignal.timeout(BOTH_WAYS_MS), 'either way')
     await settled()
     const refills = await checkAll()
+    await checkCredits()
     tell(`${refills} refills over ${books.size} events`)
   })
 

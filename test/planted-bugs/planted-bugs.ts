@@ -390,6 +390,34 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/refill/refill-balances'],
   },
   {
+    name: 'credit of a contract is keyed by the time of the run',
+    file: 'services/refill/give-contract-credits.ts',
+    right: '({ lineId: line.id, periodStartAt, grantId })',
+    wrong: '({ lineId: line.id, periodStartAt: now, grantId })',
+    suites: ['services/refill/give-contract-credits'],
+  },
+  {
+    name: 'late credit of a contract begins when it is written',
+    file: 'services/refill/give-contract-credits.ts',
+    right: '  effectiveAt: new Date(effectiveAt * 1_000),\n',
+    wrong: '  effectiveAt: new Date(),\n',
+    suites: ['services/refill/give-contract-credits'],
+  },
+  {
+    name: 'credit is given although its key was taken',
+    file: 'services/refill/give-contract-credits.ts',
+    right: 'due.filter(({ grantId }) => claimed.has(grantId))',
+    wrong: 'due.filter(() => claimed.size >= 0)',
+    suites: ['services/refill/give-contract-credits'],
+  },
+  {
+    name: 'a contract is not held while its credit is given',
+    file: 'shared/postgres/contract-credits.ts',
+    right: '\n  FOR NO KEY UPDATE OF c SKIP LOCKED`',
+    wrong: '`',
+    suites: ['services/refill/give-contract-credits'],
+  },
+  {
     name: 'usage that was corrected is not looked at for refills',
     file: 'services/refill/follow-usage.ts',
     right: 'touched: isAll ? undefined : [...accepted, ...unseen]',
@@ -686,5 +714,186 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: '({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`',
     wrong: '({ account }) => account.namespaceId',
     suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'the quantity that a graduated tier goes up to lies in the next one, too',
+    file: 'shared/domain/billing/cost.ts',
+    right: 'if (compareRatios(quantity, below) <= 0) break',
+    wrong: 'if (compareRatios(quantity, below) < 0 || isZeroRatio(quantity)) break',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a price by volume is of the next tier at the quantity that one goes up to',
+    file: 'shared/domain/billing/cost.ts',
+    right: 'upTo === null || compareRatios(quantity, upTo) <= 0',
+    wrong: 'upTo === null || compareRatios(quantity, upTo) < 0',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'the flat amount of the first tier is due without usage',
+    file: 'shared/domain/billing/cost.ts',
+    right: 'if (compareRatios(quantity, below) <= 0) break',
+    wrong:
+      'if (compareRatios(quantity, below) <= 0 && !(isZeroRatio(quantity) && entered.length === 0)) break',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a period begins so long after the one before, not after the anchor',
+    file: 'shared/domain/billing/periods.ts',
+    right:
+      '  return length === undefined ? monthsAfter(anchorAt, k * monthsOf(cadence)) : anchorAt + k * length\n',
+    wrong: `  if (length !== undefined) return anchorAt + k * length
+  const before = k < 1 ? anchorAt : boundary({ anchorAt, cadence }, k - 1)
+  return monthsAfter(before, (k < 1 ? k : 1) * monthsOf(cadence))
+`,
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a share is of what the contract has of a period, not of the whole',
+    file: 'shared/domain/billing/plan.ts',
+    right: 'share: shareOf(range, fullPeriod)',
+    wrong: 'share: shareOf(range, pieceOf(contract, contract, fullPeriod) ?? fullPeriod)',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'amounts are rounded half even',
+    file: 'shared/amount/ratio.ts',
+    right: '  return { numerator: floorRatio(doubled), denominator: scale }',
+    wrong:
+      '  const up = floorRatio(doubled)\n  const isTie = up * doubled.denominator === doubled.numerator\n  return { numerator: isTie && up % 2n !== 0n ? up - 1n : up, denominator: scale }',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'each tier is rounded, not the line',
+    file: 'shared/domain/billing/charge.ts',
+    right: '  const cost = costOf(terms, billableQuantity)\n',
+    wrong: `  const cost = costOf(terms, billableQuantity)
+  if (cost.tiers !== undefined) {
+    cost.exactAmount = RATIO_ZERO
+    for (const tier of cost.tiers)
+      cost.exactAmount = subtractRatios(
+        roundHalfUp(tier.exactAmount, minorUnits),
+        subtractRatios(RATIO_ZERO, cost.exactAmount),
+      )
+  }
+`,
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'amounts have two places in any currency',
+    file: 'shared/domain/billing/invoice.ts',
+    right: '  return minorUnits\n',
+    wrong: '  return 2\n',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'packages are counted in floats',
+    file: 'shared/domain/billing/cost.ts',
+    right: 'ceilRatio(divideRatios(quantity, terms.packageSize))',
+    wrong: `BigInt(
+        Math.ceil(
+          Number(quantity.numerator) /
+            Number(quantity.denominator) /
+            (Number(terms.packageSize.numerator) / Number(terms.packageSize.denominator)),
+        ),
+      )`,
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'usage of the second at which a piece ends is counted in it',
+    file: 'shared/domain/billing/plan.ts',
+    right: '[{ piece: index, ...range }]',
+    wrong: '[{ piece: index, ...range, endAt: range.endAt + 1 }]',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a piece is rated by what is in force now',
+    file: 'shared/domain/billing/plan.ts',
+    right: 'ratesInForce(ratesOf(line, rateCards), range.startAt)',
+    wrong: 'ratesInForce(ratesOf(line, rateCards), Date.now() / 1_000)',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a discount is taken off what is due at least',
+    file: 'shared/domain/billing/charge.ts',
+    right: '  const bounded = withinBounds(terms, x, request.share)\n',
+    wrong:
+      '  const bounded = withinBounds(terms, cost.exactAmount, request.share)\n  bounded.exactAmount = lessDiscount(bounded.exactAmount, discountPercent)\n',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'the greatest of the rest is that of all, as if it could be taken off like a sum',
+    file: 'shared/domain/billing/rate-usage.ts',
+    right: '    groups.set(group, before ? mergeUsage(before, row.usage) : row.usage)\n',
+    wrong: `    groups.set(group, before ? mergeUsage(before, row.usage) : row.usage)
+    const rest = groups.get(REST)
+    if (group !== REST && rest !== undefined)
+      groups.set(REST, { ...rest, max: mergeUsage(rest, row.usage).max })
+`,
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a filter lets usage through that has no such property',
+    file: 'shared/domain/billing/matches.ts',
+    right: 'return value !== undefined && values.includes(value)',
+    wrong: 'return value === undefined || values.includes(value)',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'rates of different values of one property are taken to overlap',
+    file: 'shared/domain/billing/overlap.ts',
+    right: 'if (rate.groupBy === null || rate.priceId !== null) return [...rate.filters]',
+    wrong: 'if (rate.priceId !== undefined) return [...rate.filters]',
+    suites: ['shared/domain/billing/overlap'],
+  },
+  {
+    name: 'rates with a price for the rest are taken to reach listed values alone',
+    file: 'shared/domain/billing/overlap.ts',
+    right: 'if (rate.groupBy === null || rate.priceId !== null) return',
+    wrong: 'if (rate.groupBy === null) return',
+    suites: ['shared/domain/billing/overlap'],
+  },
+  {
+    name: 'a grant pays from the second on that it begins, which is the next period’s',
+    file: 'shared/domain/billing/credit.ts',
+    right: 'grant.effectiveAt < before',
+    wrong: 'grant.effectiveAt <= before',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a grant that expires with a period does not pay for it',
+    file: 'shared/domain/billing/credit.ts',
+    right: 'end === null || end >= before',
+    wrong: 'end === null || end > before',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'credit of a contract is known by when it was given, not by its period',
+    file: 'shared/domain/billing/contract-credits.ts',
+    right: 'periodStartAt: period.startAt',
+    wrong: 'periodStartAt: now',
+    suites: ['shared/domain/billing/vectors'],
+  },
+  {
+    name: 'usage after as_of is counted',
+    file: 'shared/domain/billing/plan.ts',
+    right: '{ startAt: -Infinity, endAt: asOf }',
+    wrong: '{ startAt: -Infinity, endAt: Infinity }',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'credit is that of the period’s end, whatever as_of says',
+    file: 'shared/domain/billing/plan.ts',
+    right: 'creditBefore: Math.min(period.endAt, asOf)',
+    wrong: 'creditBefore: period.endAt',
+    suites: ['shared/domain/billing/naive'],
+  },
+  {
+    name: 'a contract’s own price does not outlive a change of its card',
+    file: 'shared/domain/billing/rate-usage.ts',
+    right: '      const price = agreedPrice(piece.line, value, priceIn(prices, priceId), prices, used)\n',
+    wrong:
+      '      const own = agreedPrice(piece.line, value, priceIn(prices, priceId), prices, used)\n      const price = rate.startsAt > piece.line.startsAt ? priceIn(prices, priceId) : own\n',
+    suites: ['shared/domain/billing/naive'],
   },
 ]

@@ -23,6 +23,7 @@ const COPIED = [
   'openapi.yaml',
   'package.json',
   'tsconfig.json',
+  'test/shared/domain/billing/billing-vectors.json',
 ]
 
 const PASSED = ' tests passed'

@@ -45,7 +45,7 @@ interface PriceCase {
   expect: ChargeJson
 }
 
-interface ChargeJson {
+export interface ChargeJson {
   billable_quantity: string
   tiers?: { up_to: string | null; quantity: string; exact_amount: string }[]
   bound?: string
@@ -70,7 +70,7 @@ export interface PriceJson {
   maximum_amount?: string
 }
 
-interface TimesJson {
+export interface TimesJson {
   starts_at: number
   anchor_at: number
   cadence: Cadence
@@ -116,9 +116,10 @@ export interface GrantJson {
   voided_at?: number
 }
 
-interface CreditJson {
+export interface CreditJson {
   available: string
-  credits_applied: { grant_id: string; amount: string }[]
+  /** grant_id null: due by a line of the contract, and not yet written. */
+  credits_applied: { grant_id: string | null; amount: string }[]
   credit_total: string
   amount_due: string
 }
@@ -141,17 +142,23 @@ interface StatusCase {
   expect: { status?: string; cancel_at?: number }
 }
 
-interface LineJson {
+interface OverrideJson {
+  product_id: string
+  value?: string | null
+  price_id: string
+}
+
+export interface LineJson {
   id: string
   starts_at: number
   ends_at?: number
   rate_card_id?: string
-  price_overrides?: { product_id: string; value?: string | null; price_id: string }[]
+  price_overrides?: OverrideJson[]
   discount_percent?: string
   price_id?: string
   quantity?: string
   minimum_amount?: string
-  credit?: { amount: string; currency: string; expires?: 'period_end' }
+  credit?: { amount: string; currency?: string; metric_id?: string; expires?: 'never' | 'period_end' }
 }
 
 interface ContractCreditCase {
@@ -162,7 +169,7 @@ interface ContractCreditCase {
   expect: { period_start_at: number; amount: string; effective_at: number; expires_at?: number }[]
 }
 
-interface ContractJson extends TimesJson {
+export interface ContractJson extends TimesJson {
   id: string
   account_id: string
   currency: string
@@ -179,24 +186,53 @@ interface InvoiceLineJson extends ChargeJson {
   quantity: string
 }
 
-interface InvoiceCase {
+/** All that a period is rated by. */
+export interface WorldJson {
+  contract: ContractJson
+  prices: Record<string, PriceJson>
+  rate_cards: Record<string, RateJson[]>
+  events: EventJson[]
+  /** In the contract's currency. */
+  grants?: GrantJson[]
+}
+
+export interface InvoiceRequestJson {
+  second: number
+  as_of?: number
+  known_at?: number
+}
+
+export interface InvoiceCase {
   id: string
-  world: {
-    contract: ContractJson
-    prices: Record<string, PriceJson>
-    rate_cards: Record<string, RateJson[]>
-    events: EventJson[]
-    grants?: GrantJson[]
-  }
-  request: { second: number; as_of?: number; known_at?: number }
-  expect: CreditJson & {
-    period: { start_at: number; end_at: number }
-    lines: InvoiceLineJson[]
-    subtotal: string
-    minimum_adjustment: string
-    total: string
-    unrated: { source: string; event_count: number; quantity: string }[]
-  }
+  world: WorldJson
+  request: InvoiceRequestJson
+  expect: InvoiceJson<InvoiceLineJson>
+}
+
+interface InvoiceJson<L> extends CreditJson {
+  period: { start_at: number; end_at: number }
+  lines: L[]
+  subtotal: string
+  minimum_adjustment: string
+  total: string
+  unrated: { source: string; event_count: number; quantity: string }[]
+}
+
+/** A line with what the vectors leave out. */
+export interface PreviewLineJson extends InvoiceLineJson {
+  value: string | null
+  /** null where nothing was counted. */
+  event_count: number | null
+  discount_percent: string
+  share: { seconds: number; of: number }
+}
+
+/** An answer with what the vectors leave out. */
+export interface PreviewJson extends InvoiceJson<PreviewLineJson> {
+  warnings: (
+    | { code: 'negative_quantity'; line_id: string; rate_id: string; value: string | null }
+    | { code: 'override_unused'; line_id: string; override: OverrideJson }
+  )[]
 }
 
 interface SimulationCase {
@@ -305,8 +341,14 @@ export function lineFromJson(json: LineJson): ContractLine {
     }
   if (json.minimum_amount !== undefined)
     return { ...entry, kind: 'minimum', minimumAmount: json.minimum_amount }
-  const { amount, currency, expires } = given(json.credit)
-  return { ...entry, kind: 'credit', amount, source: currency, expires: expires ?? 'never' }
+  const { amount, currency, metric_id, expires } = given(json.credit)
+  return {
+    ...entry,
+    kind: 'credit',
+    amount,
+    source: given(currency ?? metric_id),
+    expires: expires ?? 'never',
+  }
 }
 
 export const contractFromJson = (json: ContractJson): Contract => ({
@@ -331,7 +373,10 @@ export const measure = (events: readonly EventJson[]): MeasuredUsage | undefined
     .reduce<MeasuredUsage | undefined>((all, one) => (all ? mergeUsage(all, one) : one), undefined)
 
 /** Answers a plan as a reader does: events of each of its ranges by the named values they have, and by nothing else. */
-export function readUsage({ usage }: InvoicePlan, events: readonly EventJson[]): Map<number, UsageRow[]> {
+export function readUsage(
+  { usage }: Pick<InvoicePlan, 'usage'>,
+  events: readonly EventJson[],
+): Map<number, UsageRow[]> {
   const answer = new Map<number, UsageRow[]>()
   for (const { piece, startAt, endAt } of usage.ranges) {
     const sets = new Map<

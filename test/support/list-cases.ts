@@ -28,6 +28,11 @@ const makePair = async (api: ApiClient): Promise<Item> => ({
   metric_id: (await api.create<Item>('/v2/metrics', { name: 'x' }))['id'],
 })
 
+const makeContract = async (api: ApiClient): Promise<Item> => {
+  const { id: account_id } = await api.create<Item>('/v2/accounts', { name: 'x' })
+  return api.create('/v2/contracts', { account_id, currency: 'usd', cadence: 'month' })
+}
+
 /** Every list of resources in openapi.yaml, each order of it. */
 export const LIST_CASES: readonly ListCase[] = [
   {
@@ -75,4 +80,29 @@ export const LIST_CASES: readonly ListCase[] = [
       }),
     cursorOf: (item) => `${String(item['account_id'])}/${String(item['metric_id'])}`,
   },
+  {
+    target: '/v2/products',
+    table: 'products',
+    grows: 'at the end',
+    make: (api, n) => api.create('/v2/products', { name: `Product ${n}` }),
+    cursorOf: idOf,
+  },
+  {
+    target: '/v2/prices',
+    table: 'prices',
+    grows: 'at the end',
+    make: async (api, n) => {
+      const { id: product_id } = await api.create<Item>('/v2/products', { name: 'x' })
+      return api.create('/v2/prices', { product_id, currency: 'usd', model: 'flat', amount: String(n) })
+    },
+    cursorOf: idOf,
+  },
+  {
+    target: '/v2/rate-cards',
+    table: 'rate_cards',
+    grows: 'at the end',
+    make: (api, n) => api.create('/v2/rate-cards', { name: `Card ${n}`, currency: 'usd' }),
+    cursorOf: idOf,
+  },
+  { target: '/v2/contracts', table: 'contracts', grows: 'at the end', make: makeContract, cursorOf: idOf },
 ]

@@ -29,7 +29,7 @@ export const tiers: fc.Arbitrary<Tier[]> = fc
   .tuple(
     fc.uniqueArray(
       units(60n).filter((n) => n > 0n),
-      { maxLength: 5 },
+      { maxLength: 5, size: 'max' },
     ),
     fc.array(fc.record({ unitAmount: decimal(9n), flatAmount: fc.oneof(fc.constant('0'), decimal(9n)) }), {
       minLength: 6,

@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { apiApp } from '../../services/api/app.ts'
 import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
+import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
+import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
@@ -84,6 +86,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       pool: countingPool(database.pool, counts),
       clickhouse,
       usage: usageThroughRollups(clickhouse),
+      ratedUsage: ratedUsageReader(clickhouse, rawReadPlaces()),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // what a test stores is there at once

@@ -36,9 +36,9 @@ export function makeReport(fields: Partial<UsageEvent> & { key?: string } = {}):
   }
 }
 
-/** A correction of an event: the whole of it, with what has changed. */
+/** A correction of an event: the whole of it, with what has changed. Made a millisecond after what was before, unless it says when. */
 export function makeCorrection(event: UsageEvent, change: Partial<UsageEvent>): UsageEvent {
-  const correctedAt = (event.correctedAt ?? event.acceptedAt) + 1_000
+  const correctedAt = change.correctedAt ?? (event.correctedAt ?? event.acceptedAt) + 1_000
   const corrected = { ...event, ...change, correctedAt }
   return { ...corrected, version: correctionVersion(correctedAt, contentOf(corrected)) }
 }

@@ -9,22 +9,26 @@ export class UsageRows {
     this.rows.push(...rows)
   }
 
-  /** What counts in a namespace. */
-  model(namespaceId: string): UsageModel {
+  /** The events that count in a namespace, as they count now. */
+  counting(namespaceId: string): UsageEvent[] {
     const counting = new Map<string, UsageEvent>()
     for (const row of this.rows)
       if (row.namespaceId === namespaceId && isAbove(row, counting.get(row.id))) counting.set(row.id, row)
+    return [...counting.values()].filter(({ voided }) => !voided)
+  }
+
+  /** The same as a plain model. */
+  model(namespaceId: string): UsageModel {
     const model = new UsageModel()
-    for (const row of counting.values())
-      if (!row.voided)
-        model.report({
-          id: row.id,
-          accountId: row.accountId,
-          source: row.source,
-          quantity: row.quantity,
-          occurredAt: row.occurredAt,
-          acceptedOrder: row.acceptedAt,
-        })
+    for (const row of this.counting(namespaceId))
+      model.report({
+        id: row.id,
+        accountId: row.accountId,
+        source: row.source,
+        quantity: row.quantity,
+        occurredAt: row.occurredAt,
+        acceptedOrder: row.acceptedAt,
+      })
     return model
   }
 }

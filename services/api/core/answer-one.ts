@@ -12,11 +12,11 @@ import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 export function answerOne<Params, T>(
   pool: Pool,
   toBody: (resource: T, res: Response) => object,
-  work: (db: PoolClient, namespaceId: string, req: Request<Params>) => Promise<T | undefined>,
+  work: (db: PoolClient, namespaceId: string, req: Request<Params>, res: Response) => Promise<T | undefined>,
 ): RequestHandler<Params> {
   return async (req, res) => {
     const { namespaceId } = callerOf(res)
-    const resource = await inNamespace(pool, namespaceId, (db) => work(db, namespaceId, req))
+    const resource = await inNamespace(pool, namespaceId, (db) => work(db, namespaceId, req, res))
     if (resource === undefined) throw new DomainError('not_found', 'no such resource')
     res.json(toBody(resource, res))
   }

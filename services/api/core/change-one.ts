@@ -12,7 +12,7 @@ export interface Change<Params, T> {
   action: AuditedAction
   /** How the resource is shown. */
   toBody: (resource: T, res: Response) => object
-  work: (db: PoolClient, namespaceId: string, req: Request<Params>) => Promise<T | undefined>
+  work: (db: PoolClient, namespaceId: string, req: Request<Params>, res: Response) => Promise<T | undefined>
 }
 
 /**
@@ -32,7 +32,7 @@ export function changeNamed<Params, T>(
   return async (req, res) => {
     const { companyId, keyId, namespaceId } = callerOf(res)
     const resource = await inNamespace(pool, namespaceId, async (db) => {
-      const changed = await work(db, namespaceId, req)
+      const changed = await work(db, namespaceId, req, res)
       if (changed === undefined) throw new DomainError('not_found', 'no such resource')
       const changes = (req.body as object | undefined) ?? {}
       await auditTrailRepository(db).insert({ companyId, keyId, action, resourceId: idOf(changed), changes })

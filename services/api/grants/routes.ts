@@ -96,13 +96,15 @@ interface GrantQuery {
   account_id?: string
   metric_id?: string
   currency?: string
+  contract_v1_id?: string
 }
 
 /** @throws DomainError malformed when it asks for a metric and a currency: no grant has both, so it is a slip */
-function filterOf({ account_id: accountId, metric_id: metricId, currency }: GrantQuery): GrantFilter {
+function filterOf(query: GrantQuery): GrantFilter {
+  const { account_id: accountId, metric_id: metricId, currency, contract_v1_id: contractId } = query
   if (metricId !== undefined && currency !== undefined)
     throw new DomainError('malformed', 'metric_id, currency: at most one of them can be asked for')
-  return { accountId, source: metricId ?? currency?.toLowerCase() }
+  return { accountId, source: metricId ?? currency?.toLowerCase(), contractId }
 }
 
 type OfGrant = Request<{ grant_id: string }>

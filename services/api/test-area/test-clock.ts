@@ -3,7 +3,7 @@ import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 import { AHEAD_MAX_S, namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
-import { requestRefills } from '../../../shared/postgres/refill-requests.ts'
+import { requestCredits, requestRefills } from '../../../shared/postgres/refill-requests.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 import { moveWorld } from './move-world.ts'
 
@@ -75,10 +75,11 @@ export function testClock(worlds: TestWorlds): TestClock {
   }
 }
 
-/** Grants begin and end by the clock: balances may be low that were not. */
+/** Grants begin and end by the clock: balances may be low that were not. And periods of contracts begin. */
 async function setAhead(db: PoolClient, namespaceId: string, aheadMs: number): Promise<number> {
   const set = await namespaceClockRepository(db).setAhead(namespaceId, aheadMs)
   await requestRefills(db, namespaceId)
+  await requestCredits(db, namespaceId)
   return set
 }
 

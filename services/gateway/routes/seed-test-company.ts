@@ -23,6 +23,10 @@ export function postSeed(seedNamespace: SeedNamespace, limit: RateLimit): Reques
       account_ids: resources.accountIds,
       metric_ids: resources.metricIds,
       grant_ids: resources.grantIds,
+      product_ids: resources.productIds,
+      price_ids: resources.priceIds,
+      rate_card_id: resources.rateCardId,
+      contract_id: resources.contractId,
       events,
     })
   }

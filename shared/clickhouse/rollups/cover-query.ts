@@ -85,6 +85,21 @@ export function selectsOf(
   return { selects, params }
 }
 
+/** The same with other names for its parameters, so that selects of several covers can stand in one statement. */
+export function withParamsNamed(
+  { selects, params }: ReturnType<typeof selectsOf>,
+  prefix: string,
+): ReturnType<typeof selectsOf> {
+  const rename = (select: string) =>
+    select.replace(/\{(\w+):/g, (param, name: string) =>
+      Object.hasOwn(params, name) ? `{${prefix}${name}:` : param,
+    )
+  return {
+    selects: selects.map(rename),
+    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [`${prefix}${name}`, value])),
+  }
+}
+
 /** What is left out of the days. Long runs are told as such: months that lie wholly in one are not even looked into. */
 function exceptDays(except: readonly number[]): { conditions: string[]; params: Record<string, unknown> } {
   const conditions: string[] = []

@@ -22,10 +22,17 @@ const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string
   },
 }
 
-export const columnsOf = ({ measures = MEASURES }: UsageSelection) => {
+export const columnsOf = ({ measures = MEASURES }: Pick<UsageSelection, 'measures'>) => {
   const join = (part: keyof (typeof COLUMNS)[Measure]) =>
     ['source', ...measures.map((measure) => COLUMNS[measure][part])].join(', ')
   return { rolled: join('rolled'), ofEvent: join('ofEvent'), merged: join('merged') }
+}
+
+/** All measures, and beside the latest quantity what its event is known by: so that sets of events can be put together later. */
+export const MEASURED_COLUMNS = {
+  ...columnsOf({}),
+  latestEvent: `toString(toUnixTimestamp64Micro(tupleElement(max(${NEWEST}), 2))) AS latest_accepted_at,
+    lower(hex(tupleElement(max(${NEWEST}), 3))) AS latest_id`,
 }
 
 export const PERIOD_START: Record<Period, (time: string) => string> = {

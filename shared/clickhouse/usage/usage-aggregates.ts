@@ -1,10 +1,10 @@
-import { hash } from 'node:crypto'
 import { amountFromDatabase, type Amount } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
 import { clampRange, keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
 import { MEASURES, type Measure, type UsageAggregate } from '../../domain/usage-aggregate.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { propertyToken } from './property-token.ts'
 
 /** Which usage is asked for; what is left out is not asked about. */
 export interface UsageSelection {
@@ -29,12 +29,13 @@ const COLUMNS: Record<Measure, string> = {
 const columnsOf = ({ measures = MEASURES }: UsageSelection): string =>
   ['source', ...measures.map((measure) => COLUMNS[measure])].join(', ')
 
-const IN_RANGE = `
+/** Of a namespace and a range of time; see rangeParams. */
+export const IN_RANGE = `
   namespace_id = {namespaceId:String}
   AND toStartOfFiveMinutes(occurred_at) >= toDateTime({firstBucket:UInt32}, 'UTC')
   AND toStartOfFiveMinutes(occurred_at) <= toDateTime({lastBucket:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
-const OF_ACCOUNT = 'AND account_id = {accountId:String}'
+export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
@@ -125,23 +126,24 @@ function where({ accountId, source, property }: UsageSelection): string {
 const settingsOf = ({ token }: { token?: string }): string =>
   token?.endsWith('00') === true ? `${SETTINGS}, ${READING_TOKENS}` : SETTINGS
 
-/** What property_tokens keeps of a property, as hex: the first 96 bits of SHA-256 of its pair. */
-const tokenOf = ({ name, value }: NonNullable<UsageSelection['property']>): string =>
-  hash('sha256', `${name}=${value}`, 'hex').slice(0, 24)
+/** The parameters of IN_RANGE but for the namespace. @param range clamped, and not empty */
+export const rangeParams = ({ startAt, endAt }: TimeRange) => ({
+  startAt,
+  endAt,
+  firstBucket: keyBucketOf(startAt),
+  lastBucket: keyBucketOf(endAt - 1),
+})
 
 /** Undefined when nothing can lie in the range. */
 function paramsOf(namespaceId: string, { accountId, source, property, range }: UsageSelection) {
-  const { startAt, endAt } = clampRange(range)
-  if (startAt >= endAt) return undefined
+  const clamped = clampRange(range)
+  if (clamped.startAt >= clamped.endAt) return undefined
   return {
     namespaceId,
-    startAt,
-    endAt,
-    firstBucket: keyBucketOf(startAt),
-    lastBucket: keyBucketOf(endAt - 1),
+    ...rangeParams(clamped),
     ...(accountId === undefined ? {} : { accountId }),
     ...(source === undefined ? {} : { source }),
-    ...(property === undefined ? {} : { token: tokenOf(property) }),
+    ...(property === undefined ? {} : { token: propertyToken(property.name, property.value) }),
   }
 }
 

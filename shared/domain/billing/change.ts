@@ -24,9 +24,9 @@ export function applyChange<E extends Entry>(
   const ending = new Set(end)
   for (const id of ending)
     if (!entries.some((entry) => entry.id === id && isOpenAt(entry, effectiveAt)))
-      throw new DomainError('unprocessable', `${id} is not in force at the time of the change`)
+      throw new DomainError('unprocessable', `end: ${id} is not in force at the time of the change`)
   for (const { id, startsAt } of add)
-    if (startsAt < effectiveAt) throw new DomainError('unprocessable', `${id} starts before the change`)
+    if (startsAt < effectiveAt) throw new DomainError('unprocessable', `add: ${id} starts before the change`)
   const kept = entries.map((entry) => (ending.has(entry.id) ? { ...entry, endsAt: effectiveAt } : entry))
   return [...kept, ...add]
 }

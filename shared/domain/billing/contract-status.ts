@@ -33,9 +33,9 @@ export function cancellationOf(contract: ContractTimes, request: CancelRequest, 
       return Math.min(periodAt(contract, Math.max(now, startsAt)).endAt, endsAt ?? Infinity)
     case 'at': {
       const { cancelAt } = request
-      if (cancelAt < now) throw new DomainError('unprocessable', 'cancel_at lies in the past')
+      if (cancelAt < now) throw new DomainError('unprocessable', 'cancel_at: lies in the past')
       if (cancelAt > (endsAt ?? Infinity))
-        throw new DomainError('unprocessable', 'cancel_at lies after the end of the contract')
+        throw new DomainError('unprocessable', 'cancel_at: lies after the end of the contract')
       return cancelAt
     }
   }
@@ -49,11 +49,11 @@ export function cancellationOf(contract: ContractTimes, request: CancelRequest, 
  */
 export function requireChangeable(contract: ContractTimes, effectiveAt: number, now: number): void {
   requireNotOver(contract, now)
-  if (effectiveAt < now) throw new DomainError('unprocessable', 'effective_at lies in the past')
+  if (effectiveAt < now) throw new DomainError('unprocessable', 'effective_at: lies in the past')
   if (effectiveAt < contract.startsAt)
-    throw new DomainError('unprocessable', 'effective_at lies before the start of the contract')
+    throw new DomainError('unprocessable', 'effective_at: lies before the start of the contract')
   if (effectiveAt >= (contract.endsAt ?? Infinity))
-    throw new DomainError('unprocessable', 'effective_at lies after the contract')
+    throw new DomainError('unprocessable', 'effective_at: lies after the contract')
 }
 
 /**

@@ -16,7 +16,7 @@ export const valueOf = (properties: Properties, name: string): string | undefine
   Object.hasOwn(properties, name) ? propertyText(properties[name]) : undefined
 
 /** Whether usage passes a rate's source and filters. */
-export const matches = (rate: Rate, usage: Rateable): boolean =>
+const matches = (rate: Rate, usage: Rateable): boolean =>
   usage.source === rate.source &&
   rate.filters.every(({ property, values }) => {
     const value = valueOf(usage.properties, property)

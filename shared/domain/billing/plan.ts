@@ -5,7 +5,7 @@ import { byStart, isOpenAt } from './change.ts'
 import type { CardLine, Contract, ContractLine, CreditLine } from './contract.ts'
 import { periodAt } from './periods.ts'
 import { contractRange, pieceOf, shareOf, type Share } from './pieces.ts'
-import type { Rate } from './rate.ts'
+import { pricesOfRate, type Rate } from './rate.ts'
 
 /** A contract's line within a period. */
 export interface Piece<L extends ContractLine = ContractLine> extends TimeRange {
@@ -16,7 +16,7 @@ export interface Piece<L extends ContractLine = ContractLine> extends TimeRange 
 }
 
 /** The values of properties that a source's rates tell apart: property to values. */
-export type NamedValues = ReadonlyMap<string, ReadonlySet<string>>
+type NamedValues = ReadonlyMap<string, ReadonlySet<string>>
 
 /** Usage that must be read to rate a contract's period. */
 export interface UsageWanted {
@@ -82,9 +82,22 @@ export function planInvoice(
   }
 }
 
-/** The second that is meant when none is named: now, or the last of a contract that is over. Both in Unix seconds. */
-export const defaultSecond = (contract: Contract, now: number): number =>
-  Math.min(now, contractRange(contract).endAt - 1)
+/** The second that is meant when none is named: now, the first of a contract that is to begin, or the last of one that is over. All in Unix seconds. */
+export function defaultSecond(contract: Contract, now: number): number {
+  const { startAt, endAt } = contractRange(contract)
+  return Math.min(Math.max(now, startAt), endAt - 1)
+}
+
+/** The ids of all prices that a plan may need, each once. */
+export const pricesOf = ({ pieces }: InvoicePlan): string[] => [
+  ...new Set(
+    pieces.flatMap(({ line, rates }) => {
+      if (line.kind === 'price') return [line.priceId]
+      if (line.kind !== 'card') return []
+      return [...rates.flatMap(pricesOfRate), ...line.priceOverrides.map(({ priceId }) => priceId)]
+    }),
+  ),
+]
 
 /** What usage of each source must be told apart by. */
 export function namedValues(rates: readonly Rate[]): Map<UsageSource, Map<string, Set<string>>> {

@@ -1,6 +1,7 @@
 import { compareRatios, isZeroRatio, ratioOf, type Ratio } from '../../amount/ratio.ts'
 import { isMetric } from '../usage-source.ts'
-import type { Rate } from './rate.ts'
+import { pricesOfRate, type Rate } from './rate.ts'
+import { scopeOf } from './scope.ts'
 import { priceIn, readTerms, type Prices, type PriceTerms, type Tier } from './price.ts'
 
 const PERCENT_MAX = ratioOf(1_000n)
@@ -47,13 +48,14 @@ function findTiersFault(tiers: readonly Tier<Ratio>[]): string | undefined {
  * @throws Error when a price of the rate is missing
  */
 export function findRateFault(rate: Rate, prices: Prices, currency: string): string | undefined {
-  const ids = [...rate.prices.map(({ priceId }) => priceId), ...(rate.priceId === null ? [] : [rate.priceId])]
-  const named = ids.map((id) => priceIn(prices, id))
+  const named = pricesOfRate(rate).map((id) => priceIn(prices, id))
   if (named.length === 0) return 'a rate needs a price'
   if ((rate.groupBy === null) !== (rate.prices.length === 0))
     return 'prices stand with group_by, and with nothing else'
   if (rate.groupBy !== null && rate.filters.some(({ property }) => property === rate.groupBy))
     return `a filter cannot be on ${rate.groupBy}, which is the group_by property`
+  for (const [property, values] of scopeOf(rate))
+    if (values.size === 0) return `the filters leave no value of ${property}`
   if (new Set(rate.prices.map(({ value }) => value)).size < rate.prices.length)
     return 'a value has two prices'
   if (new Set(named.map(({ productId }) => productId)).size > 1) return 'the prices are of several products'
@@ -65,8 +67,16 @@ export function findRateFault(rate: Rate, prices: Prices, currency: string): str
   return undefined
 }
 
-/** Why a price cannot be fed by a rate's usage, as the end of a sentence. */
-function findUseFault(rate: Rate, terms: PriceTerms, currency: string): string | undefined {
+/**
+ * Why a price cannot be fed by a rate's usage, as the end of a sentence.
+ *
+ * @param currency of the price
+ */
+export function findUseFault(
+  rate: Pick<Rate, 'source' | 'groupBy' | 'filters'>,
+  terms: PriceTerms,
+  currency: string,
+): string | undefined {
   if (rate.source === null) {
     if (rate.groupBy !== null || rate.filters.length > 0) return 'is a fixed charge, which has no properties'
     return terms.model === 'flat' && terms.recurring

@@ -13,6 +13,7 @@ import { chargeOf, isDueOnce, type Charge, type ChargeRequest } from './charge.t
 import type { CardLine, PriceLine, PriceOverride } from './contract.ts'
 import { groupOf, REST, type Rateable } from './matches.ts'
 import type { Piece } from './plan.ts'
+import { findUseFault } from './price-rules.ts'
 import { priceIn, readTerms, type Price, type Prices } from './price.ts'
 import type { Rate } from './rate.ts'
 
@@ -95,7 +96,7 @@ export function rateCardLine(
   for (const rate of piece.rates) {
     const groups = groupRows(rate, rate.source === null ? [] : (rowsBySource.get(rate.source) ?? []))
     for (const { value, priceId } of pricedValues(rate)) {
-      const price = agreedPrice(piece.line, value, priceIn(prices, priceId), prices, used)
+      const price = agreedPrice(piece.line, rate, value, priceIn(prices, priceId), prices, used)
       const usage = groups.get(value)
       const line = invoiceLine(piece, rate, value, price, usage?.count ?? 0n, {
         quantity: rate.source === null ? RATIO_ONE : quantityOf(usage, rate.aggregation),
@@ -145,15 +146,23 @@ function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, Me
   return groups
 }
 
-/** The contract's own price where it has one for the product: for this value, else for all. */
+/**
+ * The contract's own price where it has one for the product: for this value, else for all. One that the rate cannot feed is
+ * of no use here: the card may price a product by its usage and as a fixed charge, and may come to do so later.
+ */
 function agreedPrice(
   { priceOverrides }: CardLine,
+  rate: Rate,
   value: string | null,
   price: Price,
   prices: Prices,
   used: Set<PriceOverride>,
 ): Price {
-  const ofProduct = priceOverrides.filter(({ productId }) => productId === price.productId)
+  const ofProduct = priceOverrides.filter(
+    ({ productId, priceId }) =>
+      productId === price.productId &&
+      findUseFault(rate, priceIn(prices, priceId).terms, price.currency) === undefined,
+  )
   const override =
     ofProduct.find((one) => one.value === value) ?? ofProduct.find((one) => one.value === undefined)
   if (override === undefined) return price

@@ -21,3 +21,9 @@ export interface Rate extends Entry {
   /** Without `groupBy` of all, with it of the rest; null: the rest is not rated. */
   priceId: string | null
 }
+
+/** The ids of all prices of a rate; one may be there more than once. */
+export const pricesOfRate = ({ prices, priceId }: Rate): string[] => [
+  ...prices.map((price) => price.priceId),
+  ...(priceId === null ? [] : [priceId]),
+]

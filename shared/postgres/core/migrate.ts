@@ -80,6 +80,7 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     GRANT UPDATE (description, updated_at, archived_at) ON prices TO ${service};
     GRANT UPDATE (name, description, external_id, updated_at, archived_at) ON rate_cards TO ${service};
     GRANT UPDATE (ends_at) ON rates, contract_lines TO ${service};
+    GRANT UPDATE (next_credit_at) ON contract_lines TO ${service};
     GRANT UPDATE (name, description, external_id, ends_at, cancel_at, cancel_mode, cancel_reason, cancel_requested_at, updated_at)
       ON contracts TO ${service};
     REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} FROM PUBLIC;

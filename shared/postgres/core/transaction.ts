@@ -15,17 +15,35 @@ export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise
  * @param work what it does outside of the database it may do again: a transaction that PostgreSQL ends because two wait
  *   for each other (two accounts that swap their external ids) has left nothing behind, and is run once more
  */
-export async function inNamespace<T>(
+export const inNamespace = <T>(
   pool: Pool,
   namespaceId: string,
   work: (db: PoolClient) => Promise<T>,
+): Promise<T> => runInNamespace(pool, namespaceId, work, 'COMMIT')
+
+/** The same, and leaves nothing behind: what the work writes it alone can read, and is rolled back when it resolves too. */
+export const inNamespaceUndone = <T>(
+  pool: Pool,
+  namespaceId: string,
+  work: (db: PoolClient) => Promise<T>,
+): Promise<T> => runInNamespace(pool, namespaceId, work, 'ROLLBACK')
+
+async function runInNamespace<T>(
+  pool: Pool,
+  namespaceId: string,
+  work: (db: PoolClient) => Promise<T>,
+  end: End,
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await run(pool, async (db) => {
-        await db.query("SELECT set_config('tally.namespace_id', $1, true)", [namespaceId])
-        return work(db)
-      })
+      return await run(
+        pool,
+        async (db) => {
+          await db.query("SELECT set_config('tally.namespace_id', $1, true)", [namespaceId])
+          return work(db)
+        },
+        end,
+      )
     } catch (err) {
       if (!isDeadlock(err) || attempt === ATTEMPTS_MAX) throw err
     }
@@ -42,13 +60,16 @@ export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promis
     return read(db)
   })
 
-async function run<T>(pool: Pool, work: (db: PoolClient) => Promise<T>): Promise<T> {
+/** How a transaction ends whose work resolved. */
+type End = 'COMMIT' | 'ROLLBACK'
+
+async function run<T>(pool: Pool, work: (db: PoolClient) => Promise<T>, end: End = 'COMMIT'): Promise<T> {
   const db = await pool.connect()
   let broken: Error | undefined
   try {
     await db.query('BEGIN')
     const result = await work(db)
-    await db.query('COMMIT')
+    await db.query(end)
     return result
   } catch (err) {
     await db.query('ROLLBACK').catch((rollbackErr: unknown) => {

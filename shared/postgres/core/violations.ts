@@ -20,6 +20,14 @@ export const isForeignKeyViolation = (err: unknown, constraint: string): boolean
 export const isCheckViolation = (err: unknown, constraint: string): boolean =>
   err instanceof pg.DatabaseError && err.code === '23514' && err.constraint === constraint
 
+/**
+ * Whether an error says that a row cannot be beside another one.
+ *
+ * @param constraint the name of the exclusion
+ */
+export const isExclusionViolation = (err: unknown, constraint: string): boolean =>
+  err instanceof pg.DatabaseError && err.code === '23P01' && err.constraint === constraint
+
 /** Whether PostgreSQL ended a transaction because it and another one waited for each other. */
 export const isDeadlock = (err: unknown): boolean => err instanceof pg.DatabaseError && err.code === '40P01'
 

@@ -31,7 +31,7 @@ CREATE TABLE rates (
   -- Neither: a fixed charge.
   metric_id text COLLATE "C",
   currency text COLLATE "C" CHECK (currency ~ '^[a-z]{3}$'),
-  aggregation text COLLATE "C" NOT NULL CHECK (aggregation IN ('count', 'sum', 'min', 'max', 'average', 'latest')),
+  aggregation text COLLATE "C" NOT NULL CHECK (aggregation IN ('count', 'sum', 'min', 'max', 'avg', 'latest')),
   filters jsonb NOT NULL CHECK (jsonb_typeof(filters) = 'array'),
   group_by text CHECK (char_length(group_by) >= 1),
   -- A digest of what it asks of properties: two of one card with equal scopes, of one source and aggregation, reach the same
@@ -57,9 +57,10 @@ ALTER TABLE rates ENABLE ROW LEVEL SECURITY;
 ALTER TABLE rates FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_namespace ON rates USING (namespace_id = nullif(current_setting('tally.namespace_id', true), '')::uuid);
 
--- The prices of a rate: by the values of its group_by, and one without a value for all others, or for all.
+-- The prices of a rate: by the values of its group_by, and one without a value for all others, or for all. That there is the
+-- namespace follows from the rate: a card is written with up to 2,000 of them, and each reference is looked up.
 CREATE TABLE rate_prices (
-  namespace_id uuid NOT NULL REFERENCES namespaces,
+  namespace_id uuid NOT NULL,
   rate_id text COLLATE "C" NOT NULL,
   value text COLLATE "C" CHECK (char_length(value) BETWEEN 1 AND 500),
   price_id text COLLATE "C" NOT NULL,

@@ -35,12 +35,14 @@ ALTER TABLE contracts FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_namespace ON contracts USING (namespace_id = nullif(current_setting('tally.namespace_id', true), '')::uuid);
 
 -- A timeline of what a contract charges and gives. Never edited: the services may change nothing but when one ends, and
--- `during` with it (see migrate.ts).
+-- `during` with it, and how far its credit is given (see migrate.ts).
 CREATE TABLE contract_lines (
   namespace_id uuid NOT NULL REFERENCES namespaces,
   contract_line_id text COLLATE "C" NOT NULL CHECK (contract_line_id ~ '^contract_line_[0-9a-f]{32}$'),
   contract_id uuid NOT NULL,
   account_id text COLLATE "C" NOT NULL,
+  -- So that the contracts that follow a card can be listed in their order. A trigger takes it from the contract.
+  contract_created_at timestamptz NOT NULL,
   starts_at timestamptz NOT NULL,
   -- At its start: it was withdrawn, and is in force never.
   ends_at timestamptz CHECK (ends_at >= starts_at),
@@ -60,6 +62,8 @@ CREATE TABLE contract_lines (
   credit_metric_id text COLLATE "C",
   credit_currency text COLLATE "C" CHECK (credit_currency ~ '^[a-z]{3}$'),
   credit_expires text COLLATE "C" CHECK (credit_expires IN ('never', 'period_end')),
+  -- When it gives credit next, if it is in force then: its own start, later that of the first period it gave nothing with.
+  next_credit_at timestamptz,
   created_at timestamptz NOT NULL,
   PRIMARY KEY (namespace_id, contract_line_id),
   CONSTRAINT contract_lines_contract
@@ -71,6 +75,7 @@ CREATE TABLE contract_lines (
   CHECK ((price_id IS NULL) = (quantity IS NULL)),
   CHECK ((rate_card_id IS NULL AND price_id IS NULL) = (discount_percent IS NULL)),
   CHECK ((credit_amount IS NULL) = (credit_expires IS NULL)),
+  CHECK ((credit_amount IS NULL) = (next_credit_at IS NULL)),
   CHECK (num_nonnulls(credit_metric_id, credit_currency) = num_nonnulls(credit_amount)),
   -- What a metric's expired grant leaves behind would take back what was used of it.
   CHECK (credit_metric_id IS NULL OR credit_expires = 'never'),
@@ -82,8 +87,14 @@ CREATE TABLE contract_lines (
 );
 
 CREATE INDEX contract_lines_by_contract ON contract_lines (namespace_id, contract_id, created_at, contract_line_id);
-CREATE INDEX contract_lines_by_rate_card ON contract_lines (namespace_id, rate_card_id, contract_id)
+CREATE INDEX contract_lines_by_rate_card ON contract_lines (namespace_id, rate_card_id, contract_created_at, contract_id)
   WHERE rate_card_id IS NOT NULL;
+CREATE INDEX contract_lines_by_account_and_rate_card
+  ON contract_lines (namespace_id, account_id, rate_card_id, contract_created_at, contract_id) WHERE rate_card_id IS NOT NULL;
+-- Those that give credit again, by when they do: who asks for what is due reads that and nothing else, however many there are.
+-- A line that is over by then is not among them, and comes back with a cancellation that is taken back.
+CREATE INDEX contract_lines_by_next_credit ON contract_lines (namespace_id, next_credit_at, contract_id, contract_line_id)
+  WHERE during @> next_credit_at;
 
 ALTER TABLE contract_lines ENABLE ROW LEVEL SECURITY;
 ALTER TABLE contract_lines FORCE ROW LEVEL SECURITY;
@@ -95,13 +106,17 @@ DECLARE
   begins timestamptz;
   ends timestamptz;
 BEGIN
-  SELECT greatest(c.starts_at, NEW.starts_at), least(c.ends_at, c.cancel_at, NEW.ends_at) INTO begins, ends FROM contracts c
-    WHERE c.namespace_id = NEW.namespace_id AND c.contract_id = NEW.contract_id;
+  SELECT c.created_at, greatest(c.starts_at, NEW.starts_at), least(c.ends_at, c.cancel_at, NEW.ends_at)
+    INTO NEW.contract_created_at, begins, ends
+    FROM contracts c WHERE c.namespace_id = NEW.namespace_id AND c.contract_id = NEW.contract_id;
   -- A contract that was canceled before it began, or a line that was to begin later, is in force never.
   NEW.during := CASE WHEN ends <= begins THEN 'empty' ELSE tstzrange(begins, ends) END;
+  IF TG_OP = 'INSERT' AND NEW.credit_amount IS NOT NULL THEN
+    NEW.next_credit_at := begins;
+  END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER cut BEFORE INSERT OR UPDATE ON contract_lines FOR EACH ROW EXECUTE FUNCTION cut_contract_line();
+CREATE TRIGGER cut BEFORE INSERT OR UPDATE OF ends_at ON contract_lines FOR EACH ROW EXECUTE FUNCTION cut_contract_line();
 
 CREATE FUNCTION cut_lines_of_contract() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -137,7 +152,8 @@ ALTER TABLE contract_line_overrides FORCE ROW LEVEL SECURITY;
 CREATE POLICY of_namespace ON contract_line_overrides
   USING (namespace_id = nullif(current_setting('tally.namespace_id', true), '')::uuid);
 
--- Which grant a credit line gave with a period. The key makes sure that it gives one, whoever does so and how often.
+-- Which grant a credit line gave with a period. The key makes sure that it gives one, whoever does so and how often; it is
+-- taken before the grant is made.
 CREATE TABLE contract_credits (
   namespace_id uuid NOT NULL REFERENCES namespaces,
   contract_line_id text COLLATE "C" NOT NULL,
@@ -146,7 +162,7 @@ CREATE TABLE contract_credits (
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (namespace_id, contract_line_id, period_start_at),
   CONSTRAINT contract_credits_line FOREIGN KEY (namespace_id, contract_line_id) REFERENCES contract_lines,
-  CONSTRAINT contract_credits_grant FOREIGN KEY (namespace_id, grant_id) REFERENCES grants
+  CONSTRAINT contract_credits_grant FOREIGN KEY (namespace_id, grant_id) REFERENCES grants DEFERRABLE
 );
 
 CREATE UNIQUE INDEX contract_credits_by_grant ON contract_credits (namespace_id, grant_id);

@@ -58,6 +58,11 @@ describe('changes of resources over HTTP', function () {
       full: { name: 'n', description: 'd', measurement_units: 'u' },
       optional: [] as string[],
     },
+    {
+      path: '/v2/products',
+      full: { name: 'n', description: 'd', external_id: 'p-1' },
+      optional: ['description', 'external_id'],
+    },
   ]
 
   for (const { path, full, optional } of kinds)
@@ -132,7 +137,7 @@ describe('changes of resources over HTTP', function () {
       })
     })
 
-  for (const path of ['/v2/accounts', '/v2/customers'])
+  for (const path of ['/v2/accounts', '/v2/customers', '/v2/products'])
     it(`refuses an external id that another of ${path} has, and takes its own`, async () => {
       const [first, second] = [`${path} first`, `${path} second`]
       const one = await api.create<Resource>(path, { name: 'one', external_id: first })
@@ -201,7 +206,7 @@ describe('changes of resources over HTTP', function () {
     })
   })
 
-  for (const path of ['/v2/accounts', '/v2/metrics'])
+  for (const path of ['/v2/accounts', '/v2/metrics', '/v2/products'])
     describe(`${path}/{id}/archive and /unarchive`, () => {
       it('set a time once, and take it away', async () => {
         const made = await api.create<Resource>(path, { name: 'x' })
@@ -269,7 +274,7 @@ describe('changes of resources over HTTP', function () {
       (operation) => !operation.path.startsWith('/v2/test/'),
     )) {
       const target = path.replaceAll(/\{(\w+)_id\}/g, (_, kind: string) =>
-        ['api_key', 'customer'].includes(kind) ? UUID : `${kind}_${'0'.repeat(32)}`,
+        ['api_key', 'customer', 'contract'].includes(kind) ? UUID : `${kind}_${'0'.repeat(32)}`,
       )
       const answer = await api.request(method.toUpperCase(), target, undefined, { headers })
       expect([answer.status, answer.text], `${method} ${path}`).to.deep.equal([400, 'body: is required'])

@@ -44,6 +44,7 @@ describe('changes at the same time', function () {
       ['/v2/accounts', { name: 'new' }, { description: 'new' }],
       ['/v2/customers', { name: 'new' }, { payments_customer_id: 'new' }],
       ['/v2/metrics', { description: 'new' }, { measurement_units: 'new' }],
+      ['/v2/products', { name: 'new' }, { description: 'new' }],
     ] as const)
       for (let round = 0; round < ROUNDS; round++) {
         const target = `${path}/${await make(path)}`
@@ -53,7 +54,7 @@ describe('changes at the same time', function () {
   })
 
   it('leave an archived resource archived, and its new name', async () => {
-    for (const path of ['/v2/accounts', '/v2/metrics'])
+    for (const path of ['/v2/accounts', '/v2/metrics', '/v2/products'])
       for (let round = 0; round < ROUNDS; round++) {
         const target = `${path}/${await make(path)}`
         const requests = [
@@ -89,7 +90,7 @@ describe('changes at the same time', function () {
     }
   })
 
-  for (const path of ['/v2/accounts', '/v2/customers'])
+  for (const path of ['/v2/accounts', '/v2/customers', '/v2/products'])
     describe(`for an external id of ${path}`, () => {
       it('have one winner', async () => {
         for (let round = 0; round < 5; round++) {

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import { listOperations, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
-import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
 import { LIST_CASES, type Item, type ListCase } from '../../support/list-cases.ts'
@@ -19,7 +18,9 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   listBalances: 'it has no pages',
   listEventRevisions: '../corrections.test.ts',
   listRefills: '../refill/refill-balances.test.ts, and list-plans.test.ts',
+  listRates: 'rate-cards.test.ts, and list-plans.test.ts',
   listApiKeys: 'api-keys.test.ts',
+  listContractLines: 'contracts.test.ts, and list-plans.test.ts',
   listAuditTrail: '../../contract/audit-trail.test.ts',
 }
 
@@ -32,7 +33,8 @@ describe('lists of resources', function () {
   before(async () => {
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
-    pool = openPoolByHand(tally.postgres.serviceUrl)
+    // Why not as the services: they may not change when a price was made.
+    pool = openPoolByHand(tally.postgres.superuserUrl)
   })
   after(async () => {
     await pool.end()
@@ -115,8 +117,9 @@ describe('lists of resources', function () {
 
       it('orders items of the same time by their ids', async () => {
         const namespaceId = await namespaceOf(pool, tally.company)
-        await inNamespace(pool, namespaceId, (db) =>
-          db.query(`UPDATE ${list.table} SET created_at = '2024-02-29', updated_at = '2024-02-29'`),
+        await pool.query(
+          `UPDATE ${list.table} SET created_at = '2024-02-29', updated_at = '2024-02-29' WHERE namespace_id = $1`,
+          [namespaceId],
         )
         const whole = await readAll(list, 100)
         for (const limit of [1, 3]) expect(await readAll(list, limit)).to.deep.equal(whole)

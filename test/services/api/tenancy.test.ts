@@ -9,6 +9,11 @@ interface World {
   customer: string
   metric: string
   grant: string
+  product: string
+  price: string
+  rateCard: string
+  contract: string
+  contractLine: string
   externalId: string
   apiKey: string
 }
@@ -20,9 +25,19 @@ const NEEDS: Record<string, { query?: (theirs: World) => string; body?: object }
   updateCustomer: { body: { name: 'seized' } },
   updateAccount: { body: { name: 'seized', service_customer_id: null } },
   updateMetric: { body: { name: 'seized' } },
+  updateProduct: { body: { name: 'seized' } },
+  updatePrice: { body: { description: 'seized' } },
+  updateRateCard: { body: { name: 'seized' } },
+  changeRateCard: { body: { add: [{ price_id: `price_${'0'.repeat(32)}` }] } },
   updateRefillConfiguration: { body: { is_active: false } },
+  updateContract: { body: { name: 'seized' } },
+  cancelContract: { body: { mode: 'immediate' } },
+  changeContract: { body: { add: [{ minimum_amount: '9' }] } },
   rotateApiKey: { body: { overlap_seconds: 0 } },
 }
+
+const CONTRACT = { currency: 'usd', cadence: 'month' }
+const PRICE = { currency: 'usd', model: 'flat', amount: '1' }
 
 describe('what belongs to another company', function () {
   this.timeout(60_000)
@@ -42,13 +57,19 @@ describe('what belongs to another company', function () {
   after(() => tally.end())
 
   /** Everything that can be read of a world. */
-  const read = async (api: ApiClient, { account, customer, metric, grant, externalId }: World) => {
+  const read = async (api: ApiClient, world: World) => {
+    const { account, customer, metric, grant, product, price, rateCard, contract, externalId } = world
     const paths = [
       `/v2/accounts/${account}`,
       `/v2/accounts/external-id/${externalId}`,
       `/v2/customers/${customer}`,
       `/v2/metrics/${metric}`,
       `/v2/grants/${grant}`,
+      `/v2/products/${product}`,
+      `/v2/prices/${price}`,
+      `/v2/rate-cards/${rateCard}`,
+      `/v2/contracts/${contract}`,
+      `/v2/contracts/${contract}/lines`,
       `/v2/refill-configurations/${account}/${metric}`,
       '/v2/accounts?sort=customer_name',
       '/v2/api-keys',
@@ -81,11 +102,17 @@ describe('what belongs to another company', function () {
   it('is in no list, also when it is asked for', async () => {
     const targets = [
       `/v2/customers?external_id=${other.externalId}`,
+      `/v2/products?external_id=${other.externalId}`,
+      `/v2/prices?product_id=${other.product}`,
+      `/v2/rate-cards?external_id=${other.externalId}`,
       `/v2/grants?account_id=${other.account}`,
       `/v2/grants?metric_id=${other.metric}`,
       `/v2/grants?account_id=${other.account}&metric_id=${other.metric}`,
       `/v2/grants?account_id=${other.account}&currency=usd`,
       `/v2/grants?currency=xts`,
+      `/v2/grants?contract_v1_id=${other.contract}`,
+      `/v2/contracts?account_id=${other.account}`,
+      `/v2/contracts?external_id=${other.externalId}`,
       `/v2/refill-configurations?account_id=${other.account}`,
       `/v2/refill-configurations?metric_id=${other.metric}`,
       `/v2/refill-configurations?account_id=${other.account}&metric_id=${other.metric}`,
@@ -100,7 +127,15 @@ describe('what belongs to another company', function () {
       expect((await mine.get(target)).body, target).to.deep.equal({ data: [], has_more: false })
     for (const target of ['/v2/customers', '/v2/accounts', '/v2/accounts?sort=customer_name', '/v2/metrics'])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
-    for (const target of ['/v2/grants', '/v2/refill-configurations'])
+    for (const target of [
+      '/v2/grants',
+      '/v2/refill-configurations',
+      '/v2/products',
+      '/v2/prices',
+      '/v2/rate-cards',
+      '/v2/contracts',
+      `/v2/contracts/${ours.contract}/lines`,
+    ])
       expect((await mine.get<{ data: unknown[] }>(target)).body.data.length, target).to.equal(1)
   })
 
@@ -110,6 +145,12 @@ describe('what belongs to another company', function () {
       ['/v2/accounts', other.account],
       ['/v2/metrics', other.metric],
       ['/v2/grants', other.grant],
+      ['/v2/products', other.product],
+      ['/v2/prices', other.price],
+      ['/v2/rate-cards', other.rateCard],
+      [`/v2/rate-cards/${ours.rateCard}/rates`, await firstRateOf(theirs, other)],
+      ['/v2/contracts', other.contract],
+      [`/v2/contracts/${ours.contract}/lines`, other.contractLine],
       ['/v2/refill-configurations', `${other.account}/${other.metric}`],
     ] as const) {
       const answer = await mine.get(`${path}?starting_after=${cursor}`)
@@ -144,19 +185,64 @@ describe('what belongs to another company', function () {
         { ...amounts, account_id: ours.account, metric_id: other.metric },
         'metric_id',
       ],
+      ['POST', '/v2/prices', { ...PRICE, product_id: other.product }, 'product_id'],
+      ['POST', '/v2/contracts', { ...CONTRACT, account_id: other.account }, 'account_id'],
+      [
+        'POST',
+        `/v2/contracts/${ours.contract}/changes`,
+        { add: [{ price_id: other.price }] },
+        'add\\[0\\]\\.price_id',
+      ],
+      [
+        'POST',
+        `/v2/contracts/${ours.contract}/changes`,
+        { add: [{ credit: { amount: '1', metric_id: other.metric } }] },
+        'add\\[0\\]\\.credit\\.metric_id',
+      ],
     ]
     for (const [method, target, body, field] of cases) {
       const answer = await mine.request(method, target, body, {})
       expect(answer.status, target).to.equal(422)
       expect(answer.text).to.match(new RegExp(`^${field}: there is no such`))
     }
+    const rates: [object, string][] = [
+      [{ metric_id: other.metric, price_id: ours.price }, '[0].metric_id'],
+      [{ metric_id: ours.metric, price_id: other.price }, '[0].price_id'],
+      [
+        { metric_id: ours.metric, group_by: 'model', prices: [{ value: 'x', price_id: other.price }] },
+        '[0].prices[0].price_id',
+      ],
+    ]
+    for (const [rate, field] of rates)
+      for (const [target, body, list] of [
+        ['/v2/rate-cards', { name: 'x', currency: 'usd', rates: [rate] }, 'rates'],
+        [`/v2/rate-cards/${ours.rateCard}/changes`, { add: [rate] }, 'add'],
+      ] as const) {
+        const answer = await mine.post(target, body)
+        expect(answer.status, target).to.equal(422)
+        expect(answer.text).to.contain(`${list}${field}: there is no such`)
+      }
+    const theirRate = await firstRateOf(theirs, other)
+    const ended = await mine.post(`/v2/rate-cards/${ours.rateCard}/changes`, { end: [theirRate] })
+    expect([ended.status, ended.text]).to.deep.equal([
+      422,
+      `end: ${theirRate} is not in force at the time of the change`,
+    ])
   })
 
   it('leaves its external ids and Idempotency-Keys free', async () => {
     const headers = { 'Idempotency-Key': 'theirs' }
     await theirs.create('/v2/customers', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/accounts', { name: 'x', external_id: 'theirs' }, { headers })
-    for (const path of ['/v2/customers', '/v2/accounts'])
+    await theirs.create('/v2/products', { name: 'x', external_id: 'theirs' }, { headers })
+    await theirs.create('/v2/rate-cards', { name: 'x', currency: 'usd', external_id: 'theirs' }, { headers })
+    const card = await mine.post(
+      '/v2/rate-cards',
+      { name: 'x', currency: 'usd', external_id: 'theirs' },
+      { headers },
+    )
+    expect(card.status).to.equal(200)
+    for (const path of ['/v2/customers', '/v2/accounts', '/v2/products'])
       expect(
         (await mine.post(path, { name: 'x', external_id: 'theirs' }, { headers })).status,
         path,
@@ -178,12 +264,31 @@ async function makeWorld(api: ApiClient): Promise<World> {
   const source = { account_id: account, metric_id: metric }
   const grant = await make('/v2/grants', { ...source, amount: '1', effective_at: 0 })
   await api.create('/v2/refill-configurations', { ...source, minimum_balance: '1', target_balance: '2' })
+  const product = await make('/v2/products', { name: 'p', external_id: externalId })
+  const price = await make('/v2/prices', { ...PRICE, product_id: product })
+  const rateCard = await make('/v2/rate-cards', {
+    name: 'r',
+    currency: 'usd',
+    external_id: externalId,
+    rates: [{ price_id: price }],
+  })
   const { api_key } = await api.create<{ api_key: { id: string } }>('/v2/api-keys', {
     name: 'k',
     permissions: ['read:all'],
   })
-  return { account, customer, metric, grant, externalId, apiKey: api_key.id }
+  const { id: contract, lines } = await api.create<{ id: string; lines: { id: string }[] }>('/v2/contracts', {
+    ...CONTRACT,
+    account_id: account,
+    external_id: externalId,
+    lines: [{ minimum_amount: '1' }],
+  })
+  const contractLine = lines[0]?.id ?? ''
+  const made = { account, customer, metric, grant, product, price, rateCard, contract, contractLine }
+  return { ...made, externalId, apiKey: api_key.id }
 }
+
+const firstRateOf = async (api: ApiClient, { rateCard }: World): Promise<string> =>
+  (await api.get<{ rates: { id: string }[] }>(`/v2/rate-cards/${rateCard}`)).body.rates[0]?.id ?? ''
 
 /** The operation's path with another's ids in it; one id after the other where it has two, the rest our own. */
 function targetsOf({ operationId, path }: Operation, ours: World, other: World): string[] {
@@ -198,6 +303,10 @@ function targetsOf({ operationId, path }: Operation, ours: World, other: World):
         customer_id: world.customer,
         metric_id: world.metric,
         grant_id: world.grant,
+        product_id: world.product,
+        price_id: world.price,
+        rate_card_id: world.rateCard,
+        contract_id: world.contract,
         external_id: world.externalId,
         api_key_id: world.apiKey,
       }

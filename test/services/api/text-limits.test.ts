@@ -8,8 +8,20 @@ const FIELDS: Record<string, Record<string, number>> = {
   '/v2/accounts': { name: 256, description: 2_048, external_id: 256 },
   '/v2/metrics': { name: 256, description: 2_048, measurement_units: 256 },
   '/v2/grants': { description: 2_048 },
+  '/v2/products': { name: 256, description: 2_048, external_id: 256 },
+  '/v2/prices': { description: 2_048 },
+  '/v2/rate-cards': { name: 256, description: 2_048, external_id: 256 },
+  '/v2/contracts': { name: 256, description: 2_048, external_id: 256 },
 }
-const CHANGEABLE = ['/v2/customers', '/v2/accounts', '/v2/metrics']
+const CHANGEABLE = [
+  '/v2/customers',
+  '/v2/accounts',
+  '/v2/metrics',
+  '/v2/products',
+  '/v2/prices',
+  '/v2/rate-cards',
+  '/v2/contracts',
+]
 
 /** One character each, of one to four bytes, whatever they look like together. */
 const CHARACTERS = ['x', 'ü', '山', '😀', '\u0301', '\u{1F3FD}', '\u200D']
@@ -19,18 +31,23 @@ describe('texts of resources', function () {
   let tally: TallyUnderTest
   let api: ApiClient
   let account: string
+  let product: string
 
   before(async () => {
     tally = await shareTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
+    product = (await api.create<{ id: string }>('/v2/products', { name: 'x' })).id
     account = (await api.create<{ id: string }>('/v2/accounts', { name: 'x' })).id
   })
   after(() => tally.end())
 
-  const bodyOf = (path: string) =>
-    path === '/v2/grants'
-      ? { account_id: account, currency: 'usd', amount: '1', effective_at: 0 }
-      : { name: 'x' }
+  const bodyOf = (path: string): object => {
+    if (path === '/v2/grants') return { account_id: account, currency: 'usd', amount: '1', effective_at: 0 }
+    if (path === '/v2/prices') return { product_id: product, currency: 'usd', model: 'flat', amount: '1' }
+    if (path === '/v2/rate-cards') return { name: 'x', currency: 'usd' }
+    if (path === '/v2/contracts') return { account_id: account, currency: 'usd', cadence: 'month' }
+    return { name: 'x' }
+  }
 
   for (const [path, fields] of Object.entries(FIELDS))
     for (const [field, max] of Object.entries(fields)) {

@@ -6,6 +6,7 @@ import { openRefill } from '../../../services/refill/open-refill.ts'
 import { openMetrics, type Metrics } from '../../../shared/metrics/metrics.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { testLog } from '../../support/log.ts'
+import { contractStage } from '../../support/contract-stage.ts'
 import { makeRefillWorld, type RefillWorld } from '../../support/refill-world.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { seriesValue } from '../../support/series-value.ts'
@@ -40,7 +41,10 @@ describe('the refill service', function () {
       ...{ pool, clickhouse, metrics, log: testLog },
       listedUpTo: () => Promise.resolve(listedUpTo()),
     }
-    const settings = { checkMs: 100, sweepMs: RARELY_MS, intervalMs: 0, perDayMax: 1_000, ...config }
+    const settings = {
+      ...{ checkMs: 100, sweepMs: RARELY_MS, creditsMs: RARELY_MS, intervalMs: 0, perDayMax: 1_000 },
+      ...config,
+    }
     keepers.push(openRefill(parts, settings))
     return metrics
   }
@@ -125,6 +129,46 @@ describe('the refill service', function () {
     expect(await world.balance()).to.equal('70')
     const another = await makeRefillWorld(running)
     await refilled(another, 1)
+  })
+
+  describe('with contracts', () => {
+    const DAY_S = 86_400
+    /** A contract by the day that gives one dollar with each, and how many it gave. */
+    const makeContract = async (startsAt: number) => {
+      const caller = await running.newCaller()
+      const { api } = caller
+      const stage = contractStage(api)
+      const lines = [{ credit: { amount: '1', currency: 'usd' } }]
+      const contract = await stage.contract({ cadence: 'day', starts_at: startsAt, lines })
+      const count = async () =>
+        (await api.get<{ data: unknown[] }>(`/v2/grants?contract_v1_id=${contract.id}`)).body.data.length
+      const given = (times: number) => until(async () => (await count()) === times, WITHIN_MS)
+      return { ...caller, contract, given }
+    }
+    const nowS = () => Math.floor(Date.now() / 1_000)
+
+    it('gives their credit within seconds of their making, their changes and a clock that is moved', async () => {
+      const metrics = await opened()
+      const { api, contract, given } = await makeContract(nowS() - 2 * DAY_S)
+      await given(3)
+      await api.create(`/v2/contracts/${contract.id}/changes`, {
+        add: [{ credit: { amount: '2', currency: 'usd' } }],
+      })
+      await given(4)
+      const { status } = await api.request('POST', '/v2/test/clock/advance', { seconds: DAY_S }, {})
+      expect(status).to.equal(200)
+      await given(6)
+      expect(await read(metrics, 'tally_refill_contract_credits_total')).to.equal(6)
+      expect(await read(metrics, 'tally_refill_failures_total{step="credits"}')).to.equal(0)
+    })
+
+    it('gives at its start what became due while it was away, and what nobody tells of when it is due', async () => {
+      const { given } = await makeContract(nowS() - DAY_S)
+      open({ creditsMs: 500 })
+      await given(2)
+      const soon = await makeContract(nowS() + 2)
+      await soon.given(1)
+    })
   })
 
   it('goes through all configurations again and again: what nobody tells is found', async () => {

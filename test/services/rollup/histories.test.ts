@@ -13,6 +13,7 @@ import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { coarseMarks } from '../../support/coarse-marks.ts'
 import { compareReader, type ReaderAsk } from '../../support/compare-reader.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { pausing } from '../../support/pausing.ts'
@@ -285,7 +286,7 @@ describe('random histories, read through rollups', function () {
     const uncrashed = crashes ? () => Promise.resolve() : pause
     // Marks of a loader that crashes are old at once, so that they can be worked off without waiting.
     const placedAt = real - (crashes ? ORPHAN_S + HOUR_S : 0)
-    const coarse = (slots: readonly DirtySlot[], at: number) => coarsened(slots, kind, at)
+    const coarse = (slots: readonly DirtySlot[], at: number) => coarseMarks(slots, kind, at)
     const insertLines = markLate(
       {
         clock: pausing(clock, uncrashed),
@@ -380,25 +381,4 @@ function rowsOf(drawn: History, now: number): UsageEvent[] {
     }
     return made
   })
-}
-
-function coarser(slot: DirtySlot, to: 'slots' | 'days', now: number): Pick<DirtySlot, 'slot' | 'kind'> {
-  if (slot.kind === 'slot' && to === 'days' && dayOf(slot.slot) + DAY_S <= now)
-    return { slot: dayOf(slot.slot), kind: 'day' }
-  return slot
-}
-
-/** Marks as they are where there are too many: of slots, and of days that have ended. */
-function coarsened(
-  slots: readonly DirtySlot[],
-  kind: 'accounts' | 'slots' | 'days',
-  now: number,
-): DirtySlot[] {
-  if (kind === 'accounts') return [...slots]
-  const made = new Map<string, DirtySlot>()
-  for (const slot of slots) {
-    const mark = { ...slot, ...coarser(slot, kind, now), accountId: '' }
-    made.set(`${mark.namespaceId} ${mark.slot} ${mark.kind}`, mark)
-  }
-  return [...made.values()]
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
+import type { PreviewBody } from '../../support/billing-over-http.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import type { EventBody, UsageLine } from '../../support/usage-world.ts'
 
@@ -10,6 +11,7 @@ interface Seeded {
   account_ids: string[]
   metric_ids: string[]
   grant_ids: string[]
+  contract_id: string
   events: number
 }
 
@@ -40,7 +42,14 @@ describe('the world that a seed makes up', function () {
   const list = async <T>(path: string): Promise<T[]> => (await api.get<Page<T>>(path)).body.data
 
   /** Everything that can be seen of a world, without ids and times. */
-  const lookAt = async ({ account_ids: accountIds, metric_ids: metricIds, up_to: upTo, events }: Seeded) => {
+  const lookAt = async (seeded: Seeded) => {
+    const {
+      account_ids: accountIds,
+      metric_ids: metricIds,
+      contract_id: contractId,
+      up_to: upTo,
+      events,
+    } = seeded
     const nameOf = (id: string | null, currency: string | null) =>
       id === null ? currency : metricIds.indexOf(id)
     const usage = []
@@ -57,7 +66,19 @@ describe('the world that a seed makes up', function () {
       `/v2/accounts/balances?account_ids=${accountIds.join(',')}`,
     )
     const grants = await list<Record<string, string | number>>('/v2/grants')
+    const preview = await api.create<PreviewBody>('/v2/invoice-previews', {
+      contract_id: contractId,
+      at: upTo - 45 * DAY_S,
+    })
     return {
+      invoice: preview.lines.map(({ value, quantity, amount, price: { model } }) => [
+        model,
+        value,
+        quantity,
+        amount,
+      ]),
+      total: preview.total,
+
       events,
       usage,
       balances: balances.data.map(({ grant_total: granted, usage_total: used, balance }) => [
@@ -99,6 +120,14 @@ describe('the world that a seed makes up', function () {
     expect(new Set(seen.grants.map(([, , status]) => status))).to.deep.equal(
       new Set(['active', 'expired', 'scheduled']),
     )
+    // In an order that follows from ids.
+    expect(seen.invoice.map(([model, value]) => [model, value])).to.have.deep.members([
+      ['flat', null],
+      ['per_unit', 'large'],
+      ['graduated', null],
+      ['package', null],
+    ])
+    expect(Number(seen.total)).to.be.greaterThan(10)
     expect(seen.refills).to.deep.equal([['10000', '250000', false]])
     expect(first.events).to.be.within(1_500, 3_000)
     const counted = seen.usage.filter((_, n) => n % 3 === 1).flat()
@@ -107,7 +136,9 @@ describe('the world that a seed makes up', function () {
     await api.create('/v2/test/clock/advance', { seconds: 400 * DAY_S + 4_321 })
     const second = await plant(7)
     expect(second.up_to - first.up_to).to.be.within(400 * DAY_S, 400 * DAY_S + 10_000)
-    expect(await lookAt(second)).to.deep.equal(seen)
+    const seenAgain = await lookAt(second)
+    expect(seenAgain.invoice).to.have.deep.members(seen.invoice)
+    expect({ ...seenAgain, invoice: seen.invoice }).to.deep.equal(seen)
     expect(second.account_ids).not.to.deep.equal(first.account_ids)
   })
 

@@ -5,9 +5,15 @@ import { newId } from '../../../shared/domain/ids.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import { auditTrailRepository, type AuditFilter } from '../../../shared/postgres/audit-trail.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { contractLineRepository } from '../../../shared/postgres/contract-lines.ts'
+import { contractRepository, type ContractFilter } from '../../../shared/postgres/contracts.ts'
 import { customerRepository } from '../../../shared/postgres/customers.ts'
-import { grantRepository } from '../../../shared/postgres/grants.ts'
+import { grantRepository, type GrantFilter } from '../../../shared/postgres/grants.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
+import { priceRepository } from '../../../shared/postgres/prices.ts'
+import { productRepository } from '../../../shared/postgres/products.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+import { rateRepository } from '../../../shared/postgres/rates.ts'
 import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
 import { refillRepository } from '../../../shared/postgres/refills.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
@@ -18,6 +24,8 @@ import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 const PAGE = 20
 const [NAMESPACE, COMPANY, KEY] = [randomUUID(), randomUUID(), randomUUID()]
 const [FIRST_ACCOUNT, FIRST_METRIC] = [newId('account'), newId('metric')]
+const [FIRST_PRODUCT, FIRST_CARD] = [newId('product'), newId('rate_card')]
+const FIRST_CONTRACT = randomUUID()
 
 /** 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each. */
 const ROWS = [
@@ -40,6 +48,43 @@ const ROWS = [
       created_at, updated_at)
     SELECT $1, account_id, metric_id, 0, 1, true, now() + row_number() OVER () * interval '1 second', now()
     FROM accounts CROSS JOIN metrics`,
+  `INSERT INTO products (namespace_id, product_id, name, created_at, updated_at)
+    SELECT $1, CASE n WHEN 0 THEN $6 ELSE 'product_' || md5(n::text) END, 'x', now() + n * interval '1 second', now()
+    FROM generate_series(0, 4999) n`,
+  `INSERT INTO prices (namespace_id, price_id, product_id, currency, terms, created_at, updated_at)
+    SELECT $1, 'price_' || md5(n::text), CASE n % 2 WHEN 0 THEN $6 ELSE 'product_' || md5('1') END, 'usd',
+      '{"model": "flat"}', now() + n * interval '1 second', now()
+    FROM generate_series(1, 10000) n`,
+  `INSERT INTO rate_cards (namespace_id, rate_card_id, name, currency, created_at, updated_at)
+    SELECT $1, CASE n WHEN 0 THEN $7 ELSE 'rate_card_' || md5(n::text) END, 'x', 'usd', now() + n * interval '1 second', now()
+    FROM generate_series(0, 4999) n`,
+  `INSERT INTO rates (namespace_id, rate_id, rate_card_id, aggregation, filters, scope_digest, starts_at, created_at)
+    SELECT $1, 'rate_' || md5(n::text), CASE n % 2 WHEN 0 THEN $7 ELSE 'rate_card_' || md5('1') END, 'sum', '[]', '', now(),
+      now() + n * interval '1 second'
+    FROM generate_series(1, 2000) n`,
+  `INSERT INTO rate_prices (namespace_id, rate_id, value, price_id)
+    SELECT $1, 'rate_' || md5(n::text), NULLIF(v, 0)::text, 'price_' || md5('1')
+    FROM generate_series(1, 2000) n, generate_series(0, 3) v`,
+  // Of the first account half; all of them and the first account's in turn follow the first card, each for a second.
+  `INSERT INTO contracts (namespace_id, contract_id, account_id, currency, cadence, anchor_at, starts_at, created_at, updated_at)
+    SELECT $1, CASE n WHEN 0 THEN $8 ELSE md5(n::text)::uuid END,
+      CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5((n % 99 + 1)::text) END, 'usd', 'month', now(), now(),
+      now() + n * interval '1 second', now()
+    FROM generate_series(0, 9999) n`,
+  `INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, rate_card_id,
+      discount_percent, created_at)
+    SELECT $1, 'contract_line_' || md5(contract_id::text), contract_id, account_id, created_at, created_at + interval '1 second',
+      CASE WHEN extract(epoch FROM created_at - now())::integer % 4 < 2 THEN $7 ELSE 'rate_card_' || md5('1') END, 0, now()
+    FROM contracts`,
+  `INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, credit_amount, credit_currency,
+      credit_expires, created_at)
+    SELECT $1, 'contract_line_' || md5(n::text), CASE n % 2 WHEN 0 THEN $8 ELSE md5('1')::uuid END,
+      CASE n % 2 WHEN 0 THEN $2 ELSE 'account_' || md5('2') END, now(), 1, 'usd', 'never', now() + n * interval '1 second'
+    FROM generate_series(1, 5000) n`,
+  // Of the grants of the first account and of others some come from the first contract.
+  `UPDATE grants SET contract_v1_id = CASE WHEN created_at > now() + interval '15000 seconds' THEN md5(grant_id)::uuid
+      ELSE $8 END
+    WHERE created_at > now() + interval '10000 seconds'`,
   `INSERT INTO audit_trail (entry_id, company_id, created_at, key_id, action, resource_id, changes)
     SELECT gen_random_uuid(), $4, now() + n * interval '1 second', CASE WHEN n % 3 = 0 THEN $5::uuid ELSE gen_random_uuid() END,
       'account.changed', CASE WHEN n % 2 = 0 THEN $2 ELSE 'account_' || md5(n::text) END, '{}'
@@ -60,11 +105,7 @@ interface PlannedList {
 
 const lastOf = (items: readonly { id: string }[]): string | undefined => items.at(-1)?.id
 
-const grants = (
-  what: string,
-  index: string,
-  filter: { accountId?: string; source?: string },
-): PlannedList => ({
+const grants = (what: string, index: string, filter: GrantFilter): PlannedList => ({
   what: `grants ${what}`,
   index,
   page: async (db, startingAfter) =>
@@ -84,6 +125,22 @@ const refills = (
     const { items } = await refillConfigurationRepository(db).list(NAMESPACE, filter, PAGE, after)
     return items.map((item) => `${item.accountId}/${item.metricId}`).at(-1)
   },
+})
+
+const prices = (what: string, index: string, productId?: string): PlannedList => ({
+  what: `prices ${what}`,
+  index,
+  page: async (db, startingAfter) =>
+    lastOf((await priceRepository(db).list(NAMESPACE, productId, { limit: PAGE, startingAfter })).items),
+})
+
+const contracts = (what: string, index: string, filter: ContractFilter): PlannedList => ({
+  what: `contracts ${what}`,
+  index,
+  page: async (db, startingAfter) =>
+    lastOf(
+      (await contractRepository(db).listRecords(NAMESPACE, filter, { limit: PAGE, startingAfter })).items,
+    ),
 })
 
 const trail = (what: string, index: string, filter: AuditFilter): PlannedList => ({
@@ -122,9 +179,47 @@ const LISTS: readonly PlannedList[] = [
     accountId: FIRST_ACCOUNT,
     source: FIRST_METRIC,
   }),
+  grants('of a contract', 'grants_by_contract', { contractId: FIRST_CONTRACT }),
   refills('of all', 'refill_configurations_by_creation', {}),
   refills('of an account', 'refill_configurations_by_account', { accountId: FIRST_ACCOUNT }),
   refills('of a metric', 'refill_configurations_by_metric', { metricId: FIRST_METRIC }),
+  {
+    what: 'products',
+    index: 'products_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf((await productRepository(db).list(NAMESPACE, undefined, { limit: PAGE, startingAfter })).items),
+  },
+  prices('of all', 'prices_by_creation'),
+  prices('of a product', 'prices_by_product', FIRST_PRODUCT),
+  {
+    what: 'rate cards',
+    index: 'rate_cards_by_creation',
+    page: async (db, startingAfter) =>
+      lastOf((await rateCardRepository(db).list(NAMESPACE, undefined, { limit: PAGE, startingAfter })).items),
+  },
+  {
+    what: 'rates of a card',
+    index: 'rates_by_rate_card',
+    page: async (db, startingAfter) => {
+      const page = { limit: PAGE, startingAfter }
+      return lastOf((await rateRepository(db).list(NAMESPACE, FIRST_CARD, undefined, page)).items)
+    },
+  },
+  contracts('of all', 'contracts_by_creation', {}),
+  contracts('of an account', 'contracts_by_account', { accountId: FIRST_ACCOUNT }),
+  contracts('of a rate card', 'contract_lines_by_rate_card', { rateCardId: FIRST_CARD }),
+  contracts('of an account and a rate card', 'contract_lines_by_account_and_rate_card', {
+    accountId: FIRST_ACCOUNT,
+    rateCardId: FIRST_CARD,
+  }),
+  {
+    what: 'lines of a contract',
+    index: 'contract_lines_by_contract',
+    page: async (db, startingAfter) => {
+      const page = { limit: PAGE, startingAfter }
+      return lastOf((await contractLineRepository(db).list(NAMESPACE, FIRST_CONTRACT, page)).items)
+    },
+  },
   trail('of all', 'audit_trail_by_time', {}),
   trail('of a resource', 'audit_trail_by_resource', { resourceId: FIRST_ACCOUNT }),
   trail('of a key', 'audit_trail_by_key', { keyId: KEY }),
@@ -154,6 +249,9 @@ describe('pages of lists in PostgreSQL', () => {
         $3: FIRST_METRIC,
         $4: COMPANY,
         $5: KEY,
+        $6: FIRST_PRODUCT,
+        $7: FIRST_CARD,
+        $8: FIRST_CONTRACT,
       }
       for (const text of ROWS)
         await client.query(text.replaceAll(/\$\d/g, (name) => pg.escapeLiteral(values[name] ?? '')))

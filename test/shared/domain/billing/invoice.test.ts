@@ -29,6 +29,9 @@ const PRICES = new Map(
     price_rest_deal: unit('product_a', '0.25'),
     price_other: unit('product_b', '7'),
     price_committed: { ...unit('product_a', '1'), minimum_amount: '3' },
+    price_fee: { product_id: 'product_a', currency: 'usd', model: 'flat', amount: '9' },
+    price_fee_deal: { product_id: 'product_a', currency: 'usd', model: 'flat', amount: '5' },
+    price_cut: { product_id: 'product_a', currency: 'usd', model: 'percentage', percent: '50' },
     price_once: { product_id: 'product_c', currency: 'usd', model: 'flat', amount: '9', recurring: false },
   }).map(([id, json]) => [id, priceFromJson(id, json)]),
 )
@@ -188,6 +191,26 @@ describe('an invoice', () => {
     expect(preview(contract(cardLine({ priceOverrides: [other] })), { rates }).warnings).to.deep.equal([
       { code: 'override_unused', lineId: 'line_card', override: other },
     ])
+  })
+
+  it('takes the contract’s price where what is rated can feed it, and the card’s elsewhere', () => {
+    const rate = (id: string, source: string | undefined, price_id: string) =>
+      rateFromJson({ id, starts_at: 0, price_id, ...(source !== undefined && { source }) })
+    const rates = [
+      rate('rate_a', 'metric_t', 'price_one'),
+      rate('rate_b', 'eur', 'price_two'),
+      rate('rate_c', undefined, 'price_fee'),
+    ]
+    const events = [event('metric_t', '4'), event('eur', '4')]
+    const pricesWith = (priceId: string) => {
+      const priceOverrides = [{ productId: 'product_a', priceId }]
+      const invoice = preview(contract(cardLine({ priceOverrides })), { rates, events })
+      return [...shown(invoice).map(([, id]) => id), invoice.warnings.length]
+    }
+    expect(pricesWith('price_deal')).to.deep.equal(['price_deal', 'price_deal', 'price_fee', 0])
+    expect(pricesWith('price_fee_deal')).to.deep.equal(['price_one', 'price_two', 'price_fee_deal', 0])
+    expect(pricesWith('price_cut')).to.deep.equal(['price_cut', 'price_two', 'price_fee', 0])
+    expect(pricesWith('price_once')).to.deep.equal(['price_one', 'price_two', 'price_fee', 1])
   })
 
   it('tells of a source under two aggregations what the one leaves that reaches most', () => {

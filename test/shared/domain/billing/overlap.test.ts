@@ -43,6 +43,30 @@ describe('overlaps of rates', () => {
     expect(Math.min(found.yes, found.no)).to.be.above(300)
   })
 
+  it('are found among many rates as between two of them', () => {
+    const lists = fc
+      .array(fc.integer(), { minLength: 2, maxLength: 7 })
+      .chain((some) =>
+        fc.tuple(
+          fc.tuple(...some.map((_, n) => randomRate(`rate_${n}`))),
+          fc.integer({ min: 0, max: some.length }),
+        ),
+      )
+    const found = { yes: 0, no: 0 }
+    fc.assert(
+      fc.property(lists, ([rates, newFrom]) => {
+        const pairs = rates.flatMap((a, index) =>
+          rates.slice(Math.max(index + 1, newFrom)).map((b) => ({ a, b, example: overlapOf(a, b) })),
+        )
+        const first = pairs.find(({ example }) => example !== undefined)
+        expect(findOverlap(rates, newFrom)).to.deep.equal(first)
+        found[first ? 'yes' : 'no']++
+      }),
+      { seed: SEED, numRuns: 2_000 },
+    )
+    expect(Math.min(found.yes, found.no)).to.be.above(300)
+  })
+
   it('are named by the first two rates of a card', () => {
     const rate = (id: string, source: string | null): Rate => ({
       id,
@@ -61,6 +85,9 @@ describe('overlaps of rates', () => {
       b: rates[2],
       example: { source: 'metric_u', occurredAt: 7, properties: {} },
     })
+    // Those before the first new one are not compared with each other, and the new ones with all.
+    expect(findOverlap(rates, 3)).to.equal(undefined)
+    for (const newFrom of [1, 2]) expect(findOverlap(rates, newFrom)?.b).to.equal(rates[2])
     // Two fixed charges of one card count no event.
     expect(findOverlap([rate('rate_a', null), rate('rate_b', null)])).to.equal(undefined)
   })

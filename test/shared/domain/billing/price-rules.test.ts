@@ -95,6 +95,15 @@ describe('a rate', () => {
       [{ groupBy: 'model' }, /group_by/],
       [{ prices: grouped.prices }, /group_by/],
       [{ ...grouped, filters: [{ property: 'model', values: ['large'] }] }, /filter cannot be on model/],
+      [
+        {
+          filters: [
+            { property: 'region', values: ['eu', 'us'] },
+            { property: 'region', values: ['ap'] },
+          ],
+        },
+        /no value of region/,
+      ],
       [{ ...grouped, prices: [...grouped.prices, ...grouped.prices] }, /two prices/],
       [{ ...grouped, priceId: 'price_of_b' }, /several products/],
       [{ priceId: 'price_eur' }, /not in usd/],

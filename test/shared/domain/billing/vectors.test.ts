@@ -2,16 +2,15 @@ import { expect } from 'chai'
 import { parseAmount } from '../../../../shared/amount/amount.ts'
 import { formatRatio, parseRatio, type Ratio } from '../../../../shared/amount/ratio.ts'
 import { quantityOf, usageOfEvent } from '../../../../shared/domain/billing/aggregate.ts'
-import { chargeOf, type Charge } from '../../../../shared/domain/billing/charge.ts'
+import { chargeOf } from '../../../../shared/domain/billing/charge.ts'
 import { creditsDue } from '../../../../shared/domain/billing/contract-credits.ts'
 import { cancellationOf, contractStatus } from '../../../../shared/domain/billing/contract-status.ts'
-import { applyCredit, type Credit, type CreditGrant } from '../../../../shared/domain/billing/credit.ts'
-import { invoiceOf, minorUnitsOf, type Invoice } from '../../../../shared/domain/billing/invoice.ts'
+import { applyCredit } from '../../../../shared/domain/billing/credit.ts'
+import { minorUnitsOf } from '../../../../shared/domain/billing/invoice.ts'
 import { groupOf } from '../../../../shared/domain/billing/matches.ts'
 import { overlapOf } from '../../../../shared/domain/billing/overlap.ts'
 import { boundary, periodAt, periodIndex } from '../../../../shared/domain/billing/periods.ts'
 import { pieceOf, shareOf } from '../../../../shared/domain/billing/pieces.ts'
-import { planInvoice } from '../../../../shared/domain/billing/plan.ts'
 import { readTerms } from '../../../../shared/domain/billing/price.ts'
 import {
   compareLines,
@@ -21,18 +20,21 @@ import {
   type SimulatedCard,
 } from '../../../../shared/domain/billing/simulate.ts'
 import {
-  contractFromJson,
-  eventsKnownAt,
+  asInVectors,
+  chargeToJson,
+  creditToJson,
+  grantFromJson,
+  previewOfWorld,
+} from '../../../support/billing-answers.ts'
+import {
   lineFromJson,
   measure,
   priceFromJson,
   rateFromJson,
   readBillingVectors,
-  readUsage,
   termsFromJson,
   timesFromJson,
   type BillingVectors,
-  type GrantJson,
 } from '../../../support/billing-vectors.ts'
 
 const vectors = readBillingVectors()
@@ -164,36 +166,7 @@ describe('billing vectors', () => {
   })
 
   all('invoices', ({ world, request, expect: wanted }) => {
-    const events = eventsKnownAt(world.events, request.known_at)
-    const contract = contractFromJson(world.contract)
-    const cards = Object.entries(world.rate_cards).map(
-      ([id, rates]) => [id, rates.map(rateFromJson)] as const,
-    )
-    const asOf = request.as_of ?? Infinity
-    const plan = planInvoice(contract, new Map(cards), { at: request.second, asOf })
-    const ofCurrency = events.filter(
-      ({ source, occurred_at }) => source === contract.currency && occurred_at < plan.creditBefore,
-    )
-    const prices = Object.entries(world.prices).map(([id, json]) => [id, priceFromJson(id, json)] as const)
-    const invoice = invoiceOf(
-      plan,
-      new Map(prices),
-      {
-        usage: readUsage(plan, events),
-        currencyUsage: quantityOf(measure(ofCurrency), 'sum'),
-        grants: (world.grants ?? []).map(grantFromJson),
-        creditsWritten: new Set(),
-        usageAsOf: 1_800_000_000,
-      },
-      1_800_000_000,
-    )
-    const answer = invoiceToJson(invoice)
-    // Only the fields shown are compared: `value` stands with lines of a property alone.
-    const lines = answer.lines.map(({ value, ...line }, index) => {
-      const shown = wanted.lines[index]
-      return shown && 'value' in shown ? { ...line, value } : line
-    })
-    expect({ ...answer, lines }).to.deep.equal(wanted)
+    expect(asInVectors(previewOfWorld(world, request), wanted)).to.deep.equal(wanted)
   })
 
   all('simulations', ({ start_at, end_at, prices: priced, usage, expect: wanted }) => {
@@ -238,59 +211,3 @@ const withText = (object: object): Record<string, unknown> =>
       typeof value === 'object' ? formatRatio(value as Ratio) : value,
     ]),
   )
-
-const grantFromJson = (json: GrantJson): CreditGrant => ({
-  id: json.id,
-  amount: parseRatio(json.amount),
-  effectiveAt: json.effective_at,
-  expiresAt: json.expires_at ?? null,
-  voidedAt: json.voided_at ?? null,
-  archivedAt: null,
-})
-
-const chargeToJson = ({ billableQuantity, tiers, bound, exactAmount, amount }: Charge) => ({
-  billable_quantity: formatRatio(billableQuantity),
-  ...(tiers && {
-    tiers: tiers.map(({ upTo, quantity, exactAmount: ofTier }) => ({
-      up_to: upTo && formatRatio(upTo),
-      quantity: formatRatio(quantity),
-      exact_amount: formatRatio(ofTier),
-    })),
-  }),
-  ...(bound && { bound }),
-  exact_amount: formatRatio(exactAmount),
-  amount: formatRatio(amount),
-})
-
-const creditToJson = (credit: Credit) => ({
-  available: formatRatio(credit.available),
-  credits_applied: credit.creditsApplied.map(({ grantId, amount }) => ({
-    grant_id: grantId,
-    amount: formatRatio(amount),
-  })),
-  credit_total: formatRatio(credit.creditTotal),
-  amount_due: formatRatio(credit.amountDue),
-})
-
-const invoiceToJson = (invoice: Invoice) => ({
-  period: { start_at: invoice.period.startAt, end_at: invoice.period.endAt },
-  lines: invoice.lines.map((line) => ({
-    line_id: line.lineId,
-    ...(line.rate && { rate_id: line.rate.id }),
-    value: line.value,
-    price_id: line.price.id,
-    start_at: line.startAt,
-    end_at: line.endAt,
-    quantity: formatRatio(line.quantity),
-    ...chargeToJson(line),
-  })),
-  subtotal: formatRatio(invoice.subtotal),
-  minimum_adjustment: formatRatio(invoice.minimumAdjustment),
-  total: formatRatio(invoice.total),
-  ...creditToJson(invoice),
-  unrated: invoice.unrated.map(({ source, eventCount, quantity }) => ({
-    source,
-    event_count: Number(eventCount),
-    quantity: formatRatio(quantity),
-  })),
-})

@@ -1,12 +1,12 @@
-import { ClickHouseException } from './exception.ts'
-
-export interface QueryQueueOptions {
+export interface WorkQueueOptions {
   /** At work at once. */
   atOnce: number
   /** In the queue; more are turned away at once. */
   waitingMax: number
   /** How long one may wait. */
   waitMs: number
+  /** The error of who is turned away; the reason is a clause. */
+  turnedAway: (reason: string) => Error
 }
 
 const GONE = 'the client has gone'
@@ -17,14 +17,14 @@ interface Waiting {
 }
 
 /** Lets a bounded number work at once, in the order they came, and a bounded number wait for a bounded time. */
-export class QueryQueue {
-  private readonly options: QueryQueueOptions
+export class WorkQueue {
+  private readonly options: WorkQueueOptions
   /** How many are at work now. */
   atWork = 0
   private closed = false
   private readonly queue = new Set<Waiting>()
 
-  constructor(options: QueryQueueOptions) {
+  constructor(options: WorkQueueOptions) {
     this.options = options
   }
 
@@ -32,11 +32,12 @@ export class QueryQueue {
    * Does work once there is a place for it.
    *
    * @param signal gives up the place in the queue
-   * @throws ClickHouseException when it was turned away
+   * @throws Error the turnedAway of the options
    */
-  async run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const { turnedAway } = this.options
     if (this.closed) throw turnedAway('it is stopping')
-    if (signal.aborted) throw turnedAway(GONE) // it never tells that again
+    if (signal?.aborted === true) throw turnedAway(GONE) // it never tells that again
     if (this.atWork >= this.options.atOnce) await this.wait(signal)
     else this.atWork++
     try {
@@ -52,13 +53,14 @@ export class QueryQueue {
     for (const { turnAway } of [...this.queue]) turnAway('it is stopping')
   }
 
-  private wait(signal: AbortSignal): Promise<void> {
-    if (this.queue.size >= this.options.waitingMax) throw turnedAway('too many queries are waiting')
+  private wait(signal?: AbortSignal): Promise<void> {
+    const { waitingMax, waitMs, turnedAway } = this.options
+    if (this.queue.size >= waitingMax) throw turnedAway('too many queries are waiting')
     return new Promise((resolve, reject) => {
       const settle = (then: () => void) => {
         this.queue.delete(waiting)
         clearTimeout(timer)
-        signal.removeEventListener('abort', leave)
+        signal?.removeEventListener('abort', leave)
         then()
       }
       const waiting: Waiting = {
@@ -75,9 +77,9 @@ export class QueryQueue {
         waiting.turnAway(GONE)
       }
       const timer = setTimeout(() => {
-        waiting.turnAway(`no place within ${this.options.waitMs} ms`)
-      }, this.options.waitMs)
-      signal.addEventListener('abort', leave)
+        waiting.turnAway(`no place within ${waitMs} ms`)
+      }, waitMs)
+      signal?.addEventListener('abort', leave)
       this.queue.add(waiting)
     })
   }
@@ -89,6 +91,3 @@ export class QueryQueue {
     else next.go()
   }
 }
-
-const turnedAway = (reason: string): ClickHouseException =>
-  new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`)

@@ -1,0 +1,242 @@
+import { invoiceOf } from '../shared/domain/billing/invoice.ts'
+import { planInvoice } from '../shared/domain/billing/plan.ts'
+import { formatTable } from '../shared/text/format-table.ts'
+import { startTally } from '../test/support/start-tally.ts'
+import { buildDataSet } from './data-set/build-data-set.ts'
+import type { DataSet } from './data-set/data-set.ts'
+import { accountId, ACCOUNTS, CURRENCY, MODELS, REGIONS } from './data-set/made-up-events.ts'
+import { summarise, timeOf, type Latencies } from './latencies.ts'
+import { describeMachine, saveResult } from './machine.ts'
+import { RATING } from './rating-case.ts'
+import { compare, formatCompared, type Compared } from './targets.ts'
+import { tallyClient, type TallyClient } from './tally-client.ts'
+
+export interface BenchPreviewsOptions {
+  events: number
+  /** Where the data set is, or is to be. Products, prices, cards and contracts are added to it, and found again. */
+  folder: string
+  /** Of each kind, one after the other. */
+  requests: number
+  save: string
+  print: (line: string) => void
+}
+
+/** A card that accounts follow, and how many lines its invoices have. */
+interface Kind {
+  name: string
+  card: string
+  /** The first of the accounts that follow it: an account follows one card at a time. */
+  firstAccount: number
+  /** How many of the requests are enough, as each takes long. */
+  share: number
+  ratesOf: (dataSet: DataSet, prices: Prices) => object[]
+}
+
+interface Prices {
+  flat: string
+  perUnit: string
+}
+
+interface Row extends Latencies {
+  name: string
+}
+
+const DAY_S = 86_400
+/** Periods are months from here on: the one of now has nearly all the days a month can have. */
+const PERIOD_BEGAN_S = 27 * DAY_S
+const ACCOUNTS_EACH = 200
+const AGGREGATIONS = ['sum', 'count', 'min', 'max', 'avg', 'latest']
+const LINES = 200
+const WARM_UP = 10
+const AT_ONCE = 8
+const AT_ONCE_S = 5
+const RATINGS = 200
+
+const TEN: Kind = {
+  name: '10 lines',
+  card: 'bench: 10 lines',
+  firstAccount: 100,
+  share: 1,
+  ratesOf: (dataSet, prices) => [
+    ...usageRates(dataSet, prices).slice(0, 8),
+    ...Array.from({ length: 2 }, () => ({ price_id: prices.flat })),
+  ],
+}
+
+const KINDS: readonly Kind[] = [
+  TEN,
+  {
+    name: `${LINES} lines without properties`,
+    card: `bench: ${LINES} lines`,
+    firstAccount: 100 + ACCOUNTS_EACH,
+    share: 1,
+    ratesOf: (dataSet, prices) => {
+      const measured = usageRates(dataSet, prices)
+      const fixed = Array.from({ length: LINES - measured.length }, () => ({ price_id: prices.flat }))
+      return [...measured, ...fixed]
+    },
+  },
+  {
+    name: `${LINES} lines by property`,
+    card: `bench: ${LINES} lines by property`,
+    firstAccount: 100 + 2 * ACCOUNTS_EACH,
+    share: 0.2,
+    ratesOf: ratesByProperty,
+  },
+]
+
+/** One for each source and aggregation: more that meet no event twice there cannot be. */
+const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
+  sourcesOf(dataSet).flatMap((source) =>
+    AGGREGATIONS.map((aggregation) => ({ ...source, aggregation, price_id: perUnit })),
+  )
+
+const sourcesOf = ({ metrics }: DataSet): object[] => [
+  ...metrics.map((metric_id) => ({ metric_id })),
+  { currency: CURRENCY },
+]
+
+/** Of each region the models, each with a price of its own. */
+function ratesByProperty(dataSet: DataSet, { perUnit }: Prices): object[] {
+  const rates = sourcesOf(dataSet).flatMap((source) =>
+    AGGREGATIONS.flatMap((aggregation) =>
+      REGIONS.map((region) => ({
+        ...source,
+        aggregation,
+        filters: [{ property: 'region', values: [region] }],
+        group_by: 'model',
+        prices: MODELS.map((value) => ({ value, price_id: perUnit })),
+      })),
+    ),
+  )
+  return rates.slice(0, LINES / MODELS.length)
+}
+
+/**
+ * Previews of invoices on a Tally that serves a made-up data set: one after the other and several at once, of few lines and of many, with
+ * properties and without; and rating alone.
+ */
+export async function benchPreviews(options: BenchPreviewsOptions): Promise<void> {
+  const { events, folder, requests, save, print } = options
+  print(describeMachine())
+  const dataSet = await buildDataSet(folder, events, print)
+  const tally = await startTally({ dataFolder: dataSet.folder, env: { LOG_LEVEL: 'error' } })
+  const client = tallyClient(tally, AT_ONCE)
+  try {
+    const rows: Row[] = []
+    let perS = 0
+    for (const kind of KINDS) {
+      const contracts = await makeContracts(client, dataSet, kind)
+      let nth = 0
+      const preview = () =>
+        client.create('/v2/invoice-previews', { contract_id: contracts[nth++ % contracts.length] ?? '' })
+      for (let n = 0; n < WARM_UP; n++) await preview()
+      const times: number[] = []
+      for (let n = 0; n < Math.max(10, requests * kind.share); n++) times.push(await timeOf(preview))
+      rows.push({ name: kind.name, ...summarise(times) })
+      if (kind === TEN) perS = await atOnce(preview)
+      print(`${kind.name}: done`)
+    }
+    const linesPerS = rateAlone()
+    const cells = rows.map(({ name, ...row }) => [
+      name,
+      ...[row.count, ...[row.p50Ms, row.p99Ms, row.maxMs].map((ms) => ms.toFixed(1))].map(String),
+    ])
+    for (const line of formatTable(['', 'previews', 'p50 ms', 'p99 ms', 'max ms'], cells, 1)) print(line)
+    const compared = compareRows(rows, perS, linesPerS, events)
+    for (const line of formatCompared(compared)) print(line)
+    await saveResult(save, { bench: 'previews', events, rows, perS, linesPerS, compared })
+  } finally {
+    client.close()
+    await tally.stop()
+  }
+}
+
+/** Previews a second. */
+async function atOnce(preview: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now()
+  let answered = 0
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      while (performance.now() - startedAt < AT_ONCE_S * 1_000) {
+        await preview()
+        answered++
+      }
+    }),
+  )
+  return (answered * 1_000) / (performance.now() - startedAt)
+}
+
+/** Lines a second, of an invoice whose usage is read. */
+function rateAlone(): number {
+  const { contract, rateCards, prices, readings, at } = RATING
+  let lines = 0
+  const startedAt = performance.now()
+  for (let n = 0; n < RATINGS; n++) {
+    const plan = planInvoice(contract, rateCards, { at, asOf: at })
+    lines += invoiceOf(plan, prices, readings, at).lines.length
+  }
+  return (lines * 1_000) / (performance.now() - startedAt)
+}
+
+/** Contracts of as many accounts, made once for a data set. */
+async function makeContracts(client: TallyClient, dataSet: DataSet, kind: Kind): Promise<string[]> {
+  type Named = { id: string }
+  type List = { data: Named[] }
+  const [found] = (await client.get<List>(`/v2/rate-cards?external_id=${encodeURIComponent(kind.card)}`)).data
+  if (found !== undefined) {
+    const contracts: string[] = []
+    for (;;) {
+      const after = contracts.at(-1)
+      const cursor = after === undefined ? '' : `&starting_after=${after}`
+      const { data } = await client.get<List>(`/v2/contracts?rate_card_id=${found.id}${cursor}`)
+      contracts.push(...data.map(({ id }) => id))
+      if (data.length < 100) return contracts
+    }
+  }
+  const { id: product } = await client.create<Named>('/v2/products', { name: kind.name })
+  const priceOf = async (terms: object) =>
+    (await client.create<Named>('/v2/prices', { product_id: product, currency: CURRENCY, ...terms })).id
+  const prices = {
+    flat: await priceOf({ model: 'flat', amount: '49' }),
+    perUnit: await priceOf({ model: 'per_unit', unit_amount: '3', per: '1000000' }),
+  }
+  const card = await client.create<Named>('/v2/rate-cards', {
+    name: kind.name,
+    external_id: kind.card,
+    currency: CURRENCY,
+    rates: kind.ratesOf(dataSet, prices),
+  })
+  const contracts: string[] = []
+  const startsAt = Math.floor(Date.now() / 1_000) - PERIOD_BEGAN_S
+  for (let n = 0; n < ACCOUNTS_EACH; n++) {
+    const { id } = await client.create<Named>('/v2/contracts', {
+      account_id: accountId((kind.firstAccount + n * 7) % ACCOUNTS),
+      currency: CURRENCY,
+      cadence: 'month',
+      starts_at: startsAt,
+      lines: [{ rate_card_id: card.id }],
+    })
+    contracts.push(id)
+  }
+  return contracts
+}
+
+function compareRows(rows: readonly Row[], perS: number, linesPerS: number, events: number): Compared[] {
+  const [few, many, byProperty] = rows
+  if (few === undefined || many === undefined || byProperty === undefined) throw new Error('too few rows')
+  const on = `${events.toLocaleString('en-US')} events`
+  return [
+    compare({ measure: 'previewP50', value: few.p50Ms, on }),
+    compare({ measure: 'previewP99', value: few.p99Ms, on }),
+    compare({ measure: 'longPreviewP50', value: many.p50Ms, on }),
+    compare({ measure: 'longPreviewP99', value: many.p99Ms, on }),
+    compare({
+      measure: events < 1e8 ? 'previewByPropertyFew' : 'previewByProperty',
+      value: byProperty.p99Ms / 1_000,
+      on,
+    }),
+    compare({ measure: 'previewsPerS', value: perS, on }),
+    compare({ measure: 'ratingPerS', value: linesPerS }),
+  ]
+}

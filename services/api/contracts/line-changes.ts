@@ -1,0 +1,93 @@
+import { applyChange } from '../../../shared/domain/billing/change.ts'
+import { requireChangeable } from '../../../shared/domain/billing/contract-status.ts'
+import type { ContractLine } from '../../../shared/domain/billing/contract.ts'
+import { findSecondAtOnce } from '../../../shared/domain/billing/line-rules.ts'
+import {
+  isToCome,
+  OPEN_LINES_MAX,
+  type NewLine,
+  type StoredContract,
+} from '../../../shared/domain/billing/stored-contract.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { Queryable } from '../../../shared/postgres/core/pool.ts'
+import { readLines, type AskedLine, type NewLineBody } from './new-lines.ts'
+import { requireUsable } from './require-usable.ts'
+
+/** A change of a contract's lines as requests say it. */
+export interface LineChangesBody {
+  effective_at?: number
+  /** With the defaults of openapi.yaml filled in. */
+  end: string[]
+  add: NewLineBody[]
+}
+
+/** A change of a contract's lines that can be made, and what they are then. */
+export interface LineChanges {
+  /** In Unix seconds. */
+  effectiveAt: number
+  end: string[]
+  add: NewLine[]
+  /** All lines, ever, as after the change. */
+  lines: ContractLine[]
+}
+
+/**
+ * What a change makes of a contract; it writes nothing. Within a transaction, it holds what new lines refer to.
+ *
+ * @param contract with all its lines, ever
+ * @param now in whole Unix seconds
+ * @throws DomainError conflict when the contract is over, or follows two cards at once; unprocessable before now or the
+ *   start of the contract, for a line to end that is not in force then, and for what requireUsable refuses
+ */
+export async function readLineChanges(
+  db: Queryable,
+  namespaceId: string,
+  contract: StoredContract,
+  body: LineChangesBody,
+  now: number,
+): Promise<LineChanges> {
+  const { effective_at: effectiveAt = now, end } = body
+  const asked = readLines(body.add, 'add', effectiveAt)
+  requireChangeable(contract, effectiveAt, now)
+  for (const { line, label } of asked)
+    if (line.startsAt < effectiveAt)
+      throw new DomainError('unprocessable', `${label}.starts_at: lies before effective_at`)
+  await requireUsable(db, namespaceId, contract, asked)
+  const add = asked.map(({ line }) => line)
+  const lines = applyChange<ContractLine>(contract.lines, { effectiveAt, end, add })
+  requireLinesTogether(lines, asked, now)
+  return { effectiveAt, end, add, lines }
+}
+
+/**
+ * What lines of a contract must be beside each other.
+ *
+ * @param lines all of them, ever
+ * @param asked which of them are new
+ * @throws DomainError conflict when two follow a card at once; unprocessable when two set a minimum at once, and when more
+ *   are not ended than a contract may have
+ */
+export function requireLinesTogether(
+  lines: readonly ContractLine[],
+  asked: readonly AskedLine[],
+  now: number,
+): void {
+  const labelOf = (found: ContractLine) => asked.find(({ line }) => line.id === found.id)?.label ?? found.id
+  const card = findSecondAtOnce(lines, 'card')
+  if (card !== undefined)
+    throw new DomainError(
+      'conflict',
+      `${labelOf(card)}.rate_card_id: the contract follows a rate card then already, and an account follows one at a time`,
+    )
+  const minimum = findSecondAtOnce(lines, 'minimum')
+  if (minimum !== undefined)
+    throw new DomainError(
+      'unprocessable',
+      `${labelOf(minimum)}.minimum_amount: the contract has a minimum then already, and one at a time`,
+    )
+  if (lines.filter((line) => isToCome(line, now)).length > OPEN_LINES_MAX)
+    throw new DomainError(
+      'unprocessable',
+      `a contract has at most ${OPEN_LINES_MAX} lines that are not ended`,
+    )
+}

@@ -1,0 +1,80 @@
+import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
+import type { Cadence } from '../../../shared/domain/billing/periods.ts'
+import type { StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
+import { newUuid } from '../../../shared/domain/ids.ts'
+import { yearsBefore } from '../../../shared/domain/period.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { contractRepository, type NewContract } from '../../../shared/postgres/contracts.ts'
+import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
+import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { requireLinesTogether } from './line-changes.ts'
+import { readLines, type NewLineBody } from './new-lines.ts'
+import { requireUsable } from './require-usable.ts'
+
+/** A contract as requests say it. */
+export interface NewContractBody {
+  account_id: string
+  currency: string
+  cadence: Cadence
+  starts_at?: number
+  anchor_at?: number
+  ends_at?: number
+  name?: string
+  description?: string
+  external_id?: string
+  /** With the default of openapi.yaml filled in. */
+  lines: NewLineBody[]
+}
+
+/** How far back a contract may start, in calendar years: as far as usage is asked for. */
+const YEARS_BACK = 5
+
+/**
+ * Makes a contract with its lines. Within a transaction.
+ *
+ * @param now in whole Unix seconds
+ * @throws DomainError malformed or unprocessable for what cannot be agreed to; conflict when the account follows a card then,
+ *   or another contract has the external id
+ */
+export async function makeContract(
+  db: PoolClient,
+  namespaceId: string,
+  body: NewContractBody,
+  now: number,
+): Promise<StoredContract> {
+  const contract = newContractOf(body, now)
+  const asked = readLines(body.lines, 'lines', contract.startsAt)
+  await holdAccount(db, namespaceId, contract.accountId)
+  await requireUsable(db, namespaceId, contract, asked)
+  const lines = asked.map(({ line }) => line)
+  requireLinesTogether(lines, asked, now)
+  if (lines.some(({ kind }) => kind === 'credit')) await requestCredits(db, namespaceId)
+  return contractRepository(db).insert(namespaceId, contract, lines)
+}
+
+function newContractOf(body: NewContractBody, now: number): NewContract {
+  const { starts_at: startsAt = now, anchor_at: anchorAt = startsAt, ends_at: endsAt = null } = body
+  if (startsAt < yearsBefore(now, YEARS_BACK))
+    throw new DomainError('unprocessable', `starts_at: lies more than ${YEARS_BACK} years back`)
+  if (endsAt !== null && endsAt <= startsAt)
+    throw new DomainError('unprocessable', 'ends_at: must be after starts_at')
+  return {
+    id: newUuid(),
+    accountId: body.account_id,
+    currency: parseBillingCurrency(body.currency),
+    cadence: body.cadence,
+    anchorAt,
+    startsAt,
+    endsAt,
+    name: body.name ?? null,
+    description: body.description ?? null,
+    externalId: body.external_id ?? null,
+  }
+}
+
+async function holdAccount(db: PoolClient, namespaceId: string, accountId: string): Promise<void> {
+  const account = await contractRepository(db).lockAccount(namespaceId, accountId)
+  if (account === undefined) throw new DomainError('unprocessable', 'account_id: there is no such account')
+  if (account.archivedAt !== null)
+    throw new DomainError('unprocessable', 'account_id: the account is archived')
+}

@@ -1,0 +1,151 @@
+import { canonicalAmount, compareAmounts, parseAmount } from '../../../shared/amount/amount.ts'
+import type { PriceOverride } from '../../../shared/domain/billing/contract.ts'
+import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
+import type { NewLine } from '../../../shared/domain/billing/stored-contract.ts'
+import { newId } from '../../../shared/domain/ids.ts'
+import type { UsageSource } from '../../../shared/domain/usage-source.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+
+/** A line as requests say it. */
+export interface NewLineBody {
+  starts_at?: number
+  ends_at?: number
+  description?: string
+  rate_card_id?: string
+  price_overrides?: OverrideBody[]
+  discount_percent?: string
+  price_id?: string
+  quantity?: string
+  minimum_amount?: string
+  credit?: CreditBody
+}
+
+interface OverrideBody {
+  product_id: string
+  value?: string | null
+  price_id: string
+}
+
+interface CreditBody {
+  amount: string
+  metric_id?: string
+  currency?: string
+  /** With the default of openapi.yaml filled in. */
+  expires: 'never' | 'period_end'
+}
+
+/** A line that is asked for, and how an error names it. */
+export interface AskedLine {
+  line: NewLine
+  /** For example `lines[0]`. */
+  label: string
+  /** Whether it says a quantity, which is 1 otherwise. */
+  saysQuantity: boolean
+}
+
+/** The fields that say what kind of line it is, and those that come with each. */
+const KINDS = {
+  rate_card_id: ['price_overrides', 'discount_percent'],
+  price_id: ['quantity', 'discount_percent'],
+  minimum_amount: [],
+  credit: [],
+} as const satisfies Partial<Record<keyof NewLineBody, readonly (keyof NewLineBody)[]>>
+
+const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[]
+const COMPANIONS = new Set(Object.values(KINDS).flat())
+
+/**
+ * Reads lines by what they say themselves; what they refer to is looked at by requireUsable.
+ *
+ * @param field of the body, where they stand
+ * @param startsAt when a line starts that does not say so, in Unix seconds
+ * @throws DomainError malformed for a field of another kind of line; unprocessable for one that cannot be
+ */
+export const readLines = (
+  bodies: readonly NewLineBody[],
+  field: 'lines' | 'add',
+  startsAt: number,
+): AskedLine[] => bodies.map((body, index) => readLine(body, `${field}[${index}]`, startsAt))
+
+function readLine(body: NewLineBody, label: string, defaultStart: number): AskedLine {
+  const startsAt = body.starts_at ?? defaultStart
+  if (body.ends_at !== undefined && body.ends_at <= startsAt)
+    throw impossible(`${label}.ends_at`, 'must be after starts_at')
+  const entry = {
+    id: newId('contract_line'),
+    startsAt,
+    endsAt: body.ends_at ?? null,
+    description: body.description ?? null,
+  }
+  return { line: { ...entry, ...termsOf(body, label) }, label, saysQuantity: body.quantity !== undefined }
+}
+
+type Terms<L = NewLine> = L extends NewLine ? Omit<L, 'id' | 'startsAt' | 'endsAt' | 'description'> : never
+
+function termsOf(body: NewLineBody, label: string): Terms {
+  requireOneKind(body, label)
+  if (body.rate_card_id !== undefined)
+    return {
+      kind: 'card',
+      rateCardId: body.rate_card_id,
+      priceOverrides: overridesOf(body.price_overrides ?? [], `${label}.price_overrides`),
+      discountPercent: discountOf(body, label),
+    }
+  if (body.price_id !== undefined)
+    return {
+      kind: 'price',
+      priceId: body.price_id,
+      quantity: canonicalAmount(body.quantity ?? '1'),
+      discountPercent: discountOf(body, label),
+    }
+  if (body.minimum_amount !== undefined)
+    return { kind: 'minimum', minimumAmount: canonicalAmount(body.minimum_amount) }
+  return { kind: 'credit', ...creditOf(body.credit as CreditBody, `${label}.credit`) }
+}
+
+function requireOneKind(body: NewLineBody, label: string): void {
+  const [kind, ...others] = KIND_NAMES.filter((name) => body[name] !== undefined)
+  if (kind === undefined || others.length > 0)
+    throw impossible(label, `exactly one of ${KIND_NAMES.join(', ')} is required`)
+  const ofKind: readonly string[] = KINDS[kind]
+  for (const name of COMPANIONS)
+    if (body[name] !== undefined && !ofKind.includes(name))
+      throw new DomainError('malformed', `${label}.${name}: is not a field of a line with ${kind}`)
+}
+
+function discountOf({ discount_percent: text = '0' }: NewLineBody, label: string): string {
+  if (compareAmounts(parseAmount(text), parseAmount('100')) > 0)
+    throw impossible(`${label}.discount_percent`, 'must be at most 100')
+  return canonicalAmount(text)
+}
+
+function overridesOf(bodies: readonly OverrideBody[], label: string): PriceOverride[] {
+  const seen = new Set<string>()
+  return bodies.map(({ product_id: productId, value, price_id: priceId }, index) => {
+    const meant = JSON.stringify({ productId, value }) // null is the rest, absent is all
+    if (seen.has(meant))
+      throw impossible(`${label}[${index}]`, 'another override is of the same product and value')
+    seen.add(meant)
+    return { productId, ...(value !== undefined && { value }), priceId }
+  })
+}
+
+function creditOf(body: CreditBody, label: string) {
+  const source = sourceOf(body, label)
+  if (compareAmounts(parseAmount(body.amount), parseAmount('0')) === 0)
+    throw impossible(`${label}.amount`, 'must be greater than 0')
+  // What of an expired grant was used would be taken back: balances count all usage ever.
+  if (body.expires === 'period_end' && body.metric_id !== undefined)
+    throw impossible(`${label}.expires`, 'period_end is for credit in a currency')
+  return { amount: canonicalAmount(body.amount), source, expires: body.expires }
+}
+
+function sourceOf({ metric_id: metricId, currency }: CreditBody, label: string): UsageSource {
+  if (metricId !== undefined && currency === undefined) return metricId
+  if (currency !== undefined && metricId === undefined)
+    return parseBillingCurrency(currency, `${label}.currency`)
+  throw impossible(label, 'exactly one of metric_id and currency is required')
+}
+
+const impossible = (label: string, text: string): DomainError =>
+  new DomainError('unprocessable', `${label}: ${text}`)

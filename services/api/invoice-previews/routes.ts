@@ -1,0 +1,39 @@
+import type { RequestHandler } from 'express'
+import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
+import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
+import { callerOf } from '../../../shared/http/authentication.ts'
+import { nowOf } from '../../../shared/http/enter-world.ts'
+import type { Handlers } from '../../../shared/http/operations-app.ts'
+import { secondsOf } from '../core/body-fields.ts'
+import { handlerOf as of } from '../core/handler-of.ts'
+import { previewToBody } from './body.ts'
+import { previewInvoice, type Preview, type PreviewDeps, type PreviewInvoice } from './preview-invoice.ts'
+import { whatIfOf, type WhatIfBody } from './what-if.ts'
+
+/** What a period of a contract comes to. */
+export const invoicePreviewHandlers = (deps: PreviewDeps): Handlers => ({
+  previewInvoice: of(postInvoicePreview(previewInvoice(deps))),
+})
+
+interface PreviewBody extends WhatIfBody {
+  contract_id: string
+  at?: number
+  as_of?: number
+}
+
+function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
+  return async (req, res) => {
+    const body = req.body as PreviewBody
+    const contractId = body.contract_id.toLowerCase()
+    const now = secondsOf(nowOf(res))
+    const request = { contractId, at: body.at, asOf: body.as_of, whatIf: whatIfOf(contractId, body, now) }
+    const { namespaceId } = callerOf(res)
+    const made = await preview(namespaceId, request, now)
+    res.json(previewToBody(made.invoice, made.prices, queryOf(namespaceId, made)))
+  }
+}
+
+const queryOf =
+  (namespaceId: string, { plan }: Preview) =>
+  (line: InvoiceLine): string | null =>
+    usageLineQuery({ namespaceId, accountId: plan.contract.accountId }, line, plan.asOf) ?? null

@@ -1,0 +1,31 @@
+import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { cancelContract, changeLines } from '../contracts/change-contract.ts'
+import type { LineChangesBody } from '../contracts/line-changes.ts'
+
+/** What a preview may ask to see as if it were so. */
+export interface WhatIfBody {
+  changes?: LineChangesBody
+  cancel_at?: number
+}
+
+/** Changes a contract within a transaction that is rolled back. It does nothing where there is no such contract. */
+export type WhatIf = (db: PoolClient, namespaceId: string) => Promise<void>
+
+/**
+ * The change and then the cancellation, as they would be made: with what would refuse them.
+ *
+ * @param now in Unix seconds
+ * @returns undefined when nothing is to be tried out
+ */
+export function whatIfOf(
+  contractId: string,
+  { changes, cancel_at: cancelAt }: WhatIfBody,
+  now: number,
+): WhatIf | undefined {
+  if (changes === undefined && cancelAt === undefined) return undefined
+  return async (db, namespaceId) => {
+    if (changes !== undefined) await changeLines(db, namespaceId, contractId, changes, () => now)
+    if (cancelAt !== undefined)
+      await cancelContract(db, namespaceId, contractId, { mode: 'at', cancelAt }, null, () => now)
+  }
+}

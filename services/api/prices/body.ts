@@ -1,0 +1,14 @@
+import type { PriceRecord } from '../../../shared/domain/price-record.ts'
+import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
+import { termsToBody } from './terms.ts'
+
+export const priceToBody = (price: PriceRecord) => ({
+  id: price.id,
+  product_id: price.productId,
+  currency: price.currency,
+  ...termsToBody(price.terms),
+  ...present({ description: price.description }),
+  created_at: secondsOf(price.createdAt),
+  updated_at: secondsOf(price.updatedAt),
+  archived_at: secondsOrNull(price.archivedAt),
+})

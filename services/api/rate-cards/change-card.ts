@@ -1,0 +1,62 @@
+import { applyChange } from '../../../shared/domain/billing/change.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+import { rateRepository } from '../../../shared/postgres/rates.ts'
+import type { CardWithRates } from './body.ts'
+import { withRates } from './with-rates.ts'
+import { requestedRates, requirePossible, type NewRateBody } from './requested-rates.ts'
+import { requireCard } from './require-card.ts'
+
+/** A change of a card as requests say it, with the defaults of openapi.yaml filled in. */
+export interface CardChangeBody {
+  effective_at?: number
+  end: string[]
+  add: NewRateBody[]
+}
+
+/**
+ * Ends rates of a card and adds others, under the lock of the card. What was in force before the change stays what it was.
+ *
+ * @param now in whole Unix seconds, of the namespace
+ * @returns the card with its rates that have not ended by now; undefined when there is none
+ * @throws DomainError unprocessable when it lies before now and a contract has followed the card, ends what is not in force
+ *   then, adds what cannot be added, or changes nothing
+ */
+export async function changeCard(
+  db: PoolClient,
+  namespaceId: string,
+  rateCardId: string,
+  body: CardChangeBody,
+  now: number,
+): Promise<CardWithRates | undefined> {
+  const { effective_at: effectiveAt = now, end } = body
+  const requested = changeOf(body, effectiveAt)
+  const [cards, rates] = [rateCardRepository(db), rateRepository(db)]
+  const card = await cards.lock(namespaceId, rateCardId)
+  if (card === undefined) return undefined
+  // After the lock: whoever begins to follow the card holds it until then.
+  if (effectiveAt < now && (await cards.isFollowed(namespaceId, rateCardId)))
+    throw new DomainError(
+      'unprocessable',
+      'effective_at: lies in the past, which a contract has followed the card in',
+    )
+  await requirePossible(db, namespaceId, requested, card.currency)
+  // What ended before is in nobody's way: what is added starts later.
+  const before = await rates.listNotEnded(namespaceId, rateCardId, Math.min(effectiveAt, now))
+  requireCard(applyChange(before, { effectiveAt, end, add: requested.rates }), requested, now)
+  await rates.end(namespaceId, rateCardId, end, effectiveAt)
+  await rates.insert(namespaceId, rateCardId, requested.rates)
+  return withRates(db, namespaceId, await cards.touch(namespaceId, rateCardId), now)
+}
+
+/** The rates that a change adds. @throws DomainError unprocessable when there are none and it ends none, or one starts too early */
+function changeOf({ end, add }: CardChangeBody, effectiveAt: number) {
+  if (end.length === 0 && add.length === 0)
+    throw new DomainError('unprocessable', 'end, add: at least one of them must name a rate')
+  const requested = requestedRates('add', add, effectiveAt)
+  const early = requested.rates.findIndex(({ startsAt }) => startsAt < effectiveAt)
+  if (early !== -1)
+    throw new DomainError('unprocessable', `add[${early}].starts_at: must not lie before effective_at`)
+  return requested
+}

@@ -1,0 +1,120 @@
+import { findRateFault } from '../../../shared/domain/billing/price-rules.ts'
+import type { Filter, Rate } from '../../../shared/domain/billing/rate.ts'
+import { newId } from '../../../shared/domain/ids.ts'
+import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
+import { isMetric } from '../../../shared/domain/usage-source.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { metricRepository } from '../../../shared/postgres/metrics.ts'
+import { priceRepository } from '../../../shared/postgres/prices.ts'
+
+/** A rate as requests say it, with the defaults of openapi.yaml filled in. */
+export interface NewRateBody {
+  metric_id?: string
+  currency?: string
+  aggregation: Aggregation
+  filters: Filter[]
+  group_by?: string
+  prices?: { value: string; price_id: string }[]
+  price_id?: string
+  starts_at?: number
+  ends_at?: number
+}
+
+/** Rates that are to be added to a card. */
+export interface RequestedRates {
+  /** The list of the request that they stand in. */
+  field: 'rates' | 'add'
+  /** In its order, with new ids. */
+  rates: readonly Rate[]
+}
+
+/**
+ * Reads rates out of a request.
+ *
+ * @param startsAt when a rate starts that does not say, in Unix seconds
+ * @throws DomainError unprocessable when one has two sources, or ends before it starts
+ */
+export const requestedRates = (
+  field: RequestedRates['field'],
+  bodies: readonly NewRateBody[],
+  startsAt: number,
+): RequestedRates => ({
+  field,
+  rates: bodies.map((body, index) => rateFromBody(body, `${field}[${index}]`, startsAt)),
+})
+
+function rateFromBody(body: NewRateBody, label: string, defaultStartsAt: number): Rate {
+  const {
+    metric_id: metricId,
+    currency,
+    starts_at: startsAt = defaultStartsAt,
+    ends_at: endsAt = null,
+  } = body
+  if (metricId !== undefined && currency !== undefined)
+    throw new DomainError('unprocessable', `${label}.metric_id, currency: at most one of them can be given`)
+  if (endsAt !== null && endsAt <= startsAt)
+    throw new DomainError('unprocessable', `${label}.ends_at: must be after starts_at`)
+  return {
+    id: newId('rate'),
+    source: metricId ?? currency?.toLowerCase() ?? null,
+    aggregation: body.aggregation,
+    filters: body.filters,
+    groupBy: body.group_by ?? null,
+    prices: (body.prices ?? []).map(({ value, price_id: priceId }) => ({ value, priceId })),
+    priceId: body.price_id ?? null,
+    startsAt,
+    endsAt,
+  }
+}
+
+/**
+ * Whether rates can stand on a card of this currency, each by itself. Until the transaction ends none of their prices is
+ * archived.
+ *
+ * @throws DomainError unprocessable, by its place in the request, for a metric or price that there is not, an archived
+ *   price, and whatever findRateFault finds
+ */
+export async function requirePossible(
+  db: PoolClient,
+  namespaceId: string,
+  { field, rates }: RequestedRates,
+  currency: string,
+): Promise<void> {
+  const priceIds = new Set(rates.flatMap((rate) => placesOfPrices(rate).map(({ priceId }) => priceId)))
+  const read = await priceRepository(db).shareByIds(namespaceId, [...priceIds])
+  const prices = new Map(read.map((price) => [price.id, price]))
+  const metricIds = await knownMetrics(db, namespaceId, rates)
+  for (const [index, rate] of rates.entries()) {
+    const label = `${field}[${index}]`
+    if (rate.source !== null && isMetric(rate.source) && !metricIds.has(rate.source))
+      throw new DomainError('unprocessable', `${label}.metric_id: there is no such metric`)
+    for (const { place, priceId } of placesOfPrices(rate)) {
+      const price = prices.get(priceId)
+      if (price === undefined)
+        throw new DomainError('unprocessable', `${label}.${place}: there is no such price`)
+      if (price.archivedAt !== null)
+        throw new DomainError('unprocessable', `${label}.${place}: the price is archived`)
+    }
+    const fault = findRateFault(rate, prices, currency)
+    if (fault !== undefined) throw new DomainError('unprocessable', `${label}: ${fault}`)
+  }
+}
+
+const placesOfPrices = ({ prices, priceId }: Rate): { place: string; priceId: string }[] => [
+  ...prices.map((price, index) => ({ place: `prices[${index}].price_id`, priceId: price.priceId })),
+  ...(priceId === null ? [] : [{ place: 'price_id', priceId }]),
+]
+
+async function knownMetrics(
+  db: PoolClient,
+  namespaceId: string,
+  rates: readonly Rate[],
+): Promise<Set<string>> {
+  const sources = new Set(
+    rates.flatMap(({ source }) => (source !== null && isMetric(source) ? [source] : [])),
+  )
+  if (sources.size === 0) return sources
+  const metrics = await metricRepository(db).listByIds(namespaceId, [...sources])
+  return new Set(metrics.map(({ id }) => id))
+}

@@ -1,0 +1,105 @@
+import { findOverlap } from '../../../shared/domain/billing/overlap.ts'
+import { namedValues } from '../../../shared/domain/billing/plan.ts'
+import type { Rate } from '../../../shared/domain/billing/rate.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type { RequestedRates } from './requested-rates.ts'
+
+/** How large a card may be at any second, in rates that are in force and in prices that these name. */
+const IN_FORCE_MAX: CardSize = { rates: 200, prices: 2_000 }
+/** How large in rates that have not ended: what is in force, and all of what is to take its place. */
+const NOT_ENDED_MAX: CardSize = { rates: 400, prices: 4_000 }
+
+/** How many values of properties usage is told apart by; what invoices are rated by is asked for by all of them at once. */
+const VALUES_MAX = 4_000
+
+interface CardSize {
+  rates: number
+  prices: number
+}
+
+/**
+ * Whether rates can be a card together.
+ *
+ * @param rates of the card, with the requested ones in the end; the others can be one
+ * @param now in Unix seconds
+ * @throws DomainError unprocessable when an event would count twice, or there are too many of them
+ */
+export function requireCard(rates: readonly Rate[], requested: RequestedRates, now: number): void {
+  const { field } = requested
+  requireSize(peakOf(rates), IN_FORCE_MAX, `${field}: the card would have`, 'in force at a time')
+  const notEnded = rates.filter(({ endsAt }) => endsAt === null || endsAt > now)
+  requireSize(sizeOf(notEnded), NOT_ENDED_MAX, `${field}: the card would have`, 'that have not ended')
+  const values = countValues([...new Set([...notEnded, ...requested.rates])])
+  if (values > VALUES_MAX)
+    throw new DomainError(
+      'unprocessable',
+      `${field}: the card would tell ${values} values of properties apart, at most ${VALUES_MAX} are kept`,
+    )
+  const overlap = findOverlap(rates, rates.length - requested.rates.length)
+  if (overlap === undefined) return
+  const { a, b, example } = overlap
+  const event = JSON.stringify({
+    ...sourceToBody(example.source),
+    occurred_at: example.occurredAt,
+    properties: example.properties,
+  })
+  throw new DomainError(
+    'unprocessable',
+    `${nameOf(a, requested)} and ${nameOf(b, requested)} overlap: both would reach the event ${event}`,
+  )
+}
+
+function requireSize(size: CardSize, max: CardSize, would: string, which: string): void {
+  if (size.rates > max.rates)
+    throw new DomainError(
+      'unprocessable',
+      `${would} ${size.rates} rates ${which}, at most ${max.rates} are kept`,
+    )
+  if (size.prices > max.prices)
+    throw new DomainError(
+      'unprocessable',
+      `${would} rates ${which} that name ${size.prices} prices, at most ${max.prices} are kept`,
+    )
+}
+
+const sizeOf = (rates: readonly Rate[]): CardSize => ({
+  rates: rates.length,
+  prices: rates.reduce((sum, rate) => sum + countPrices(rate), 0),
+})
+
+/** Of filters and prices; one that several rates name is counted once. */
+const countValues = (rates: readonly Rate[]): number =>
+  [...namedValues(rates).values()]
+    .flatMap((ofSource) => [...ofSource.values()])
+    .reduce((sum, { size }) => sum + size, 0)
+
+const countPrices = ({ prices, priceId }: Rate): number => prices.length + Number(priceId !== null)
+
+/** The most that are in force at a second, and the most prices that are. */
+function peakOf(rates: readonly Rate[]): CardSize {
+  const steps = rates
+    .filter(({ startsAt, endsAt }) => startsAt !== endsAt)
+    .flatMap((rate) => {
+      const prices = countPrices(rate)
+      const start = { at: rate.startsAt, rates: 1, prices }
+      return rate.endsAt === null ? [start] : [start, { at: rate.endsAt, rates: -1, prices: -prices }]
+    })
+    .sort((a, b) => a.at - b.at || a.rates - b.rates) // what ends at a second is no longer in force then
+  const [inForce, peak] = [
+    { rates: 0, prices: 0 },
+    { rates: 0, prices: 0 },
+  ]
+  for (const step of steps)
+    for (const what of ['rates', 'prices'] as const) {
+      inForce[what] += step[what]
+      peak[what] = Math.max(peak[what], inForce[what])
+    }
+  return peak
+}
+
+/** A rate that is not there yet by its place in the request, as nobody knows its id. */
+function nameOf({ id }: Rate, { field, rates }: RequestedRates): string {
+  const index = rates.findIndex((rate) => rate.id === id)
+  return index === -1 ? id : `${field}[${index}]`
+}

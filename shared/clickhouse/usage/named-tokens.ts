@@ -1,0 +1,46 @@
+import type { UsageWanted } from '../../domain/billing/plan.ts'
+import type { Properties } from '../../domain/properties.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
+import { DomainError } from '../../errors/domain-error.ts'
+import { propertyToken } from './property-token.ts'
+
+/** A ClickHouse server takes 128 KiB a parameter (http_max_field_value_size); a token is 16 characters of it. */
+const TOKENS_MAX = 8_000
+
+/** The values of properties that usage is told apart by, as ClickHouse knows them. */
+export interface NamedTokens {
+  /** Those whose usage is told apart. */
+  sources: readonly UsageSource[]
+  /** How many tokens each of them has. */
+  counts: readonly number[]
+  /** The tokens of all sources, in their order: 12 bytes each, in base64url. */
+  packed: string
+  /** What an event of a source with these tokens, as hex, is told apart by. */
+  propertiesOf(source: UsageSource, tokens: readonly string[]): Properties
+}
+
+/** @throws DomainError unprocessable when they are more than can be asked for */
+export function nameTokens(named: UsageWanted['named']): NamedTokens {
+  const bySource = new Map<UsageSource, Map<string, [property: string, value: string]>>()
+  for (const [source, properties] of named) {
+    const tokens = new Map<string, [string, string]>()
+    for (const [property, values] of properties)
+      for (const value of values) tokens.set(propertyToken(property, value), [property, value])
+    if (tokens.size > 0) bySource.set(source, tokens)
+  }
+  const tokens = [...bySource.values()].flatMap((ofSource) => [...ofSource.keys()])
+  if (tokens.length > TOKENS_MAX)
+    throw new DomainError(
+      'unprocessable',
+      `rates in force name ${tokens.length} values of properties, at most ${TOKENS_MAX} can be told apart`,
+    )
+  return {
+    sources: [...bySource.keys()],
+    counts: [...bySource.values()].map(({ size }) => size),
+    packed: Buffer.from(tokens.join(''), 'hex').toString('base64url'),
+    propertiesOf: (source, found) => {
+      const known = bySource.get(source)
+      return Object.fromEntries(found.map((token) => known?.get(token)).filter((pair) => pair !== undefined))
+    },
+  }
+}

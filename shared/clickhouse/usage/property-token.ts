@@ -1,0 +1,8 @@
+import { hash } from 'node:crypto'
+
+/** What property_tokens keeps of a property, as 24 hexadecimal digits: the first 96 bits of SHA-256 of its pair. */
+export const propertyToken = (name: string, value: string): string =>
+  hash('sha256', propertyPair(name, value), 'hex').slice(0, 24)
+
+/** The text that a token is made of; see propertyPairs. */
+export const propertyPair = (name: string, value: string): string => `${name}=${value}`

@@ -1,0 +1,149 @@
+import { intersect } from '../time-range.ts'
+import { isMetric } from '../usage-source.ts'
+import { rangeOf } from './change.ts'
+import type { CardLine, ContractLine, ContractTimes, PriceLine, PriceOverride } from './contract.ts'
+import { findUseFault } from './price-rules.ts'
+import type { Price } from './price.ts'
+import type { Rate } from './rate.ts'
+import { isToCome } from './stored-contract.ts'
+
+/** What may be archived, and then not be used anew. */
+interface Archivable {
+  archivedAt: Date | null
+}
+
+/** What lines refer to, as far as it exists, by id. */
+export interface LineReferences {
+  prices: ReadonlyMap<string, Price & Archivable>
+  rateCards: ReadonlyMap<string, { currency: string } & Archivable>
+  /** By card: all its rates, ever, each with the product of its prices. */
+  rates: ReadonlyMap<string, readonly (Rate & { productId: string })[]>
+  metricIds: ReadonlySet<string>
+}
+
+/** What is wrong with a line, and with which of its fields; '' is the line as a whole. */
+export interface LineFault {
+  /** For example `price_overrides[2].price_id`. */
+  field: string
+  text: string
+}
+
+/**
+ * Why a line that is new cannot stand in a contract, or undefined when it can.
+ *
+ * @param currency of the contract
+ * @param saysQuantity whether a quantity was asked for, which is 1 otherwise
+ */
+export function findLineFault(
+  line: ContractLine,
+  contract: Pick<ContractTimes, 'startsAt' | 'endsAt'> & { currency: string },
+  references: LineReferences,
+  saysQuantity: boolean,
+): LineFault | undefined {
+  return findTimesFault(line, contract) ?? findTermsFault(line, contract.currency, references, saysQuantity)
+}
+
+function findTimesFault(
+  { startsAt, endsAt }: ContractLine,
+  contract: Pick<ContractTimes, 'startsAt' | 'endsAt'>,
+): LineFault | undefined {
+  const end = contract.endsAt ?? Infinity
+  if (startsAt < contract.startsAt)
+    return { field: 'starts_at', text: 'lies before the start of the contract' }
+  if (startsAt >= end) return { field: 'starts_at', text: 'lies after the contract' }
+  if (endsAt !== null && endsAt > end) return { field: 'ends_at', text: 'lies after the contract' }
+  return undefined
+}
+
+function findTermsFault(
+  line: ContractLine,
+  currency: string,
+  references: LineReferences,
+  saysQuantity: boolean,
+): LineFault | undefined {
+  switch (line.kind) {
+    case 'card':
+      return findCardFault(line, currency, references)
+    case 'price':
+      return findPriceFault(line, currency, references, saysQuantity)
+    case 'credit':
+      return isMetric(line.source) && !references.metricIds.has(line.source)
+        ? { field: 'credit.metric_id', text: 'there is no such metric' }
+        : undefined
+    case 'minimum':
+      return undefined
+  }
+}
+
+function findCardFault(line: CardLine, currency: string, references: LineReferences): LineFault | undefined {
+  const card = references.rateCards.get(line.rateCardId)
+  const text = findReferenceFault('rate card', card, currency)
+  if (text !== undefined) return { field: 'rate_card_id', text }
+  for (const [index, override] of line.priceOverrides.entries()) {
+    const text = findOverrideFault(override, line, currency, references)
+    if (text !== undefined) return { field: `price_overrides[${index}].price_id`, text }
+  }
+  return undefined
+}
+
+function findOverrideFault(
+  { productId, priceId }: PriceOverride,
+  { rateCardId, startsAt }: CardLine,
+  currency: string,
+  { prices, rates }: LineReferences,
+): string | undefined {
+  const price = prices.get(priceId)
+  if (price === undefined || price.archivedAt !== null || price.currency !== currency)
+    return findReferenceFault('price', price, currency)
+  if (price.productId !== productId) return 'the price is of another product'
+  const { terms } = price
+  if (terms.model === 'flat' && !terms.recurring) return 'the price is due once, and what a card rates is not'
+  // A card that prices the product in several ways may be met in one of them; one that does not yet may do so later.
+  const faults = (rates.get(rateCardId) ?? [])
+    .filter((rate) => rate.productId === productId && isToCome(rate, startsAt))
+    .map((rate) => findUseFault(rate, terms, currency))
+  return faults[0] !== undefined && !faults.includes(undefined) ? `the price ${faults[0]}` : undefined
+}
+
+function findPriceFault(
+  { priceId }: PriceLine,
+  currency: string,
+  { prices }: LineReferences,
+  saysQuantity: boolean,
+): LineFault | undefined {
+  const price = prices.get(priceId)
+  const text = findReferenceFault('price', price, currency)
+  if (text !== undefined) return { field: 'price_id', text }
+  if (price?.terms.model === 'percentage')
+    return { field: 'price_id', text: 'the price is a percentage, and there is no usage' }
+  if (price?.terms.model === 'flat' && saysQuantity)
+    return { field: 'quantity', text: 'a flat price takes none' }
+  return undefined
+}
+
+/** Why what a line refers to cannot be used by it. */
+function findReferenceFault(
+  what: 'price' | 'rate card',
+  found: ({ currency: string } & Archivable) | undefined,
+  currency: string,
+): string | undefined {
+  if (found === undefined) return `there is no such ${what}`
+  if (found.archivedAt !== null) return `the ${what} is archived`
+  return found.currency === currency ? undefined : `the ${what} is not in ${currency}`
+}
+
+/**
+ * The first line of a kind that is in force while another one is that stands before it, or undefined. Of minimums and of
+ * cards there is one at a time, whether or not the contract is canceled: what is taken back is as it was before.
+ *
+ * @param lines of one contract
+ */
+export function findSecondAtOnce(
+  lines: readonly ContractLine[],
+  kind: 'card' | 'minimum',
+): ContractLine | undefined {
+  const ofKind = lines.filter((line) => line.kind === kind)
+  return ofKind.find((line, index) =>
+    ofKind.slice(0, index).some((other) => intersect(rangeOf(line), rangeOf(other))),
+  )
+}

@@ -1,0 +1,132 @@
+import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
+import type { ContractTimes, CreditLine } from '../domain/billing/contract.ts'
+import type { Cadence } from '../domain/billing/periods.ts'
+import type { Queryable } from './core/pool.ts'
+
+/** A credit line that gives something; times in whole Unix seconds. */
+export interface DueLine extends Pick<CreditLine, 'endsAt' | 'amount' | 'source' | 'expires'> {
+  id: string
+  contractId: string
+  accountId: string
+  /** Of its contract. */
+  times: ContractTimes
+  /** The beginning of the first piece it gave nothing with: everything before is written. */
+  nextCreditAt: number
+}
+
+/** What makes sure that a grant is given once, and the grant. */
+export interface NewContractCredit {
+  lineId: string
+  /** In Unix seconds: where the whole period begins. */
+  periodStartAt: number
+  grantId: string
+}
+
+interface DueRow {
+  contract_line_id: string
+  contract_id: string
+  account_id: string
+  line_ends_at: Date | null
+  next_credit_at: Date
+  credit_amount: string
+  credit_source: string
+  credit_expires: CreditLine['expires']
+  cadence: Cadence
+  anchor_at: Date
+  starts_at: Date
+  ends_at: Date | null
+  cancel_at: Date | null
+}
+
+// What is locked already is passed over: another process gives it, or somebody changes the contract.
+const LOCK = `
+  SELECT l.contract_line_id
+  FROM contract_lines AS l JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = l.contract_id
+  WHERE l.namespace_id = $1 AND l.next_credit_at <= to_timestamp($2) AND l.during @> l.next_credit_at
+  ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id LIMIT $3
+  FOR NO KEY UPDATE OF c SKIP LOCKED`
+// One by one: without statistics of a table that has just grown, all lines of the namespace would be gone through.
+const READ = `
+  SELECT l.contract_line_id, l.contract_id, l.account_id, l.ends_at AS line_ends_at, l.next_credit_at, l.credit_amount,
+    coalesce(l.credit_metric_id, l.credit_currency) AS credit_source, l.credit_expires, c.cadence, c.anchor_at, c.starts_at,
+    c.ends_at, c.cancel_at
+  FROM unnest($2::text[]) AS n (contract_line_id),
+    LATERAL (SELECT * FROM contract_lines AS o
+      WHERE o.namespace_id = $1 AND o.contract_line_id = n.contract_line_id LIMIT 1) AS l,
+    LATERAL (SELECT * FROM contracts AS o WHERE o.namespace_id = $1 AND o.contract_id = l.contract_id LIMIT 1) AS c`
+const CHECK_GRANTS_LATER = 'SET CONSTRAINTS contract_credits_grant DEFERRED'
+const CLAIM = `
+  INSERT INTO contract_credits (namespace_id, contract_line_id, period_start_at, grant_id)
+  SELECT $1, n.contract_line_id, to_timestamp(n.period_start_at), n.grant_id
+  FROM unnest($2::text[], $3::float8[], $4::text[]) AS n (contract_line_id, period_start_at, grant_id)
+  ON CONFLICT (namespace_id, contract_line_id, period_start_at) DO NOTHING
+  RETURNING grant_id`
+// One by one, too; by where they are stored, as nobody else changes them meanwhile.
+const MOVE_ON = `
+  UPDATE contract_lines AS l SET next_credit_at = to_timestamp(n.next_credit_at)
+  FROM unnest($2::text[], $3::float8[]) AS n (contract_line_id, next_credit_at),
+    LATERAL (SELECT ctid FROM contract_lines AS o
+      WHERE o.namespace_id = $1 AND o.contract_line_id = n.contract_line_id LIMIT 1) AS place
+  WHERE l.namespace_id = $1 AND l.ctid = place.ctid`
+
+/**
+ * The grants that credit lines of contracts give, and the lines' own note of how far they are given. Both are written in the
+ * transaction that makes the grants.
+ */
+export const contractCreditRepository = (db: Queryable) => ({
+  /**
+   * Lines that give something now, those first that have been due for longest, whose contracts nobody else holds. Their
+   * contracts are held until the transaction ends: no line of them ends meanwhile, nor do they. What another process gave,
+   * or a change ended, just before they were locked is among them, as it is now.
+   *
+   * @param now in Unix seconds of the namespace
+   */
+  async lockDue(namespaceId: string, now: number, limit: number): Promise<DueLine[]> {
+    const { rows } = await db.query<{ contract_line_id: string }>(LOCK, [namespaceId, now, limit])
+    if (rows.length === 0) return []
+    const ids = rows.map((row) => row.contract_line_id)
+    const read = await db.query<DueRow>(READ, [namespaceId, ids])
+    return read.rows.map(dueLineFromRow)
+  },
+
+  /**
+   * Takes the keys that nobody took yet. Their grants are to be there when the transaction ends.
+   *
+   * @returns the ids of the grants to make
+   */
+  async claim(namespaceId: string, credits: readonly NewContractCredit[]): Promise<Set<string>> {
+    await db.query(CHECK_GRANTS_LATER)
+    const { rows } = await db.query<{ grant_id: string }>(CLAIM, [
+      namespaceId,
+      credits.map(({ lineId }) => lineId),
+      credits.map(({ periodStartAt }) => periodStartAt),
+      credits.map(({ grantId }) => grantId),
+    ])
+    return new Set(rows.map((row) => row.grant_id))
+  },
+
+  /** Notes when lines give again, in Unix seconds. Whoever calls this holds their contracts. */
+  async moveOn(namespaceId: string, nextByLine: ReadonlyMap<string, number>): Promise<void> {
+    await db.query(MOVE_ON, [namespaceId, [...nextByLine.keys()], [...nextByLine.values()]])
+  },
+})
+
+const dueLineFromRow = (row: DueRow): DueLine => ({
+  id: row.contract_line_id,
+  contractId: row.contract_id,
+  accountId: row.account_id,
+  endsAt: row.line_ends_at && secondsOf(row.line_ends_at),
+  nextCreditAt: secondsOf(row.next_credit_at),
+  amount: formatAmount(amountFromDatabase(row.credit_amount)),
+  source: row.credit_source,
+  expires: row.credit_expires,
+  times: {
+    cadence: row.cadence,
+    anchorAt: secondsOf(row.anchor_at),
+    startsAt: secondsOf(row.starts_at),
+    endsAt: row.ends_at && secondsOf(row.ends_at),
+    cancelAt: row.cancel_at && secondsOf(row.cancel_at),
+  },
+})
+
+const secondsOf = (at: Date): number => at.getTime() / 1_000

@@ -1,0 +1,215 @@
+import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
+import type { ContractLine, PriceOverride } from '../domain/billing/contract.ts'
+import type { NewLine, StoredLine } from '../domain/billing/stored-contract.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { isMetric } from '../domain/usage-source.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
+
+interface LineRow {
+  contract_line_id: string
+  contract_id: string
+  starts_at: Date
+  ends_at: Date | null
+  description: string | null
+  rate_card_id: string | null
+  price_id: string | null
+  quantity: string | null
+  discount_percent: string | null
+  minimum_amount: string | null
+  credit_amount: string | null
+  credit_metric_id: string | null
+  credit_currency: string | null
+  credit_expires: 'never' | 'period_end' | null
+  created_at: Date
+  overrides: OverrideRow[] | null
+}
+
+interface OverrideRow {
+  product_id: string
+  has_value: boolean
+  value: string | null
+  price_id: string
+}
+
+const COLUMNS = `contract_line_id, contract_id, starts_at, ends_at, description, rate_card_id, price_id, quantity,
+  discount_percent, minimum_amount, credit_amount, credit_metric_id, credit_currency, credit_expires, created_at,
+  CASE WHEN rate_card_id IS NOT NULL THEN (
+    SELECT jsonb_agg(to_jsonb(o) ORDER BY o.nth) FROM contract_line_overrides AS o
+    WHERE o.namespace_id = $1 AND o.contract_line_id = l.contract_line_id) END AS overrides`
+// A microsecond apart, so that those of one request are listed in the order in which they were given; and after all that the
+// contract had, also when a clock was set back.
+const INSERT = `
+  INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, description,
+    rate_card_id, price_id, quantity, discount_percent, minimum_amount, credit_amount, credit_metric_id, credit_currency,
+    credit_expires, created_at)
+  SELECT $1, n.contract_line_id, $2, $3, to_timestamp(n.starts_at), to_timestamp(n.ends_at), n.description, n.rate_card_id,
+    n.price_id, n.quantity, n.discount_percent, n.minimum_amount, n.credit_amount, n.credit_metric_id, n.credit_currency,
+    n.credit_expires, last.at + n.nth * interval '1 microsecond'
+  FROM jsonb_to_recordset($4) AS n (nth integer, contract_line_id text, starts_at float8, ends_at float8, description text,
+    rate_card_id text, price_id text, quantity numeric, discount_percent numeric, minimum_amount numeric,
+    credit_amount numeric, credit_metric_id text, credit_currency text, credit_expires text),
+    (SELECT greatest(clock_timestamp(), max(created_at)) AS at FROM contract_lines
+      WHERE namespace_id = $1 AND contract_id = $2) AS last`
+const INSERT_OVERRIDES = `
+  INSERT INTO contract_line_overrides (namespace_id, contract_line_id, nth, product_id, has_value, value, price_id)
+  SELECT $1, n.contract_line_id, n.nth, n.product_id, n.has_value, n.value, n.price_id
+  FROM jsonb_to_recordset($2) AS n (contract_line_id text, nth integer, product_id text, has_value boolean, value text,
+    price_id text)`
+const END = `
+  UPDATE contract_lines SET ends_at = to_timestamp($4)
+  WHERE namespace_id = $1 AND contract_id = $2 AND contract_line_id = ANY ($3)`
+const LIST_OF = `
+  SELECT ${COLUMNS} FROM contract_lines AS l WHERE namespace_id = $1 AND contract_id = ANY ($2)
+  ORDER BY created_at, contract_line_id`
+const EXISTS = `
+  SELECT FROM contract_lines WHERE namespace_id = $1 AND contract_id = $2 AND contract_line_id = $3`
+// Planned anew for each call, without the condition whose parameter is null.
+const LIST = `
+  SELECT ${COLUMNS} FROM contract_lines AS l WHERE namespace_id = $1 AND contract_id = $2
+    AND ($4::text IS NULL OR (created_at, contract_line_id) >
+      (SELECT created_at, contract_line_id FROM contract_lines WHERE namespace_id = $1 AND contract_line_id = $4))
+  ORDER BY created_at, contract_line_id LIMIT $3`
+
+/**
+ * Lines of contracts. Whoever changes them holds the contract: see contractRepository.
+ */
+export const contractLineRepository = (db: Queryable) => ({
+  /**
+   * However many there are, in two statements at most.
+   *
+   * @throws DatabaseError of the exclusion contract_lines_one_card when the account follows a card then
+   */
+  async insert(
+    namespaceId: string,
+    { id: contractId, accountId }: { id: string; accountId: string },
+    lines: readonly NewLine[],
+  ): Promise<void> {
+    if (lines.length === 0) return
+    await db.query(INSERT, [namespaceId, contractId, accountId, JSON.stringify(lines.map(lineToColumns))])
+    const overrides = lines.flatMap((line) =>
+      line.kind === 'card' ? line.priceOverrides.map((one, nth) => overrideToColumns(line.id, nth, one)) : [],
+    )
+    if (overrides.length > 0) await db.query(INSERT_OVERRIDES, [namespaceId, JSON.stringify(overrides)])
+  },
+
+  /** @param at in Unix seconds; at the start of a line it withdraws it */
+  async end(namespaceId: string, contractId: string, lineIds: readonly string[], at: number): Promise<void> {
+    if (lineIds.length > 0) await db.query(END, [namespaceId, contractId, lineIds, at])
+  },
+
+  /** All lines, ever, of each of these contracts, in order of creation; in one statement. */
+  async listOf(namespaceId: string, contractIds: readonly string[]): Promise<Map<string, StoredLine[]>> {
+    const lines = new Map(contractIds.map((id): [string, StoredLine[]] => [id, []]))
+    const { rows } = await db.query<LineRow>(LIST_OF, [namespaceId, contractIds])
+    for (const row of rows) lines.get(row.contract_id)?.push(lineFromRow(row))
+    return lines
+  },
+
+  /**
+   * A page of all lines, ever, of a contract, in order of creation.
+   *
+   * @throws DomainError malformed when startingAfter is no line of the contract
+   */
+  async list(
+    namespaceId: string,
+    contractId: string,
+    { limit, startingAfter }: PageRequest,
+  ): Promise<Page<StoredLine>> {
+    if (startingAfter !== undefined) {
+      const { rowCount } = await db.query(EXISTS, [namespaceId, contractId, startingAfter])
+      if (rowCount === 0) throw unknownCursor()
+    }
+    await readInIndexOrder(db)
+    const { rows } = await db.query<LineRow>(LIST, [
+      namespaceId,
+      contractId,
+      limit + 1,
+      startingAfter ?? null,
+    ])
+    return pageOf(rows.map(lineFromRow), limit)
+  },
+})
+
+const lineToColumns = (line: NewLine, index: number): object => ({
+  nth: index + 1,
+  contract_line_id: line.id,
+  starts_at: line.startsAt,
+  ends_at: line.endsAt,
+  description: line.description,
+  ...termsToColumns(line),
+})
+
+function termsToColumns(line: ContractLine): object {
+  switch (line.kind) {
+    case 'card':
+      return { rate_card_id: line.rateCardId, discount_percent: line.discountPercent }
+    case 'price':
+      return { price_id: line.priceId, quantity: line.quantity, discount_percent: line.discountPercent }
+    case 'minimum':
+      return { minimum_amount: line.minimumAmount }
+    case 'credit': {
+      const source = isMetric(line.source)
+        ? { credit_metric_id: line.source }
+        : { credit_currency: line.source }
+      return { credit_amount: line.amount, credit_expires: line.expires, ...source }
+    }
+  }
+}
+
+const overrideToColumns = (
+  lineId: string,
+  nth: number,
+  { productId, value, priceId }: PriceOverride,
+): OverrideRow & { contract_line_id: string; nth: number } => ({
+  contract_line_id: lineId,
+  nth,
+  product_id: productId,
+  has_value: value !== undefined,
+  value: value ?? null,
+  price_id: priceId,
+})
+
+const lineFromRow = (row: LineRow): StoredLine => ({
+  id: row.contract_line_id,
+  startsAt: row.starts_at.getTime() / 1_000,
+  endsAt: row.ends_at && row.ends_at.getTime() / 1_000,
+  description: row.description,
+  createdAt: row.created_at,
+  ...termsFromRow(row),
+})
+
+type WithoutEntry<L> = L extends ContractLine ? Omit<L, 'id' | 'startsAt' | 'endsAt'> : never
+
+function termsFromRow(row: LineRow): WithoutEntry<ContractLine> {
+  if (row.rate_card_id !== null)
+    return {
+      kind: 'card',
+      rateCardId: row.rate_card_id,
+      priceOverrides: (row.overrides ?? []).map(overrideFromRow),
+      discountPercent: decimalOf(row.discount_percent),
+    }
+  if (row.price_id !== null)
+    return {
+      kind: 'price',
+      priceId: row.price_id,
+      quantity: decimalOf(row.quantity),
+      discountPercent: decimalOf(row.discount_percent),
+    }
+  if (row.minimum_amount !== null) return { kind: 'minimum', minimumAmount: decimalOf(row.minimum_amount) }
+  return {
+    kind: 'credit',
+    amount: decimalOf(row.credit_amount),
+    source: row.credit_metric_id ?? row.credit_currency ?? '',
+    expires: row.credit_expires ?? 'never',
+  }
+}
+
+const overrideFromRow = (row: OverrideRow): PriceOverride => ({
+  productId: row.product_id,
+  ...(row.has_value && { value: row.value }),
+  priceId: row.price_id,
+})
+
+/** Numeric columns as decimal text, in the one form it is answered in. The checks of the table say which are there. */
+const decimalOf = (numeric: string | null): string => formatAmount(amountFromDatabase(numeric ?? '0'))

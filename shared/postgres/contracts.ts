@@ -1,0 +1,347 @@
+import type { Cadence } from '../domain/billing/periods.ts'
+import { creditKey } from '../domain/billing/invoice.ts'
+import type {
+  Cancellation,
+  ContractRecord,
+  NewLine,
+  StoredContract,
+} from '../domain/billing/stored-contract.ts'
+import { isUnchanged, type Changes } from '../domain/changes.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
+import { contractLineRepository } from './contract-lines.ts'
+import { readInIndexOrder } from './core/in-index-order.ts'
+import type { Queryable } from './core/pool.ts'
+import { isExclusionViolation, isUniqueViolation } from './core/violations.ts'
+import { lockCreation } from './locks/creation-lock.ts'
+
+export type NewContract = Omit<ContractRecord, 'cancelAt' | 'cancellation' | 'createdAt' | 'updatedAt'>
+
+export type ContractChanges = Changes<Pick<ContractRecord, 'name' | 'description' | 'externalId' | 'endsAt'>>
+
+/** Which contracts a list holds; what is undefined does not matter. */
+export interface ContractFilter {
+  accountId?: string | undefined
+  /** Those with a line, ever, that follows this card. */
+  rateCardId?: string | undefined
+  externalId?: string | undefined
+}
+
+interface ContractRow {
+  contract_id: string
+  account_id: string
+  currency: string
+  cadence: Cadence
+  anchor_at: Date
+  starts_at: Date
+  ends_at: Date | null
+  cancel_at: Date | null
+  cancel_mode: Cancellation['mode'] | null
+  cancel_reason: string | null
+  cancel_requested_at: Date | null
+  name: string | null
+  description: string | null
+  external_id: string | null
+  created_at: Date
+  updated_at: Date
+}
+
+const COLUMNS = `contract_id, account_id, currency, cadence, anchor_at, starts_at, ends_at, cancel_at, cancel_mode,
+  cancel_reason, cancel_requested_at, name, description, external_id, created_at, updated_at`
+const INSERT = `
+  INSERT INTO contracts (namespace_id, contract_id, account_id, currency, cadence, anchor_at, starts_at, ends_at, name,
+    description, external_id, created_at, updated_at)
+  SELECT $1, $2, $3, $4, $5, to_timestamp($6), to_timestamp($7), to_timestamp($8), $9, $10, $11, at, at
+  FROM clock_timestamp() AS at
+  RETURNING ${COLUMNS}`
+const FIND = `SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1 AND contract_id = $2`
+const FIND_ACCOUNT = 'SELECT account_id FROM contracts WHERE namespace_id = $1 AND contract_id = $2'
+// Not FOR UPDATE: what only refers to the account, such as grants, need not wait.
+const LOCK_ACCOUNT = `
+  SELECT archived_at FROM accounts WHERE namespace_id = $1 AND account_id = $2 FOR NO KEY UPDATE`
+// A column that the changes in $3 do not name stays as it is.
+const UPDATE = `
+  UPDATE contracts AS c SET
+    (name, description, external_id, ends_at) =
+      (SELECT name, description, external_id, ends_at FROM jsonb_populate_record(c, $3)),
+    updated_at = clock_timestamp()
+  WHERE namespace_id = $1 AND contract_id = $2
+  RETURNING ${COLUMNS}`
+const SET_CANCELLATION = `
+  UPDATE contracts SET cancel_at = to_timestamp($3), cancel_mode = $4, cancel_reason = $5,
+    cancel_requested_at = to_timestamp($6), updated_at = clock_timestamp()
+  WHERE namespace_id = $1 AND contract_id = $2
+  RETURNING ${COLUMNS}`
+const TOUCH = `
+  UPDATE contracts SET updated_at = clock_timestamp() WHERE namespace_id = $1 AND contract_id = $2
+  RETURNING ${COLUMNS}`
+// Planned anew for each call, without the conditions whose parameter is null: each combination has its index.
+const LIST = `
+  SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1
+    AND ($3::text IS NULL OR account_id = $3)
+    AND ($4::text IS NULL OR external_id = $4)
+    AND ($5::uuid IS NULL OR (created_at, contract_id) >
+      (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $5))
+  ORDER BY created_at, contract_id LIMIT $2`
+// A contract may have followed the card several times.
+const LIST_OF_CARD = `
+  SELECT ${COLUMNS.replace(/\w+/g, 'c.$&')}
+  FROM (
+    SELECT DISTINCT contract_created_at, contract_id FROM contract_lines WHERE namespace_id = $1 AND rate_card_id = $6
+      AND ($3::text IS NULL OR account_id = $3)
+      AND ($4::text IS NULL OR contract_id =
+        (SELECT contract_id FROM contracts WHERE namespace_id = $1 AND external_id = $4))
+      AND ($5::uuid IS NULL OR (contract_created_at, contract_id) >
+        (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $5))
+    ORDER BY contract_created_at, contract_id LIMIT $2
+  ) AS follower JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = follower.contract_id
+  ORDER BY follower.contract_created_at, follower.contract_id`
+const LIST_CREDITS = `
+  SELECT contract_line_id, period_start_at FROM contract_credits
+  WHERE namespace_id = $1 AND contract_line_id = ANY ($2)`
+
+/**
+ * Contracts and their lines. Whoever changes one, within a transaction, locks in this order and no other, so that no two
+ * wait for each other: the account, which keeps those apart that could claim its card at the same time; the contract; rate
+ * cards, shared, by id; the list of contracts, for a new one.
+ */
+export const contractRepository = (db: Queryable) => ({
+  /**
+   * Holds an account until the transaction ends, before a contract of it is made.
+   *
+   * @returns undefined when there is none
+   */
+  async lockAccount(
+    namespaceId: string,
+    accountId: string,
+  ): Promise<{ archivedAt: Date | null } | undefined> {
+    const { rows } = await db.query<{ archived_at: Date | null }>(LOCK_ACCOUNT, [namespaceId, accountId])
+    return rows.map((row) => ({ archivedAt: row.archived_at }))[0]
+  },
+
+  /** Holds a contract and its account until the transaction ends. @returns the contract, undefined when there is none */
+  async lock(namespaceId: string, contractId: string): Promise<StoredContract | undefined> {
+    const { rows } = await db.query<{ account_id: string }>(FIND_ACCOUNT, [namespaceId, contractId])
+    const [found] = rows
+    if (found === undefined) return undefined
+    await this.lockAccount(namespaceId, found.account_id)
+    return withLinesOf(db, namespaceId, await findOne(db, `${FIND} FOR UPDATE`, [namespaceId, contractId]))
+  },
+
+  /**
+   * Whoever calls this holds the account, and the cards that lines follow. Contracts of a namespace are made one after the
+   * other, so that a list can be kept up with.
+   *
+   * @throws DomainError conflict when another contract has the external id, or the account follows a card then
+   */
+  async insert(
+    namespaceId: string,
+    contract: NewContract,
+    lines: readonly NewLine[],
+  ): Promise<StoredContract> {
+    await lockCreation(db, 'contracts', namespaceId)
+    const { id, accountId, currency, cadence, anchorAt, startsAt, endsAt, name, description, externalId } =
+      contract
+    const values = [
+      id,
+      accountId,
+      currency,
+      cadence,
+      anchorAt,
+      startsAt,
+      endsAt,
+      name,
+      description,
+      externalId,
+    ]
+    try {
+      const made = await findOne(db, INSERT, [namespaceId, ...values])
+      await contractLineRepository(db).insert(namespaceId, contract, lines)
+      return (await withLinesOf(db, namespaceId, made)) as StoredContract
+    } catch (err) {
+      throw explain(err, 'conflict', 'lines')
+    }
+  },
+
+  /** In at most two statements, with all lines, ever. */
+  async find(namespaceId: string, contractId: string): Promise<StoredContract | undefined> {
+    return withLinesOf(db, namespaceId, await findOne(db, FIND, [namespaceId, contractId]))
+  },
+
+  /** The same without the lines. */
+  findRecord: (namespaceId: string, contractId: string) => findOne(db, FIND, [namespaceId, contractId]),
+
+  /**
+   * Changes the fields that are named. Whoever calls this holds the contract.
+   *
+   * @throws DomainError unprocessable when another contract has the external id; conflict when the account follows a card
+   *   when the contract is now in force too
+   */
+  async update(
+    namespaceId: string,
+    contract: StoredContract,
+    changes: ContractChanges,
+  ): Promise<StoredContract> {
+    if (isUnchanged(changes)) return contract
+    const { name, description, externalId, endsAt } = changes
+    const columns = {
+      name,
+      description,
+      external_id: externalId,
+      ends_at: typeof endsAt === 'number' ? new Date(endsAt * 1_000) : endsAt,
+    }
+    try {
+      const changed = await findOne(db, UPDATE, [namespaceId, contract.id, JSON.stringify(columns)])
+      return { ...(changed as ContractRecord), lines: contract.lines }
+    } catch (err) {
+      throw explain(err, 'unprocessable', 'ends_at')
+    }
+  },
+
+  /**
+   * Puts a cancellation in the place of the one there is, or takes that away. Whoever calls this holds the contract.
+   *
+   * @param cancelAt in Unix seconds; null with no cancellation
+   * @throws DomainError conflict when the account follows a card when the contract is now in force too
+   */
+  async setCancellation(
+    namespaceId: string,
+    contract: StoredContract,
+    cancelAt: number | null,
+    cancellation: Cancellation | null,
+  ): Promise<StoredContract> {
+    const { mode = null, reason = null, requestedAt = null } = cancellation ?? {}
+    const values = [namespaceId, contract.id, cancelAt, mode, reason, requestedAt]
+    try {
+      const changed = await findOne(db, SET_CANCELLATION, values)
+      return { ...(changed as ContractRecord), lines: contract.lines }
+    } catch (err) {
+      throw explain(err, 'unprocessable')
+    }
+  },
+
+  /**
+   * Ends lines and adds others. Whoever calls this holds the contract, and the cards that new lines follow.
+   *
+   * @param end ids of its lines
+   * @param effectiveAt when they end, in Unix seconds
+   * @throws DomainError conflict when the account follows a card then
+   */
+  async changeLines(
+    namespaceId: string,
+    contract: StoredContract,
+    { effectiveAt, end, add }: { effectiveAt: number; end: readonly string[]; add: readonly NewLine[] },
+  ): Promise<StoredContract> {
+    if (end.length === 0 && add.length === 0) return contract
+    const lines = contractLineRepository(db)
+    try {
+      await lines.end(namespaceId, contract.id, end, effectiveAt)
+      await lines.insert(namespaceId, contract, add)
+    } catch (err) {
+      throw explain(err, 'unprocessable', 'add')
+    }
+    const changed = await findOne(db, TOUCH, [namespaceId, contract.id])
+    return (await withLinesOf(db, namespaceId, changed)) as StoredContract
+  },
+
+  /**
+   * In order of creation, without lines.
+   *
+   * @throws DomainError malformed when startingAfter is no contract of the namespace
+   */
+  async listRecords(
+    namespaceId: string,
+    { accountId, rateCardId, externalId }: ContractFilter,
+    { limit, startingAfter }: PageRequest,
+  ): Promise<Page<ContractRecord>> {
+    if (startingAfter !== undefined && (await this.findRecord(namespaceId, startingAfter)) === undefined)
+      throw unknownCursor()
+    await readInIndexOrder(db)
+    const values = [namespaceId, limit + 1, accountId ?? null, externalId ?? null, startingAfter ?? null]
+    const { rows } = await (rateCardId === undefined
+      ? db.query<ContractRow>(LIST, values)
+      : db.query<ContractRow>(LIST_OF_CARD, [...values, rateCardId]))
+    return pageOf(rows.map(contractFromRow), limit)
+  },
+
+  /**
+   * In order of creation, with all lines, ever: one statement more, however many contracts.
+   *
+   * @throws DomainError malformed when startingAfter is no contract of the namespace
+   */
+  async listPage(
+    namespaceId: string,
+    filter: ContractFilter,
+    page: PageRequest,
+  ): Promise<Page<StoredContract>> {
+    const { items, hasMore } = await this.listRecords(namespaceId, filter, page)
+    const ids = items.map(({ id }) => id)
+    const lines = await contractLineRepository(db).listOf(namespaceId, ids)
+    return { items: items.map((item) => ({ ...item, lines: lines.get(item.id) ?? [] })), hasMore }
+  },
+
+  /** Which grants of these lines are written: keys of creditKey. */
+  async listCredits(namespaceId: string, lineIds: readonly string[]): Promise<Set<string>> {
+    const { rows } = await db.query<{ contract_line_id: string; period_start_at: Date }>(LIST_CREDITS, [
+      namespaceId,
+      lineIds,
+    ])
+    return new Set(rows.map((row) => creditKey(row.contract_line_id, row.period_start_at.getTime() / 1_000)))
+  },
+})
+
+/** @returns undefined for undefined */
+async function withLinesOf(
+  db: Queryable,
+  namespaceId: string,
+  contract: ContractRecord | undefined,
+): Promise<StoredContract | undefined> {
+  if (contract === undefined) return undefined
+  const lines = await contractLineRepository(db).listOf(namespaceId, [contract.id])
+  return { ...contract, lines: lines.get(contract.id) ?? [] }
+}
+
+async function findOne(db: Queryable, text: string, values: unknown[]): Promise<ContractRecord | undefined> {
+  const { rows } = await db.query<ContractRow>(text, values)
+  return rows.map(contractFromRow)[0]
+}
+
+/** @param field what of the request claims the account's card; undefined where no field does */
+function explain(err: unknown, taken: ErrorCode, field?: string): unknown {
+  if (isUniqueViolation(err, 'contracts_external_id'))
+    return new DomainError(taken, 'external_id: another contract has it', { cause: err })
+  if (isExclusionViolation(err, 'contract_lines_one_card'))
+    return new DomainError(
+      'conflict',
+      `${field === undefined ? '' : `${field}: `}the account follows a rate card then already, and follows one at a time`,
+      { cause: err },
+    )
+  return err
+}
+
+const contractFromRow = (row: ContractRow): ContractRecord => ({
+  id: row.contract_id,
+  accountId: row.account_id,
+  currency: row.currency,
+  cadence: row.cadence,
+  anchorAt: secondsOf(row.anchor_at),
+  startsAt: secondsOf(row.starts_at),
+  endsAt: row.ends_at && secondsOf(row.ends_at),
+  cancelAt: row.cancel_at && secondsOf(row.cancel_at),
+  cancellation:
+    row.cancel_mode === null || row.cancel_requested_at === null
+      ? null
+      : {
+          mode: row.cancel_mode,
+          reason: row.cancel_reason,
+          requestedAt: secondsOf(row.cancel_requested_at),
+        },
+  name: row.name,
+  description: row.description,
+  externalId: row.external_id,
+  createdAt: row.created_at,
+  updatedAt: row.updated_at,
+})
+
+/** All that a contract says is in whole seconds. */
+const secondsOf = (at: Date): number => at.getTime() / 1_000

@@ -1,0 +1,503 @@
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { formatAmount } from '../../../shared/amount/amount.ts'
+import { formatRatio, parseRatio, RATIO_ZERO, sumRatios } from '../../../shared/amount/ratio.ts'
+import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
+import {
+  ratedUsageReader,
+  type RatedPlan,
+  type RatedUsage,
+} from '../../../shared/clickhouse/usage/rated-usage.ts'
+import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { namedValues } from '../../../shared/domain/billing/plan.ts'
+import type { UsageRow } from '../../../shared/domain/billing/rate-usage.ts'
+import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
+import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
+import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { markLate } from '../../../services/loader/mark-late.ts'
+import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { readUsage } from '../../support/billing-vectors.ts'
+import { coarseMarks } from '../../support/coarse-marks.ts'
+import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
+import { failureOf } from '../../support/failure-of.ts'
+import { asking } from '../../support/pausing.ts'
+import { randomRate } from '../../support/random-rates.ts'
+import { setSlotLength, startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
+import { takeRollupStep } from '../../support/rollup-steps.ts'
+import { until } from '../../support/until.ts'
+import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
+import { UsageRows } from '../../support/usage-rows.ts'
+
+/** Histories are played for a while, and three at least. */
+const SHORT_MS = 12_000
+const HOUR_S = 3_600
+const LARGEST = '99999999999999999999.999999999999999999'
+const OTHER_NAMESPACE = '018cc251-f400-7000-8000-000000000002'
+const OTHER_ACCOUNT = `account_${'b'.repeat(32)}`
+/** The sources of randomRate, as they are in random events. */
+const SOURCES = ['metric_t', 'metric_t', 'metric_u', 'usd']
+
+const quantity = fc.constantFrom('1', '-1', '2.5', '7', '0.000000000000000001', LARGEST, LARGEST)
+const properties: fc.Arbitrary<Properties> = fc
+  .record(
+    {
+      region: fc.constantFrom('a', 'b', 'c', 'd', '', null, 1),
+      model: fc.constantFrom('a', 'b', 'c', { a: 'a' }),
+      id: fc.nat(),
+    },
+    { requiredKeys: [] },
+  )
+  .chain((some) => fc.shuffledSubarray(Object.entries(some), { minLength: Object.keys(some).length }))
+  .map((entries) => Object.fromEntries(entries) as Properties)
+/** Seconds from the edge of a day or of a slot. */
+const shift = fc.constantFrom(-1, 0, 0, 1, 150, 299, 300)
+const time = fc.oneof(
+  fc.record({ day: fc.constantFrom(0, 0, 1, 2, 3), shift }),
+  fc.record({ old: fc.constantFrom(32, 33, 34, 400), shift }),
+  fc.record({ slot: fc.integer({ min: 1, max: 5 }), shift }),
+  fc.record({ hour: fc.integer({ min: 1, max: 60 }), shift }),
+)
+type Time = typeof time extends fc.Arbitrary<infer T> ? T : never
+
+const event = fc.record({
+  isElsewhere: fc.constantFrom<'no' | 'account' | 'namespace'>(
+    'no',
+    'no',
+    'no',
+    'no',
+    'account',
+    'namespace',
+  ),
+  source: fc.constantFrom(...SOURCES),
+  quantity,
+  properties,
+  at: time,
+  /** Often the same, so that the id decides which is the latest. */
+  acceptedSecond: fc.integer({ min: 0, max: 2 }),
+  isRepeated: fc.boolean(),
+  corrections: fc.array(
+    fc.oneof(fc.record({ quantity }), fc.record({ properties }), fc.constant('void' as const)),
+    {
+      maxLength: 2,
+    },
+  ),
+})
+const history = fc.record({
+  slotS: fc.constantFrom(60, 300),
+  isOld: fc.constantFrom(false, false, true),
+  events: fc.array(event, { minLength: 24, maxLength: 40 }),
+  /** How many rows are stored before rollups are computed; the rest is late. */
+  timely: fc.integer({ min: 10, max: 40 }),
+  order: fc.array(fc.nat(), { minLength: 160, maxLength: 160 }),
+  marks: fc.constantFrom('accounts' as const, 'slots' as const, 'days' as const),
+  upTo: fc.constantFrom(50 * HOUR_S, 3 * HOUR_S, 900, 300),
+  plans: fc.array(
+    fc.record({
+      ranges: fc.array(fc.tuple(time, time), { maxLength: 4 }),
+      isAsOf: fc.boolean(),
+      rates: fc.tuple(randomRate('1'), randomRate('2'), randomRate('3')),
+      rateCount: fc.constantFrom(0, 1, 3),
+      creditBefore: time,
+    }),
+    { minLength: 3, maxLength: 5 },
+  ),
+})
+type History = typeof history extends fc.Arbitrary<infer T> ? T : never
+
+describe('usage that invoices are rated by', function () {
+  this.timeout(240_000)
+  let stage: RollupStage
+
+  before(async () => {
+    stage = await startRollupStage('rated_usage', 300)
+    // Merges would make one row of what is stored several times.
+    for (const table of ['usage_events', ...ROLLUP_TABLES])
+      await stage.client.command({ query: `SYSTEM STOP MERGES ${table}` })
+  })
+  after(() => stage.close())
+  beforeEach(async () => {
+    for (const table of ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts'])
+      await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
+    await setSlotLength(stage.client, 300)
+  })
+
+  const store = (...events: readonly UsageEvent[]) =>
+    usageEventRepository(stage.writing).insertLines(Buffer.from(events.map(usageEventToLine).join('\n')))
+
+  const readBy = (plan: RatedPlan, client: ClickHouse = stage.client) =>
+    ratedUsageReader(client, rawReadPlaces()).read(NAMESPACE, plan)
+
+  const counts = new QueryCounts()
+
+  it('is what a loop over the events finds, whatever is late, repeated, corrected or voided, with rollups and without', async () => {
+    const readFrom = new Set<string>()
+    const startedAt = performance.now()
+    let played = 0
+    await fc.assert(
+      fc.asyncProperty(history, async (drawn) => {
+        if (played >= 3 && performance.now() - startedAt > SHORT_MS) return
+        await play(drawn)
+        played++
+        for (const { query } of counts.clickhouse)
+          for (const [, table = ''] of query.matchAll(/FROM (usage_\w+) FINAL/g)) readFrom.add(table)
+        counts.clear()
+      }),
+      { numRuns: 100, endOnFailure: true },
+    )
+    // A reader that always goes by the events would be right, too.
+    expect(readFrom).to.include.all.keys('usage_by_day', 'usage_by_slot', 'usage_events')
+  })
+
+  async function play(drawn: History): Promise<void> {
+    for (const table of ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts'])
+      await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
+    await stage.client.command({ query: 'TRUNCATE TABLE rollup_epochs' })
+    const now = await stage.epochs.now()
+    const rows = rowsOf(drawn, now)
+    const stored = new UsageRows()
+    const passed: string[] = []
+    const compare = async (what: string) => {
+      passed.push(what)
+      for (const plan of plansOf(drawn, now)) {
+        const when = `now ${now}, after ${passed.join('; ')}: ${JSON.stringify(plan.usage.ranges)}`
+        const read = await readBy(plan, countingClickHouse(stage.client, counts))
+        expect(shown(read), when).to.deep.equal(shown(looped(plan, stored.counting(NAMESPACE))))
+      }
+    }
+    const [timely, late] = [rows.slice(0, drawn.timely), rows.slice(drawn.timely)]
+    await store(...timely)
+    stored.store(timely)
+    await compare('without rollups')
+    await setSlotLength(stage.client, drawn.slotS)
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: drawn.upTo })
+    await compare('built')
+    const dirty = dirtySlotRepository(stage.writing)
+    const coarse = (slots: readonly DirtySlot[]) => coarseMarks(slots, drawn.marks, now)
+    const loader = {
+      clock: stage.epochs,
+      dirty: {
+        placePending: (slots: readonly DirtySlot[], mark: string, at: number) =>
+          dirty.placePending(coarse(slots), mark, at),
+        turnReady: (slots: readonly DirtySlot[], mark: string, at: number) =>
+          dirty.turnReady(coarse(slots), mark, at),
+        placeReady: (slots: readonly DirtySlot[], mark: string, at: number) =>
+          dirty.placeReady(coarse(slots), mark, at),
+      },
+      reached: () => undefined,
+      insertLines: usageEventRepository(stage.writing).insertLines,
+    }
+    await markLate(loader, 15)(Buffer.from(late.map(usageEventToLine).join('\n')), late)
+    stored.store(late)
+    await compare('late')
+    await takeRollupStep(stage.computing, { kind: 'close', upTo: 300 })
+    await compare('closed')
+    await takeRollupStep(stage.computing, { kind: 'late' })
+    await compare('worked off')
+  }
+
+  it('is asked in as many questions for fifty pieces and two hundred rates as for one', async () => {
+    const now = await stage.epochs.now()
+    const start = dayOf(now) - 60 * DAY_S
+    await store(
+      ...Array.from({ length: 60 }, (_, n) =>
+        makeReport({
+          source: 'metric_t',
+          occurredAt: start + n * DAY_S,
+          ...withProperties({ model: `m${n}` }),
+        }),
+      ),
+    )
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    const planOf = (pieces: number, rates: number): RatedPlan => ({
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: now,
+      usage: {
+        ranges: Array.from({ length: pieces }, (_, piece) => ({
+          piece,
+          startAt: start + piece * DAY_S + 7,
+          endAt: start + (piece + 1) * DAY_S + 7,
+        })),
+        named: new Map([
+          ['metric_t', new Map([['model', new Set(Array.from({ length: 10 * rates }, (_, n) => `m${n}`))]])],
+        ]),
+      },
+    })
+    const asked: number[] = []
+    for (const [pieces, rates] of [
+      [1, 1],
+      [50, 200],
+    ] as const) {
+      counts.clear()
+      const { usage } = await readBy(planOf(pieces, rates), countingClickHouse(stage.client, counts))
+      expect(usage.size).to.equal(pieces)
+      expect(usage.get(pieces - 1)?.map((row) => row.properties)).to.deep.equal([
+        rates === 1 ? { model: 'm1' } : { model: `m${pieces}` },
+      ])
+      asked.push(counts.clickhouse.length)
+    }
+    // The marks, the epoch, and everything else.
+    expect(asked).to.deep.equal([3, 3])
+  })
+
+  it('tells values apart whose token ends with zero bytes', async () => {
+    const occurredAt = (await stage.epochs.now()) - 2 * DAY_S
+    const trap = (ending: string): string => {
+      for (let n = 0; ; n++) if (propertyToken('model', `m${n}`).endsWith(ending)) return `m${n}`
+    }
+    const values = [trap('00'), trap('0000'), 'plain']
+    await store(
+      ...values.map((model, n) =>
+        makeReport({
+          source: 'metric_t',
+          occurredAt,
+          quantity: String(2 ** n),
+          ...withProperties({ model }),
+        }),
+      ),
+      makeReport({ source: 'metric_t', occurredAt, quantity: '8' }),
+    )
+    const { usage } = await readBy({
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: 0,
+      usage: {
+        ranges: [{ piece: 0, ...ALL_TIME }],
+        named: new Map([['metric_t', new Map([['model', new Set(values)]])]]),
+      },
+    })
+    expect(
+      usage.get(0)?.map(({ properties: { model }, usage: { sum } }) => [model, formatAmount(sum)]),
+    ).to.have.deep.members([...values.map((model, n) => [model, String(2 ** n)]), [undefined, '8']])
+  })
+
+  it('is one row of the same values in any order, and knows the latest event by its second, its acceptance and its id', async () => {
+    const now = await stage.epochs.now()
+    const start = dayOf(now) - 4 * DAY_S
+    const sources = ['metric_t', 'metric_u']
+    /** Of a day each; the one with the smallest id first. */
+    const madeOn = (source: string, day: number, seconds: readonly number[]) =>
+      seconds
+        .map((second, n) =>
+          makeReport({
+            source,
+            occurredAt: start + day * DAY_S + second,
+            ...withProperties(n % 2 === 0 ? { model: 'a', region: 'b' } : { region: 'b', model: 'a' }),
+          }),
+        )
+        .sort((a, b) => (a.id < b.id ? -1 : 1))
+    const same = Array<number>(6).fill(7)
+    const latest: UsageEvent[] = []
+    for (const source of sources) {
+      const sets = [
+        madeOn(source, 0, same).map((one) => ({ ...one, acceptedAt: 9e14 })),
+        madeOn(source, 1, same).map((one, n) => ({ ...one, acceptedAt: 9e14 - n })),
+        madeOn(source, 2, [1, 2, 3, 4, 5, 6]).map((one, n) => ({ ...one, acceptedAt: 9e14 - n })),
+      ].map((set) => set.map((one, n) => ({ ...one, quantity: String(n + 1) })))
+      await store(...sets.flat())
+      latest.push(...[sets[0]?.[5], sets[1]?.[0], sets[2]?.[5]].filter((one) => one !== undefined))
+    }
+    const plan = {
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: 0,
+      usage: {
+        ranges: [0, 1, 2].map((day) => ({
+          piece: day,
+          startAt: start + day * DAY_S,
+          endAt: start + (day + 1) * DAY_S,
+        })),
+        named: new Map([
+          ['metric_t', new Map(['model', 'region'].map((name) => [name, new Set(['a', 'b'])] as const))],
+        ]),
+      },
+    }
+    const expectLatest = async (when: string) => {
+      const { usage } = await readBy(plan)
+      const found = [...usage.values()].flat().map((row) => ({
+        source: row.source,
+        count: Number(row.usage.count),
+        quantity: formatAmount(row.usage.latest.quantity),
+        id: row.usage.latest.id,
+      }))
+      expect(found, when).to.have.deep.members(
+        latest.map(({ source, quantity: last, id }) => ({ source, count: 6, quantity: last, id })),
+      )
+    }
+    await expectLatest('from the events')
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    await expectLatest('through rollups')
+  })
+
+  it('waits for one of two places to read properties, and for none to read without', async function () {
+    this.timeout(10_000)
+    const ranges = [{ piece: 0, ...ALL_TIME }]
+    const contract = { accountId: ACCOUNT, currency: 'usd' }
+    const named = new Map([['metric_t', new Map([['model', new Set(['a'])]])]])
+    const plain = { contract, creditBefore: 0, usage: { ranges, named: new Map() } }
+    const byProperty = { ...plain, usage: { ranges, named } }
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    let held = 0
+    const client = asking(stage.client, async (given, query) => {
+      if (given.query.includes('property_tokens')) {
+        held++
+        await released
+      }
+      return query(given)
+    })
+    const reader = ratedUsageReader(client, rawReadPlaces({ waitMs: 50, waitingMax: 1 }))
+    const read = (plan: RatedPlan) => reader.read(NAMESPACE, plan)
+    const first = [read(byProperty), read(byProperty)]
+    await until(() => Promise.resolve(held === 2))
+    const others = [failureOf(read(byProperty)), failureOf(read(byProperty))]
+    await read(plain)
+    for (const err of await Promise.all(others))
+      expect(err).to.be.instanceOf(DomainError).with.property('code', 'overloaded')
+    release()
+    await Promise.all(first)
+    expect(held).to.equal(2)
+    await read(byProperty)
+  })
+
+  it('refuses more values than a question can name', async () => {
+    const values = new Set(Array.from({ length: 8_001 }, (_, n) => String(n)))
+    const planOf = (some: Set<string>): RatedPlan => ({
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: 0,
+      usage: {
+        ranges: [{ piece: 0, ...ALL_TIME }],
+        named: new Map([['metric_t', new Map([['model', some]])]]),
+      },
+    })
+    const err = await failureOf(readBy(planOf(values)))
+    expect(err).to.be.instanceOf(DomainError).with.property('code', 'unprocessable')
+    values.delete('0')
+    expect((await readBy(planOf(values))).usage.size).to.equal(0)
+  })
+
+  it('is none where there is nothing to read', async () => {
+    counts.clear()
+    const plan = {
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: -5,
+      usage: { ranges: [{ piece: 0, startAt: -10, endAt: 0 }], named: new Map() },
+    }
+    const { usage, currencyUsage } = await readBy(plan, countingClickHouse(stage.client, counts))
+    expect(usage.size).to.equal(0)
+    expect(currencyUsage).to.deep.equal(RATIO_ZERO)
+    expect(counts.clickhouse.filter(({ query }) => query.includes('usage_events'))).to.deep.equal([])
+  })
+})
+
+const withProperties = (given: Properties) => ({
+  properties: JSON.stringify(given),
+  propertyPairs: propertyPairs(given),
+})
+
+function timeOf(at: Time, { slotS, isOld }: History, now: number): number {
+  // Not in each history, as it makes many days to roll up.
+  if ('old' in at) return dayOf(now) - (isOld ? at.old : at.old % 4) * DAY_S - DAY_S / 2 + at.shift
+  if ('day' in at) return Math.min(now - 30, dayOf(now) - at.day * DAY_S + at.shift)
+  if ('slot' in at) return now - (now % slotS) - at.slot * slotS + (at.shift % slotS)
+  return now - (now % HOUR_S) - at.hour * HOUR_S + at.shift
+}
+
+/** Every row that is ever stored, in any order: reports, reports of the same again, and corrections. */
+function rowsOf(drawn: History, now: number): UsageEvent[] {
+  const rows = drawn.events.flatMap(({ isElsewhere, at, acceptedSecond, properties: given, ...one }) => {
+    const report = makeReport({
+      namespaceId: isElsewhere === 'namespace' ? OTHER_NAMESPACE : NAMESPACE,
+      accountId: isElsewhere === 'account' ? OTHER_ACCOUNT : ACCOUNT,
+      source: one.source,
+      quantity: one.quantity,
+      occurredAt: timeOf(at, drawn, now),
+      acceptedAt: (now - 1_000 + acceptedSecond) * 1_000_000,
+      ...withProperties(given),
+    })
+    const made = [report, ...(one.isRepeated ? [report] : [])]
+    let newest = report
+    for (const correction of one.corrections) {
+      const change =
+        correction === 'void'
+          ? { voided: true }
+          : 'quantity' in correction
+            ? correction
+            : withProperties(correction.properties)
+      newest = makeCorrection(newest, change)
+      made.push(newest)
+      if (correction === 'void') break
+    }
+    return made
+  })
+  return rows
+    .map((row, n) => ({ row, place: drawn.order[n % drawn.order.length] ?? 0 }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ row }) => row)
+}
+
+const plansOf = (drawn: History, now: number): RatedPlan[] =>
+  drawn.plans.map(({ ranges, isAsOf, rates, rateCount, creditBefore }) => ({
+    contract: { accountId: ACCOUNT, currency: 'usd' },
+    creditBefore: timeOf(creditBefore, drawn, now),
+    usage: {
+      ranges: ranges.map(([one, two], nth) => ({
+        piece: 2 * nth + 1,
+        ...rangeOf(one, two, isAsOf, drawn, now),
+      })),
+      named: namedValues([...rates.slice(0, rateCount), ...(rateCount === 3 ? [ofCurrency] : [])]),
+    },
+  }))
+
+/** The currency of the contract may have rates by property, too. */
+const ofCurrency = {
+  ...{ id: '4', startsAt: 0, endsAt: null, source: 'usd', aggregation: 'sum' as const },
+  ...{ filters: [{ property: 'region', values: ['d', '1'] }], groupBy: null, prices: [], priceId: 'p' },
+}
+
+function rangeOf(one: Time, two: Time, isAsOf: boolean, drawn: History, now: number): TimeRange {
+  const [a, b] = [timeOf(one, drawn, now), timeOf(two, drawn, now)]
+  return { startAt: Math.min(a, b), endAt: isAsOf ? now - 450 : Math.max(a, b) }
+}
+
+/** What a plain loop over the events that count finds. */
+function looped(plan: RatedPlan, events: readonly UsageEvent[]): RatedUsage {
+  const own = events.filter(({ accountId }) => accountId === plan.contract.accountId)
+  const inPlan = readUsage(
+    plan,
+    own.map((one) => ({
+      id: one.id,
+      source: one.source,
+      quantity: one.quantity,
+      occurred_at: one.occurredAt,
+      accepted_at: one.acceptedAt / 1_000_000,
+      properties: JSON.parse(one.properties) as Properties,
+    })),
+  )
+  const ofCredit = own.filter(
+    ({ source, occurredAt }) => source === plan.contract.currency && occurredAt < plan.creditBefore,
+  )
+  return {
+    usage: new Map([...inPlan].filter(([, rows]) => rows.length > 0)),
+    currencyUsage: sumRatios(ofCredit.map((one) => parseRatio(one.quantity))),
+  }
+}
+
+const shown = ({ usage, currencyUsage }: RatedUsage) => ({
+  usage: Object.fromEntries([...usage].map(([piece, rows]) => [piece, rows.map(shownRow).sort()])),
+  currencyUsage: formatRatio(currencyUsage),
+})
+
+const shownRow = ({ source, properties: named, usage }: UsageRow): string =>
+  JSON.stringify([
+    source,
+    Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)),
+    usage.count.toString(),
+    ...[usage.sum, usage.min, usage.max, usage.latest.quantity].map(formatAmount),
+    usage.latest.occurredAt,
+    usage.latest.acceptedAt,
+    usage.latest.id,
+  ])

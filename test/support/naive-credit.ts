@@ -1,0 +1,100 @@
+import type { ContractJson, CreditJson, EventJson, GrantJson } from './billing-vectors.ts'
+import {
+  down,
+  greater,
+  isLess,
+  lesser,
+  minus,
+  NOTHING,
+  plus,
+  readFraction,
+  writeFraction,
+  type Fraction,
+} from './naive-fraction.ts'
+import { naivePeriod } from './naive-periods.ts'
+import { naiveQuantity } from './naive-usage.ts'
+
+/** A grant, or one that is due by a line of the contract and not yet written. */
+type NaiveGrant = Omit<GrantJson, 'id'> & { id: string | null }
+
+/** What an invoice is paid from. */
+export interface NaiveCreditRequest {
+  contract: ContractJson
+  grants: readonly GrantJson[]
+  /** All of the account, as they are known. */
+  events: readonly EventJson[]
+  /** In Unix seconds: what begins then does not count, and what ends then does. */
+  before: number
+  total: Fraction
+  minorUnits: number
+}
+
+/** What credit takes off an invoice, from the definitions. */
+export function naiveCredit({ contract, events, before, total, ...of }: NaiveCreditRequest): CreditJson {
+  const inForce: NaiveGrant[] = []
+  for (const grant of [...of.grants, ...creditsToCome(contract, before)]) {
+    if (grant.effective_at >= before) continue
+    if (grant.expires_at !== undefined && grant.expires_at < before) continue
+    if (grant.voided_at !== undefined && grant.voided_at < before) continue
+    inForce.push(grant)
+  }
+  const spending = inForce.filter(({ amount }) => isLess(NOTHING, readFraction(amount))).sort(bySpending)
+  let granted = NOTHING
+  for (const { amount } of spending) granted = plus(granted, readFraction(amount))
+  let balance = NOTHING
+  for (const { amount } of inForce) balance = plus(balance, readFraction(amount))
+  const usage = events.filter((event) => event.source === contract.currency && event.occurred_at < before)
+  balance = minus(balance, readFraction(naiveQuantity(usage, 'sum')))
+
+  const available = lesser(granted, greater(NOTHING, balance))
+  const creditTotal = lesser(total, down(available, of.minorUnits))
+  const applied: CreditJson['credits_applied'] = []
+  let usedUp = minus(granted, available)
+  let toTake = creditTotal
+  for (const grant of spending) {
+    const amount = readFraction(grant.amount)
+    const spent = lesser(amount, usedUp)
+    usedUp = minus(usedUp, spent)
+    const taken = lesser(minus(amount, spent), toTake)
+    toTake = minus(toTake, taken)
+    if (isLess(NOTHING, taken)) applied.push({ grant_id: grant.id, amount: writeFraction(taken) })
+  }
+  return {
+    available: writeFraction(available),
+    credits_applied: applied,
+    credit_total: writeFraction(creditTotal),
+    amount_due: writeFraction(minus(total, creditTotal)),
+  }
+}
+
+/** One in each period in which a credit line in the contract's currency is in force: period after period from its start. */
+function creditsToCome(contract: ContractJson, before: number): NaiveGrant[] {
+  const due: NaiveGrant[] = []
+  for (const { credit, starts_at, ends_at = Infinity } of contract.lines) {
+    if (credit === undefined || credit.currency !== contract.currency) continue
+    const end = Math.min(ends_at, contract.ends_at ?? Infinity, contract.cancel_at ?? Infinity)
+    let startAt = Math.max(starts_at, contract.starts_at)
+    while (startAt < end && startAt < before) {
+      const periodEnd = naivePeriod(contract, startAt).endAt
+      due.push({
+        id: null,
+        amount: credit.amount,
+        effective_at: startAt,
+        ...(credit.expires === 'period_end' && { expires_at: periodEnd }),
+      })
+      startAt = periodEnd
+    }
+  }
+  return due
+}
+
+function bySpending(a: NaiveGrant, b: NaiveGrant): number {
+  const aKeys = [a.expires_at ?? Infinity, a.effective_at]
+  const bKeys = [b.expires_at ?? Infinity, b.effective_at]
+  for (const [index, key] of aKeys.entries()) {
+    const other = bKeys[index] ?? 0
+    if (key !== other) return key < other ? -1 : 1
+  }
+  if (a.id === null || b.id === null) return a.id === b.id ? 0 : a.id === null ? 1 : -1
+  return a.id < b.id ? -1 : 1
+}
