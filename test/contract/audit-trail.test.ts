@@ -17,6 +17,7 @@ const WITHOUT_TRAIL: Readonly<Record<string, string>> = {
   correctEvents: 'its revisions are its trail',
   seedTestCompany: 'what it makes up is no work of anybody',
   drainTestCompany: 'it waits, and changes nothing',
+  previewInvoice: 'it reads, and what it tries out is rolled back',
 }
 
 interface Entry {
