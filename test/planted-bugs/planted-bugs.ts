@@ -841,16 +841,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'rates of different values of one property are taken to overlap',
-    file: 'shared/domain/billing/overlap.ts',
-    right: 'if (rate.groupBy === null || rate.priceId !== null) return [...rate.filters]',
-    wrong: 'if (rate.priceId !== undefined) return [...rate.filters]',
+    file: 'shared/domain/billing/scope.ts',
+    right: 'if (rate.groupBy !== null && rate.priceId === null)',
+    wrong: 'if (rate.groupBy !== null && rate.priceId === undefined)',
     suites: ['shared/domain/billing/overlap'],
   },
   {
     name: 'rates with a price for the rest are taken to reach listed values alone',
-    file: 'shared/domain/billing/overlap.ts',
-    right: 'if (rate.groupBy === null || rate.priceId !== null) return',
-    wrong: 'if (rate.groupBy === null) return',
+    file: 'shared/domain/billing/scope.ts',
+    right: 'if (rate.groupBy !== null && rate.priceId === null)',
+    wrong: 'if (rate.groupBy !== null)',
     suites: ['shared/domain/billing/overlap'],
   },
   {
@@ -891,9 +891,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a contract’s own price does not outlive a change of its card',
     file: 'shared/domain/billing/rate-usage.ts',
-    right: '      const price = agreedPrice(piece.line, value, priceIn(prices, priceId), prices, used)\n',
+    right:
+      '      const price = agreedPrice(piece.line, rate, value, priceIn(prices, priceId), prices, used)\n',
     wrong:
-      '      const own = agreedPrice(piece.line, value, priceIn(prices, priceId), prices, used)\n      const price = rate.startsAt > piece.line.startsAt ? priceIn(prices, priceId) : own\n',
+      '      const own = agreedPrice(piece.line, rate, value, priceIn(prices, priceId), prices, used)\n      const price = rate.startsAt > piece.line.startsAt ? priceIn(prices, priceId) : own\n',
     suites: ['shared/domain/billing/naive'],
   },
 ]
