@@ -88,7 +88,6 @@ export async function makeCatalogue(
     }),
     rateOf({ source: compute, priceId: machines.id }),
   ])
-  await rateCardRepository(db).share(namespaceId, [card.id])
   const times = { startsAt, anchorAt: startsAt, endsAt: null }
   const contract = await contractRepository(db).insert(
     namespaceId,

@@ -282,6 +282,7 @@ export const contractRepository = (db: Queryable) => ({
 
   /** Which grants of these lines are written: keys of creditKey. */
   async listCredits(namespaceId: string, lineIds: readonly string[]): Promise<Set<string>> {
+    if (lineIds.length === 0) return new Set()
     const { rows } = await db.query<{ contract_line_id: string; period_start_at: Date }>(LIST_CREDITS, [
       namespaceId,
       lineIds,

@@ -21,14 +21,12 @@ export interface LineChangesBody {
   add: NewLineBody[]
 }
 
-/** A change of a contract's lines that can be made, and what they are then. */
+/** A change of a contract's lines that can be made. */
 export interface LineChanges {
   /** In Unix seconds. */
   effectiveAt: number
   end: string[]
   add: NewLine[]
-  /** All lines, ever, as after the change. */
-  lines: ContractLine[]
 }
 
 /**
@@ -56,7 +54,7 @@ export async function readLineChanges(
   const add = asked.map(({ line }) => line)
   const lines = applyChange<ContractLine>(contract.lines, { effectiveAt, end, add })
   requireLinesTogether(lines, asked, now)
-  return { effectiveAt, end, add, lines }
+  return { effectiveAt, end, add }
 }
 
 /**

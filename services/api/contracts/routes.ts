@@ -3,7 +3,6 @@ import type { CancelRequest } from '../../../shared/domain/billing/contract-stat
 import type { StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
-import { nowOf } from '../../../shared/http/enter-world.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { contractLineRepository } from '../../../shared/postgres/contract-lines.ts'
 import {
@@ -15,8 +14,10 @@ import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { answerOne } from '../core/answer-one.ts'
-import { pageToBody, secondsOf } from '../core/body-fields.ts'
+import { pageToBody } from '../core/body-fields.ts'
 import { changeOne } from '../core/change-one.ts'
+import { changeOnce } from '../core/change-once.ts'
+import { nowIn } from '../core/now-in.ts'
 import { idOf, type Create } from '../core/create.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
 import { pageOfQuery } from '../core/page-query.ts'
@@ -37,7 +38,6 @@ export const contractHandlers = (pool: Pool, create: Create): Handlers => ({
   uncancelContract: of(postUncancel(create)),
 })
 
-const nowIn = (res: Response): number => secondsOf(nowOf(res))
 const bodyOfNow = (contract: StoredContract, res: Response) => contractToBody(contract, nowIn(res))
 
 function postContract(create: Create): RequestHandler {
@@ -125,7 +125,7 @@ function listLines(pool: Pool): RequestHandler<OfContract['params']> {
 }
 
 const postChanges = (create: Create) =>
-  changeOnce(create, 'changes', 'contract.changed', (db, namespaceId, { params, body }, now) =>
+  changeContractOnce(create, 'changes', 'contract.changed', (db, namespaceId, { params, body }, now) =>
     changeLines(db, namespaceId, params.contract_id, body as LineChangesBody, now),
   )
 
@@ -136,7 +136,7 @@ interface CancelBody {
 }
 
 const postCancel = (create: Create) =>
-  changeOnce(create, 'cancel', 'contract.canceled', (db, namespaceId, { params, body }, now) => {
+  changeContractOnce(create, 'cancel', 'contract.canceled', (db, namespaceId, { params, body }, now) => {
     const { reason = null, ...request } = body as CancelBody
     return cancelContract(db, namespaceId, params.contract_id, cancelRequestOf(request), reason, now)
   })
@@ -152,12 +152,12 @@ function cancelRequestOf({ mode, cancel_at: cancelAt }: CancelBody): CancelReque
 }
 
 const postUncancel = (create: Create) =>
-  changeOnce(create, 'uncancel', 'contract.uncanceled', (db, namespaceId, { params }, now) =>
+  changeContractOnce(create, 'uncancel', 'contract.uncanceled', (db, namespaceId, { params }, now) =>
     uncancelContract(db, namespaceId, params.contract_id, now),
   )
 
-/** Changes a contract once for each Idempotency-Key. @param work is told what time it is then, in Unix seconds */
-function changeOnce(
+/** @param work is told what time it is then, in Unix seconds */
+const changeContractOnce = (
   create: Create,
   verb: string,
   action: AuditedAction,
@@ -167,25 +167,7 @@ function changeOnce(
     req: OfContract,
     now: () => number,
   ) => Promise<StoredContract | undefined>,
-): RequestHandler<OfContract['params']> {
-  return async (req, res) => {
-    const changed = await create(
-      callerOf(res),
-      {
-        route: `POST /v2/contracts/{contract_id}/${verb}`,
-        key: idempotencyKeyOf(req),
-        action,
-        changes: (req.body as object | undefined) ?? {},
-        idOf,
-      },
-      async (db, namespaceId) => {
-        const contract = await work(db, namespaceId, req, () => nowIn(res))
-        if (contract === undefined) throw noSuchContract()
-        return contract
-      },
-    )
-    res.json(bodyOfNow(changed, res))
-  }
-}
+) =>
+  changeOnce(create, { route: `POST /v2/contracts/{contract_id}/${verb}`, action, toBody: bodyOfNow, work })
 
 const noSuchContract = (): DomainError => new DomainError('not_found', 'no such contract')

@@ -2,10 +2,9 @@ import type { RequestHandler } from 'express'
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
-import { nowOf } from '../../../shared/http/enter-world.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { secondsOf } from '../core/body-fields.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
+import { nowIn } from '../core/now-in.ts'
 import { previewToBody } from './body.ts'
 import { previewInvoice, type Preview, type PreviewDeps, type PreviewInvoice } from './preview-invoice.ts'
 import { whatIfOf, type WhatIfBody } from './what-if.ts'
@@ -25,7 +24,7 @@ function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
   return async (req, res) => {
     const body = req.body as PreviewBody
     const contractId = body.contract_id.toLowerCase()
-    const now = secondsOf(nowOf(res))
+    const now = nowIn(res)
     const request = { contractId, at: body.at, asOf: body.as_of, whatIf: whatIfOf(contractId, body, now) }
     const { namespaceId } = callerOf(res)
     const made = await preview(namespaceId, request, now)

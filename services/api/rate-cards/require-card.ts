@@ -1,6 +1,6 @@
 import { findOverlap } from '../../../shared/domain/billing/overlap.ts'
 import { namedValues } from '../../../shared/domain/billing/plan.ts'
-import type { Rate } from '../../../shared/domain/billing/rate.ts'
+import { pricesOfRate, type Rate } from '../../../shared/domain/billing/rate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { RequestedRates } from './requested-rates.ts'
@@ -65,7 +65,7 @@ function requireSize(size: CardSize, max: CardSize, would: string, which: string
 
 const sizeOf = (rates: readonly Rate[]): CardSize => ({
   rates: rates.length,
-  prices: rates.reduce((sum, rate) => sum + countPrices(rate), 0),
+  prices: rates.reduce((sum, rate) => sum + pricesOfRate(rate).length, 0),
 })
 
 /** Of filters and prices; one that several rates name is counted once. */
@@ -74,14 +74,12 @@ const countValues = (rates: readonly Rate[]): number =>
     .flatMap((ofSource) => [...ofSource.values()])
     .reduce((sum, { size }) => sum + size, 0)
 
-const countPrices = ({ prices, priceId }: Rate): number => prices.length + Number(priceId !== null)
-
 /** The most that are in force at a second, and the most prices that are. */
 function peakOf(rates: readonly Rate[]): CardSize {
   const steps = rates
     .filter(({ startsAt, endsAt }) => startsAt !== endsAt)
     .flatMap((rate) => {
-      const prices = countPrices(rate)
+      const prices = pricesOfRate(rate).length
       const start = { at: rate.startsAt, rates: 1, prices }
       return rate.endsAt === null ? [start] : [start, { at: rate.endsAt, rates: -1, prices: -prices }]
     })

@@ -1,19 +1,20 @@
-import type { Request, RequestHandler, Response } from 'express'
+import type { Request, RequestHandler } from 'express'
 import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
-import { nowOf } from '../../../shared/http/enter-world.ts'
 import { rateCardRepository, type RateCardChanges } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { idOf, type Create } from '../core/create.ts'
 import { answerOne } from '../core/answer-one.ts'
-import { pageToBody, secondsOf } from '../core/body-fields.ts'
+import { pageToBody } from '../core/body-fields.ts'
 import { cardWithRatesToBody, rateCardToBody, rateToBody } from './body.ts'
 import { changeCard, type CardChangeBody } from './change-card.ts'
 import { changeOne } from '../core/change-one.ts'
+import { changeOnce } from '../core/change-once.ts'
+import { nowIn } from '../core/now-in.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import { requestedRates, requirePossible, type NewRateBody } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
@@ -90,8 +91,6 @@ function listRateCards(pool: Pool): RequestHandler {
 
 type OfRateCard = Request<{ rate_card_id: string }>
 
-const nowIn = (res: Response): number => secondsOf(nowOf(res))
-
 const getRateCard = (pool: Pool) =>
   answerOne(pool, cardWithRatesToBody, async (db, namespaceId, { params }: OfRateCard, res) =>
     withRates(
@@ -160,24 +159,12 @@ function listRates(pool: Pool): RequestHandler<OfRateCard['params']> {
 
 const noSuchCard = () => new DomainError('not_found', 'no such rate card')
 
-function postChange(create: Create): RequestHandler<OfRateCard['params']> {
-  return async (req, res) => {
-    const body = req.body as CardChangeBody // with the defaults of openapi.yaml filled in
-    const changed = await create(
-      callerOf(res),
-      {
-        route: 'POST /v2/rate-cards/{rate_card_id}/changes',
-        key: idempotencyKeyOf(req),
-        action: 'rate_card.changed',
-        changes: body,
-        idOf,
-      },
-      async (db, namespaceId) => {
-        const card = await changeCard(db, namespaceId, req.params.rate_card_id, body, nowIn(res))
-        if (card === undefined) throw noSuchCard()
-        return card
-      },
-    )
-    res.json(cardWithRatesToBody(changed))
-  }
-}
+const postChange = (create: Create) =>
+  changeOnce(create, {
+    route: 'POST /v2/rate-cards/{rate_card_id}/changes',
+    action: 'rate_card.changed',
+    toBody: cardWithRatesToBody,
+    // With the defaults of openapi.yaml filled in.
+    work: (db, namespaceId, { params, body }: OfRateCard, now) =>
+      changeCard(db, namespaceId, params.rate_card_id, body as CardChangeBody, now()),
+  })
