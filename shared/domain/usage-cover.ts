@@ -1,3 +1,4 @@
+import { groupBy } from '../collections/group-by.ts'
 import { countKeyBuckets, rangeOfKeyBuckets, keyBucketAfter, type TimeRange } from './time-range.ts'
 
 export const DAY_S = 86_400
@@ -61,7 +62,7 @@ export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): U
   const firstDay = ceilTo(startAt, DAY_S)
   const endDay = Math.max(firstDay, dayOf(closedEnd))
   const wholly = new Set(state.dirtyDays)
-  const slotsByDay = groupByDay(state.dirtySlots)
+  const slotsByDay = groupBy(state.dirtySlots, dayOf)
   const dirty = [...new Set([...wholly, ...slotsByDay.keys()])]
     .filter((day) => day >= firstDay && day < endDay)
     .sort((a, b) => a - b)
@@ -176,14 +177,3 @@ export function enumerateShortRanges(
 }
 
 const ceilTo = (second: number, step: number): number => Math.ceil(second / step) * step
-
-function groupByDay(slots: readonly number[]): Map<number, number[]> {
-  const days = new Map<number, number[]>()
-  for (const slot of slots) {
-    const day = dayOf(slot)
-    const known = days.get(day)
-    if (known === undefined) days.set(day, [slot])
-    else known.push(slot)
-  }
-  return days
-}

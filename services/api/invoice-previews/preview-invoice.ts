@@ -1,6 +1,6 @@
 import type { ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
 import type { Contract } from '../../../shared/domain/billing/contract.ts'
-import { invoiceOf, type Invoice } from '../../../shared/domain/billing/invoice.ts'
+import { currencyUsageBefore, invoiceOf, type Invoice } from '../../../shared/domain/billing/invoice.ts'
 import {
   defaultSecond,
   planInvoice,
@@ -62,7 +62,8 @@ export function previewInvoice({ pool, usage, listedUpTo }: PreviewDeps): Previe
       }),
     ])
     const { plan, prices, grants, creditsWritten } = read
-    const measured = await usage.read(namespaceId, plan)
+    const creditBefore = currencyUsageBefore(plan, read)
+    const measured = await usage.read(namespaceId, { ...plan, creditBefore })
     const readings = { ...measured, grants, creditsWritten, usageAsOf: unixSeconds(usageAsOf) }
     return { invoice: invoiceOf(plan, prices, readings, now), plan, prices }
   }

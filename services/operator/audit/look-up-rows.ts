@@ -1,3 +1,4 @@
+import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
@@ -36,12 +37,5 @@ export async function findRetired(
 }
 
 /** One list for each namespace, in the order given. */
-export function byNamespace<T extends Named>(all: readonly T[]): Map<string, T[]> {
-  const lists = new Map<string, T[]>()
-  for (const one of all) {
-    const list = lists.get(one.namespaceId) ?? []
-    lists.set(one.namespaceId, list)
-    list.push(one)
-  }
-  return lists
-}
+export const byNamespace = <T extends Named>(all: readonly T[]): Map<string, T[]> =>
+  groupBy(all, ({ namespaceId }) => namespaceId)

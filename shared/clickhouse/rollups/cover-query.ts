@@ -23,7 +23,16 @@ export interface Wanted {
   fromEvents: string
   /** Of whom; fixed texts with parameters. */
   filters: readonly string[]
+  /** One that also asks for a time: told how the second in which a row begins is written. */
+  timeFilter?: (second: string) => string
 }
+
+/** The second in which what a row holds begins, in each of the places. */
+export const SECOND_OF = {
+  days: "toUnixTimestamp(toDateTime(day, 'UTC'))",
+  slots: 'toUnixTimestamp(slot)',
+  events: 'toUnixTimestamp(occurred_at)',
+} as const
 
 /**
  * A SELECT for each place that a cover reads.
@@ -33,13 +42,18 @@ export interface Wanted {
 export function selectsOf(
   { days, slots, raw }: UsageCover,
   { slotS, now }: KnownEpoch,
-  { fromDays, fromSlots, fromEvents, filters }: Wanted,
+  { fromDays, fromSlots, fromEvents, filters, timeFilter }: Wanted,
   totals: boolean,
 ): { selects: string[]; params: Record<string, unknown> } {
   const selects: string[] = []
   const params: Record<string, unknown> = {}
-  const add = (columns: string, table: string, conditions: readonly string[]) => {
-    selects.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${[...conditions, ...filters].join(' AND ')}`)
+  const filtersOf = (place: keyof typeof SECOND_OF) => [
+    ...filters,
+    ...(timeFilter === undefined ? [] : [timeFilter(SECOND_OF[place])]),
+  ]
+  const add = (place: 'days' | 'slots', columns: string, table: string, conditions: readonly string[]) => {
+    const where = [...conditions, ...filtersOf(place)].join(' AND ')
+    selects.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${where}`)
   }
   const rolled = ['epoch = {epoch:UInt32}']
   if (days !== undefined) {
@@ -48,7 +62,7 @@ export function selectsOf(
     const { conditions: butFor, params: exceptions } = exceptDays(days.except)
     Object.assign(params, exceptions)
     conditions.push(...butFor)
-    add(fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
+    add('days', fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
   }
   if (slots !== undefined) {
     Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt })
@@ -66,7 +80,7 @@ export function selectsOf(
     const addDays = (name: string, table: string, wanted: readonly number[]) => {
       if (wanted.length === 0) return
       params[name] = wanted.map(isoDay)
-      add(fromSlots, table, [...conditions, `toDate(slot) IN {${name}:Array(Date)}`])
+      add('slots', fromSlots, table, [...conditions, `toDate(slot) IN {${name}:Array(Date)}`])
     }
     addDays(
       'slotDays',
@@ -78,26 +92,11 @@ export function selectsOf(
   const events = eventsOf(raw, slotS)
   if (events !== undefined) {
     Object.assign(params, events.params)
-    const ofKey = [...filters, ...events.conditions].join(' AND ')
+    const ofKey = [...filtersOf('events'), ...events.conditions].join(' AND ')
     // Why PREWHERE: see usage-aggregates.
     selects.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }
   return { selects, params }
-}
-
-/** The same with other names for its parameters, so that selects of several covers can stand in one statement. */
-export function withParamsNamed(
-  { selects, params }: ReturnType<typeof selectsOf>,
-  prefix: string,
-): ReturnType<typeof selectsOf> {
-  const rename = (select: string) =>
-    select.replace(/\{(\w+):/g, (param, name: string) =>
-      Object.hasOwn(params, name) ? `{${prefix}${name}:` : param,
-    )
-  return {
-    selects: selects.map(rename),
-    params: Object.fromEntries(Object.entries(params).map(([name, value]) => [`${prefix}${name}`, value])),
-  }
 }
 
 /** What is left out of the days. Long runs are told as such: months that lie wholly in one are not even looked into. */

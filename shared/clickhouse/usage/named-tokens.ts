@@ -1,11 +1,12 @@
 import type { UsageWanted } from '../../domain/billing/plan.ts'
-import type { Properties } from '../../domain/properties.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { DomainError } from '../../errors/domain-error.ts'
 import { propertyToken } from './property-token.ts'
 
 /** A ClickHouse server takes 128 KiB a parameter (http_max_field_value_size); a token is 16 characters of it. */
-const TOKENS_MAX = 8_000
+export const TOKENS_MAX = 8_000
+
+type NamedPair = readonly [property: string, value: string]
 
 /** The values of properties that usage is told apart by, as ClickHouse knows them. */
 export interface NamedTokens {
@@ -15,15 +16,15 @@ export interface NamedTokens {
   counts: readonly number[]
   /** The tokens of all sources, in their order: 12 bytes each, in base64url. */
   packed: string
-  /** What an event of a source with these tokens, as hex, is told apart by. */
-  propertiesOf(source: UsageSource, tokens: readonly string[]): Properties
+  /** What a token, as hex, of an event of a source stands for. */
+  pairOf(source: UsageSource, token: string): NamedPair | undefined
 }
 
 /** @throws DomainError unprocessable when they are more than can be asked for */
 export function nameTokens(named: UsageWanted['named']): NamedTokens {
-  const bySource = new Map<UsageSource, Map<string, [property: string, value: string]>>()
+  const bySource = new Map<UsageSource, Map<string, NamedPair>>()
   for (const [source, properties] of named) {
-    const tokens = new Map<string, [string, string]>()
+    const tokens = new Map<string, NamedPair>()
     for (const [property, values] of properties)
       for (const value of values) tokens.set(propertyToken(property, value), [property, value])
     if (tokens.size > 0) bySource.set(source, tokens)
@@ -38,9 +39,33 @@ export function nameTokens(named: UsageWanted['named']): NamedTokens {
     sources: [...bySource.keys()],
     counts: [...bySource.values()].map(({ size }) => size),
     packed: Buffer.from(tokens.join(''), 'hex').toString('base64url'),
-    propertiesOf: (source, found) => {
-      const known = bySource.get(source)
-      return Object.fromEntries(found.map((token) => known?.get(token)).filter((pair) => pair !== undefined))
-    },
+    pairOf: (source, token) => bySource.get(source)?.get(token),
   }
 }
+
+type Named = UsageWanted['named']
+
+/** What several ask for, together. */
+export function mergeNamed(all: readonly Named[]): Named {
+  const [first = new Map(), ...others] = all
+  if (others.length === 0) return first
+  const merged = new Map<UsageSource, Map<string, Set<string>>>()
+  for (const named of all)
+    for (const [source, properties] of named) {
+      const ofSource = merged.get(source) ?? new Map<string, Set<string>>()
+      merged.set(source, ofSource)
+      for (const [property, values] of properties) {
+        const before = ofSource.get(property) ?? new Set<string>()
+        ofSource.set(property, before)
+        for (const value of values) before.add(value)
+      }
+    }
+  return merged
+}
+
+/** How many values are named, of all sources and properties. */
+export const countNamed = (named: Named): number =>
+  [...named.values()].reduce(
+    (count, properties) => [...properties.values()].reduce((sum, { size }) => sum + size, count),
+    0,
+  )

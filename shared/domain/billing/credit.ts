@@ -46,10 +46,14 @@ export interface CreditRequest {
   minorUnits: number
 }
 
+/** Whether there is something to spend, before usage: without it, usage in the currency changes no invoice. */
+export const hasCredit = (grants: readonly CreditGrant[], before: number): boolean =>
+  grants.some((grant) => isInForce(grant, before) && isPositive(grant))
+
 /** What credit takes off an invoice. It lowers no balance: settling the invoice does. */
 export function applyCredit({ total, grants, usage, before, minorUnits }: CreditRequest): Credit {
   const inForce = grants.filter((grant) => isInForce(grant, before))
-  const positive = inForce.filter(({ amount }) => compareRatios(amount, RATIO_ZERO) > 0)
+  const positive = inForce.filter(isPositive)
   const granted = sumRatios(positive.map(({ amount }) => amount))
   const balance = subtractRatios(sumRatios(inForce.map(({ amount }) => amount)), usage)
   const available = minRatio(granted, maxRatio(RATIO_ZERO, balance))
@@ -65,6 +69,8 @@ export function applyCredit({ total, grants, usage, before, minorUnits }: Credit
 const isInForce = (grant: CreditGrant, before: number): boolean =>
   grant.effectiveAt < before &&
   [grant.expiresAt, grant.voidedAt, grant.archivedAt].every((end) => end === null || end >= before)
+
+const isPositive = ({ amount }: CreditGrant): boolean => compareRatios(amount, RATIO_ZERO) > 0
 
 /** What expires soonest is spent first; of the same, what was given first. Those not yet written come after the written. */
 function bySpending(a: CreditGrant, b: CreditGrant): number {

@@ -14,7 +14,7 @@ import type { TimeRange } from '../time-range.ts'
 import { contractStatus, type ContractStatus } from './contract-status.ts'
 import { creditsDue } from './contract-credits.ts'
 import type { CardLine, PriceLine } from './contract.ts'
-import { applyCredit, type Credit, type CreditGrant } from './credit.ts'
+import { applyCredit, hasCredit, type Credit, type CreditGrant } from './credit.ts'
 import { shareRatio } from './pieces.ts'
 import type { InvoicePlan, Piece } from './plan.ts'
 import type { Prices } from './price.ts'
@@ -32,7 +32,7 @@ import {
 export interface InvoiceReadings {
   /** Of the plan's ranges, by the piece's number; what is absent has none. */
   usage: ReadonlyMap<number, readonly UsageRow[]>
-  /** All usage in the contract's currency, ever, before the plan's `creditBefore`. */
+  /** All usage in the contract's currency, ever, before the plan's `creditBefore`; any where currencyUsageBefore is 0. */
   currencyUsage: Ratio
   /** All of the account in the contract's currency; those not in force may be among them. */
   grants: readonly CreditGrant[]
@@ -104,7 +104,7 @@ export function invoiceOf(
     total,
     ...applyCredit({
       total,
-      grants: [...readings.grants, ...creditsToCome(plan, readings.creditsWritten)],
+      grants: grantsOf(plan, readings),
       usage: readings.currencyUsage,
       before: plan.creditBefore,
       minorUnits,
@@ -139,6 +139,18 @@ function ratePiece(piece: Piece, rows: readonly UsageRow[], prices: Prices, mino
 
 const minimumOf = ({ line, share }: Piece): Ratio =>
   line.kind === 'minimum' ? multiplyRatios(parseRatio(line.minimumAmount), shareRatio(share)) : RATIO_ZERO
+
+/** What of an invoice's readings says which grants it is paid from. */
+type GrantReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
+
+/** Up to when usage in the contract's currency must be read: 0 where there is no credit that it could use up. */
+export const currencyUsageBefore = (plan: InvoicePlan, readings: GrantReadings): number =>
+  hasCredit(grantsOf(plan, readings), plan.creditBefore) ? plan.creditBefore : 0
+
+const grantsOf = (plan: InvoicePlan, { grants, creditsWritten }: GrantReadings): CreditGrant[] => [
+  ...grants,
+  ...creditsToCome(plan, creditsWritten),
+]
 
 /** Grants that are due and not yet written, as they will be: an answer does not depend on when they are. */
 const creditsToCome = (plan: InvoicePlan, written: ReadonlySet<string>): CreditGrant[] =>

@@ -6,6 +6,7 @@ import {
   RATIO_ZERO,
   type Ratio,
 } from '../../amount/ratio.ts'
+import { groupBy } from '../../collections/group-by.ts'
 import type { Aggregation } from '../usage-aggregate.ts'
 import type { UsageSource } from '../usage-source.ts'
 import { mergeUsage, quantityOf, type MeasuredUsage } from './aggregate.ts'
@@ -88,7 +89,7 @@ export function rateCardLine(
   prices: Prices,
   minorUnits: number,
 ): RatedPiece {
-  const rowsBySource = bySource(rows)
+  const rowsBySource = groupBy(rows, ({ source }) => source)
   const discountPercent = parseRatio(piece.line.discountPercent)
   const used = new Set<PriceOverride>()
   const lines: InvoiceLine[] = []
@@ -114,16 +115,6 @@ export function rateCardLine(
   for (const override of piece.line.priceOverrides)
     if (!used.has(override)) warnings.push({ code: 'override_unused', lineId: piece.line.id, override })
   return { lines, unrated: unratedOf(piece.rates, rowsBySource), warnings }
-}
-
-function bySource(rows: readonly UsageRow[]): Map<UsageSource, UsageRow[]> {
-  const sources = new Map<UsageSource, UsageRow[]>()
-  for (const row of rows) {
-    const before = sources.get(row.source)
-    if (before) before.push(row)
-    else sources.set(row.source, [row])
-  }
-  return sources
 }
 
 /** All a rate has prices for, in the order of the invoice: by code point, the rest last. */

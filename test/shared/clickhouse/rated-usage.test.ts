@@ -169,6 +169,11 @@ describe('usage that invoices are rated by', function () {
         const read = await readBy(plan, countingClickHouse(stage.client, counts))
         expect(shown(read), when).to.deep.equal(shown(looped(plan, stored.counting(NAMESPACE))))
       }
+      const all = plansOfBoth(drawn, now)
+      const read = await ratedUsageReader(stage.client, rawReadPlaces()).readAll(NAMESPACE, all)
+      expect(read.map(shown), `together, now ${now}, after ${passed.join('; ')}`).to.deep.equal(
+        all.map((plan) => shown(looped(plan, stored.counting(NAMESPACE)))),
+      )
     }
     const [timely, late] = [rows.slice(0, drawn.timely), rows.slice(drawn.timely)]
     await store(...timely)
@@ -451,6 +456,13 @@ const plansOf = (drawn: History, now: number): RatedPlan[] =>
       named: namedValues([...rates.slice(0, rateCount), ...(rateCount === 3 ? [ofCurrency] : [])]),
     },
   }))
+
+/** Plans of two accounts, one of them of another currency: whatever they are read with, they get what they would get alone. */
+const plansOfBoth = (drawn: History, now: number): RatedPlan[] =>
+  plansOf(drawn, now).flatMap((plan, nth) => [
+    plan,
+    { ...plan, contract: { accountId: OTHER_ACCOUNT, currency: nth % 2 === 0 ? 'usd' : 'eur' } },
+  ])
 
 /** The currency of the contract may have rates by property, too. */
 const ofCurrency = {
