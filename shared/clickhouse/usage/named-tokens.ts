@@ -43,6 +43,8 @@ export function nameTokens(named: UsageWanted['named']): NamedTokens {
   }
 }
 
+export const NOTHING_NAMED: NamedTokens = nameTokens(new Map())
+
 type Named = UsageWanted['named']
 
 /** What several ask for, together. */

@@ -8,20 +8,20 @@ import { IN_RANGE, rangeParams } from './usage-aggregates.ts'
 /** What of accounts is wanted for invoices; seconds as usage can have them. */
 export interface RatedWanted {
   namespaceId: string
-  /** Whose; undefined: all of the namespace. */
-  accountIds: readonly string[] | undefined
+  /** Whose, and the seconds that usage of each is told apart at; undefined: of all of the namespace, at the edges of the ranges. */
+  cutsByAccount: ReadonlyMap<string, readonly number[]> | undefined
   /** All sources in each of these; they may meet, be apart and overlap. */
   ranges: readonly TimeRange[]
-  /** All usage of some currencies up to each of these seconds. */
+  /** All usage of some currencies up to the last of these seconds. */
   credit: { currencies: readonly string[]; before: readonly number[] }
   /** What usage in the ranges is told apart by. */
   named: NamedTokens
 }
 
-/** Usage of a source in a segment: between one second that the wanted ranges and credit name, and the next. */
+/** Usage of a source in a segment of the time: between one cut of its account and the next. */
 export interface RatedRow {
   account_id: string
-  /** The second it begins; what lies before all ranges is in the segment of 0. */
+  /** The second it begins; 0 for the one before the first cut. */
   segment: string
   source: string
   /** Whether it is told apart by its tokens: all usage in the ranges of the sources that have named ones, and no other. */
@@ -39,9 +39,6 @@ export interface RatedRow {
 
 const { rolled, ofEvent, merged, latestEvent } = MEASURED_COLUMNS
 
-/** Between two cuts that follow each other lies a segment, which begins with the first. */
-const segmentOf = (second: string) =>
-  `account_id, toInt64(roundDown(${second}, {cuts:Array(UInt32)})) AS segment`
 const UNNAMED = "0 AS is_named, CAST([], 'Array(FixedString(12))') AS tokens"
 
 /** Each with its source in front, as sources name values of their own; sources do not matter to where a token ends. */
@@ -53,8 +50,8 @@ const NAMED = `
   ))`
 // Why IN a subquery: it becomes a hash table. arrayIntersect, and IN an array, go through all named tokens for each event (measured
 // with a million events and 2,000 tokens: 14 s, and 0.15 s so).
-const namedEvents = (filters: readonly string[]) => `
-  SELECT ${segmentOf(SECOND_OF.events)}, 1 AS is_named,
+const namedEvents = (segment: string, filters: readonly string[]) => `
+  SELECT account_id, ${segment}, 1 AS is_named,
     arraySort(arrayFilter(token -> concat(source, token) IN (${NAMED}), property_tokens)) AS tokens, ${ofEvent}
   FROM usage_events FINAL
   PREWHERE ${[IN_RANGE, ...filters].join(' AND ')} AND source IN {namedSources:Array(String)} WHERE voided = 0`
@@ -71,43 +68,48 @@ export function ratedUsageStatement(
   wanted: RatedWanted,
   state: RollupState,
 ): { query: string; params: Record<string, unknown> } | undefined {
-  const { namespaceId, accountIds, credit, named } = wanted
+  const { namespaceId, cutsByAccount, credit, named } = wanted
   const ranges = wanted.ranges.filter(({ startAt, endAt }) => startAt < endAt)
-  const creditBefore = credit.before.filter((second) => second > 0)
   const edges = ranges.flatMap(({ startAt, endAt }) => [startAt, endAt])
-  const cuts = [...new Set([...edges, ...creditBefore, ...(creditBefore.length > 0 ? [0] : [])])].sort(
-    (a, b) => a - b,
-  )
-  const [startAt, endAt] = [cuts[0], cuts.at(-1)]
-  if (startAt === undefined || endAt === undefined) return undefined
-  const inRanges = { startAt: Math.min(...edges, endAt), endAt: Math.max(...edges, 0) }
+  const creditBefore = Math.max(0, ...credit.before)
+  const hasCredit = creditBefore > 0
+  if (ranges.length === 0 && !hasCredit) return undefined
+  const inRanges = { startAt: Math.min(...edges, Infinity), endAt: Math.max(...edges, 0) }
+  const whole = {
+    startAt: hasCredit ? 0 : inRanges.startAt,
+    endAt: Math.max(creditBefore, inRanges.endAt),
+  }
+  const accountIds = cutsByAccount && [...cutsByAccount.keys()]
   const ofAccounts = [
     'namespace_id = {namespaceId:String}',
     ...(accountIds === undefined ? [] : ['account_id IN {accountIds:Array(String)}']),
   ]
   const isNamed = named.sources.length > 0 && ranges.length > 0
-  const hasCredit = creditBefore.length > 0
+  const { segmentOf, cuts, params: segmentParams } = segmentsBy(cutsByAccount, edges)
   const params: Record<string, unknown> = {
     namespaceId,
     ...(accountIds && { accountIds }),
     epoch: state.epoch,
-    cuts,
+    ...segmentParams,
     ...(isNamed && { namedSources: named.sources }),
-    ...(hasCredit && { currencies: credit.currencies, rangesFrom: inRanges.startAt }),
+    ...(hasCredit && {
+      currencies: credit.currencies,
+      rangesFrom: Math.min(inRanges.startAt, whole.endAt),
+    }),
   }
   const ofCredit = hasCredit ? ' OR source IN {currencies:Array(String)}' : ''
   const columns: Wanted = {
-    fromDays: `${segmentOf(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
-    fromSlots: `${segmentOf(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
-    fromEvents: `${segmentOf(SECOND_OF.events)}, ${UNNAMED}, ${ofEvent}`,
+    fromDays: `account_id, ${segmentOf(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
+    fromSlots: `account_id, ${segmentOf(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
+    fromEvents: `account_id, ${segmentOf(SECOND_OF.events)}, ${UNNAMED}, ${ofEvent}`,
     filters: [...ofAccounts, ...(isNamed ? [`(source NOT IN {namedSources:Array(String)}${ofCredit})`] : [])],
     ...(hasCredit && { timeFilter: (second) => `(${second} >= {rangesFrom:UInt32}${ofCredit})` }),
   }
-  const read = selectsOf(coverUsageCutAt({ startAt, endAt }, cuts, state), state, columns, false)
+  const read = selectsOf(coverUsageCutAt(whole, cuts, state), state, columns, false)
   const selects = [...read.selects]
   Object.assign(params, read.params)
   if (isNamed) {
-    selects.push(namedEvents(ofAccounts))
+    selects.push(namedEvents(segmentOf(SECOND_OF.events), ofAccounts))
     Object.assign(params, rangeParams(inRanges), { tokenCounts: named.counts, tokens: named.packed })
   }
   const query = `
@@ -115,4 +117,35 @@ export function ratedUsageStatement(
       ${merged}, ${latestEvent}
     FROM (${selects.join('\nUNION ALL\n')}) GROUP BY account_id, segment, is_named, source, tokens`
   return { query, params }
+}
+
+interface Segments {
+  /** The second in which a row's segment begins, told how that of the row is written. */
+  segmentOf: (second: string) => string
+  /** Of all accounts, in order. */
+  cuts: readonly number[]
+  params: Record<string, unknown>
+}
+
+/** Where accounts are cut alike, the cuts are constants of the statement; else each row looks up those of its account. */
+function segmentsBy(cutsByAccount: RatedWanted['cutsByAccount'], edges: readonly number[]): Segments {
+  const inOrder = (all: readonly number[]) => [...new Set(all)].sort((a, b) => a - b)
+  const lists = cutsByAccount === undefined ? [inOrder(edges)] : [...cutsByAccount.values()].map(inOrder)
+  const cuts = inOrder(lists.flat())
+  if (lists.every(({ length }) => length === cuts.length))
+    return {
+      segmentOf: (second) => `toInt64(roundDown(${second}, {cuts:Array(UInt32)})) AS segment`,
+      cuts,
+      params: { cuts: [0, ...cuts] },
+    }
+  const nth = 'transform(account_id, {accountIds:Array(String)}, {accountPlaces:Array(UInt32)}, 0)'
+  return {
+    segmentOf: (second) =>
+      `toInt64(arrayMax(cut -> if(cut <= ${second}, cut, 0), {cutsOfAccounts:Array(Array(UInt32))}[${nth}])) AS segment`,
+    cuts,
+    params: {
+      accountPlaces: lists.map((_, index) => index + 1),
+      cutsOfAccounts: lists.map((list) => [0, ...list]),
+    },
+  }
 }

@@ -1,5 +1,6 @@
 import { amountFromDatabase } from '../../amount/amount.ts'
 import { parseRatio, sumRatios, type Ratio } from '../../amount/ratio.ts'
+import { batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
 import { groupBy } from '../../collections/group-by.ts'
 import type { WorkQueue } from '../../batching/work-queue.ts'
 import { mergeUsage, type MeasuredUsage } from '../../domain/billing/aggregate.ts'
@@ -7,12 +8,19 @@ import type { Contract } from '../../domain/billing/contract.ts'
 import type { InvoicePlan } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import { clampRange } from '../../domain/time-range.ts'
-import { dayOf, NO_ROLLUPS } from '../../domain/usage-cover.ts'
+import { NO_ROLLUPS } from '../../domain/usage-cover.ts'
 import { occurredAtOfEventId } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
-import { countNamed, mergeNamed, nameTokens, TOKENS_MAX, type NamedTokens } from './named-tokens.ts'
+import {
+  countNamed,
+  mergeNamed,
+  nameTokens,
+  NOTHING_NAMED,
+  TOKENS_MAX,
+  type NamedTokens,
+} from './named-tokens.ts'
 import { ratedUsageStatement, type RatedRow, type RatedWanted } from './rated-usage-statement.ts'
 
 /** What of a plan says which usage it needs. */
@@ -28,11 +36,22 @@ export interface RatedUsage {
   currencyUsage: Ratio
 }
 
+/** Previews asked for one by one, at the same time. One of them that takes long holds up others no longer than the last. */
+const BATCHING: Batching = { atMost: 50, atOnce: 1, slowAfterMs: 100 }
+
+interface PlanOfNamespace {
+  namespaceId: string
+  plan: RatedPlan
+  /** Each is a read of its own. */
+  nth: number
+}
+
 /**
  * Reads what invoices are rated by. Each event counts once, as it counts now.
  *
  * However many pieces, rates and values there are, ClickHouse is asked which rollups hold and then once for everything. Sources that
- * no rate tells apart by properties come through rollups; the others from the events of these ranges.
+ * no rate tells apart by properties come through rollups; the others from the events of these ranges. Of a namespace, invoices that
+ * are asked for at the same time share a statement: planning it takes ClickHouse longer than reading what one more account has.
  *
  * @param rawReads the places that reads wait for which take long; see rawReadPlaces
  */
@@ -43,7 +62,8 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
     retryIfStale(async (): Promise<RatedUsage[]> => {
       const wanted = wantedOf(namespaceId, plans, named)
       const upTo = Math.max(0, ...wanted.credit.before, ...wanted.ranges.map(({ endAt }) => endAt))
-      const state = await states.read(namespaceId, { startAt: 0, endAt: upTo }, wanted.accountIds)
+      const accountIds = [...wanted.cutsByAccount.keys()]
+      const state = await states.read(namespaceId, { startAt: 0, endAt: upTo }, accountIds)
       const statement = ratedUsageStatement(wanted, state ?? NO_ROLLUPS)
       const rows =
         statement === undefined ? [] : await queryRows<RatedRow>(client, statement.query, statement.params)
@@ -51,75 +71,82 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       return plans.map((plan) => ratedUsageOf(plan, byAccount.get(plan.contract.accountId) ?? [], named))
     })
 
-  const readAll = async (
-    namespaceId: string,
-    plans: readonly RatedPlan[],
-    signal?: AbortSignal,
-  ): Promise<RatedUsage[]> => {
-    const found = new Map<RatedPlan, RatedUsage>()
-    for (const together of inOneStatement(plans)) {
-      const named = nameTokens(mergeNamed(together.map(({ usage }) => usage.named)))
-      // Why the place comes first: what rollups hold is known for a moment only.
-      const work = () => readTogether(namespaceId, together, named)
-      const isShort = named.sources.length === 0 && together.length === 1
-      const read = await (isShort ? work() : rawReads.run(work, signal))
-      for (const [index, plan] of together.entries()) found.set(plan, read[index] as RatedUsage)
-    }
-    return plans.map((plan) => found.get(plan) as RatedUsage)
-  }
+  const readShared = batchReadsByGroup<PlanOfNamespace, RatedUsage>(
+    ({ namespaceId }) => namespaceId,
+    ({ nth }) => String(nth),
+    (keys) => {
+      const namespaceId = keys[0]?.namespaceId ?? ''
+      return readTogether(
+        namespaceId,
+        keys.map(({ plan }) => plan),
+        NOTHING_NAMED,
+      )
+    },
+    BATCHING,
+  )
+  let nth = 0
 
   return {
     /**
-     * Usage for several invoices, in their order. Those whose ranges cut the same days in two are read in one statement: of periods
-     * that begin and end at midnight, all are.
+     * Usage for an invoice.
      *
-     * @param plans their accounts are of the namespace
+     * @param plan its account is of the namespace
      * @param signal gives up waiting for a place
-     * @throws DomainError overloaded when there was no place in time; unprocessable when the rates of a plan name too many values
+     * @throws DomainError overloaded when there was no place in time; unprocessable when its rates name too many values
      */
-    readAll,
-
-    /** The same for one invoice. */
     async read(namespaceId: string, plan: RatedPlan, signal?: AbortSignal): Promise<RatedUsage> {
-      const [read] = await readAll(namespaceId, [plan], signal)
+      const named = nameTokens(plan.usage.named)
+      if (named.sources.length === 0) return readShared({ namespaceId, plan, nth: nth++ })
+      // Why the place comes first: what rollups hold is known for a moment only.
+      const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), signal)
       return read as RatedUsage
+    },
+
+    /** The same for many invoices, in their order: in one statement, or several where they name very many values. */
+    async readAll(
+      namespaceId: string,
+      plans: readonly RatedPlan[],
+      signal?: AbortSignal,
+    ): Promise<RatedUsage[]> {
+      const read: RatedUsage[] = []
+      for (const some of halvedWhileTooMany(plans)) {
+        const named = nameTokens(mergeNamed(some.map(({ usage }) => usage.named)))
+        read.push(...(await rawReads.run(() => readTogether(namespaceId, some, named), signal)))
+      }
+      return read
     },
   }
 }
 
-/** Sets of plans that are read together. */
-function inOneStatement(plans: readonly RatedPlan[]): RatedPlan[][] {
-  const byCuts = groupBy(plans, ({ usage, creditBefore }) => {
-    const cuts = [creditBefore, ...usage.ranges.flatMap(({ startAt, endAt }) => [startAt, endAt])]
-    return [...new Set(cuts.filter((cut) => dayOf(cut) !== cut))].sort((a, b) => a - b).join()
-  })
-  return [...byCuts.values()].flatMap(halvedWhileTooMany)
-}
-
 /** Names as many values a statement as one takes; of a single plan they are what they are. */
-function halvedWhileTooMany(plans: readonly RatedPlan[]): RatedPlan[][] {
-  const count = countNamed(mergeNamed(plans.map(({ usage }) => usage.named)))
-  if (plans.length <= 1 || count <= TOKENS_MAX) return [[...plans]]
+function halvedWhileTooMany(plans: readonly RatedPlan[]): (readonly RatedPlan[])[] {
+  if (plans.length <= 1 || countNamed(mergeNamed(plans.map(({ usage }) => usage.named))) <= TOKENS_MAX)
+    return [plans]
   const half = Math.ceil(plans.length / 2)
   return [plans.slice(0, half), plans.slice(half)].flatMap(halvedWhileTooMany)
 }
 
-const wantedOf = (
-  namespaceId: string,
-  plans: readonly RatedPlan[],
-  named: NamedTokens,
-): RatedWanted & {
-  accountIds: readonly string[]
-} => ({
-  namespaceId,
-  accountIds: [...new Set(plans.map(({ contract }) => contract.accountId))],
-  ranges: plans.flatMap(({ usage }) => usage.ranges.map(clampRange)),
-  credit: {
-    currencies: [...new Set(plans.map(({ contract }) => contract.currency))],
-    before: plans.map(creditEnd),
-  },
-  named,
-})
+function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named: NamedTokens) {
+  const byAccount = groupBy(plans, ({ contract }) => contract.accountId)
+  return {
+    namespaceId,
+    cutsByAccount: new Map(
+      [...byAccount].map(([accountId, ofAccount]) => [accountId, ofAccount.flatMap(cutsOf)]),
+    ),
+    ranges: plans.flatMap(({ usage }) => usage.ranges.map(clampRange)),
+    credit: {
+      currencies: [...new Set(plans.map(({ contract }) => contract.currency))],
+      before: plans.map(creditEnd),
+    },
+    named,
+  } satisfies RatedWanted
+}
+
+/** Where usage is told apart: what lies between two of them that follow each other counts alike. */
+const cutsOf = (plan: RatedPlan): number[] => [
+  creditEnd(plan),
+  ...plan.usage.ranges.map(clampRange).flatMap(({ startAt, endAt }) => [startAt, endAt]),
+]
 
 const creditEnd = ({ creditBefore }: RatedPlan): number =>
   clampRange({ startAt: 0, endAt: creditBefore }).endAt
