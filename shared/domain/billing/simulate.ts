@@ -1,9 +1,10 @@
 import { compareRatios, RATIO_ZERO, subtractRatios, sumRatios, type Ratio } from '../../amount/ratio.ts'
 import type { TimeRange } from '../time-range.ts'
+import type { UsageSource } from '../usage-source.ts'
 import type { CardLine } from './contract.ts'
 import { boundary, type Cadence } from './periods.ts'
 import type { Prices } from './price.ts'
-import { rateCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
+import { chargeCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
 import type { Rate } from './rate.ts'
 
 /** One way of rating an account: a card line, whose overrides and discount count, and what its card has. */
@@ -13,9 +14,9 @@ export interface SimulatedCard {
   rates: readonly Rate[]
 }
 
-/** An account's usage, period by period. */
+/** An account's usage in a period. */
 export interface SimulatedPeriod extends TimeRange {
-  rows: readonly UsageRow[]
+  rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>
 }
 
 /** What an account would pay by either; minimums of contracts and credit left out. */
@@ -81,9 +82,10 @@ export function simulateLines(
   minorUnits: number,
 ): InvoiceLine[] {
   if (card === undefined) return []
-  return periods.flatMap(({ startAt, endAt, rows }) => {
+  const { line, rates } = card
+  return periods.flatMap(({ startAt, endAt, rowsBySource }) => {
     const share = { seconds: endAt - startAt, of: endAt - startAt }
-    return rateCardLine({ ...card, startAt, endAt, share }, rows, prices, minorUnits).lines
+    return chargeCardLine({ line, rates, startAt, endAt, share }, rowsBySource, prices, minorUnits).lines
   })
 }
 
