@@ -32,7 +32,7 @@ interface Kind {
   ratesOf: (dataSet: DataSet, prices: Prices) => object[]
 }
 
-interface Prices {
+export interface Prices {
   flat: string
   perUnit: string
 }
@@ -86,7 +86,7 @@ const KINDS: readonly Kind[] = [
 ]
 
 /** One for each source and aggregation: more that meet no event twice there cannot be. */
-const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
+export const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
   sourcesOf(dataSet).flatMap((source) =>
     AGGREGATIONS.map((aggregation) => ({ ...source, aggregation, price_id: perUnit })),
   )

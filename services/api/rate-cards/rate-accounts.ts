@@ -1,4 +1,5 @@
 import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
+import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { CardLine } from '../../../shared/domain/billing/contract.ts'
 import { namedValues, ratesInForce } from '../../../shared/domain/billing/plan.ts'
 import { pricesOfRate } from '../../../shared/domain/billing/rate.ts'
@@ -73,7 +74,11 @@ export async function* rateAccounts(
     for (const accountId of some) {
       if (signal.aborted) throw new DomainError('overloaded', 'the simulation was given up')
       const rows = usage.get(accountId)
-      const periods = ways.periods.map((period, index) => ({ ...period, rows: rows?.[index] ?? [] }))
+      const periods = ways.periods.map(({ startAt, endAt }, index) => ({
+        startAt,
+        endAt,
+        rowsBySource: groupBy(rows?.[index] ?? [], ({ source }) => source),
+      }))
       const linesBy = (card: SimulatedCard | undefined) =>
         simulateLines(card, periods, prices, ways.minorUnits)
       const { baseline, candidate } = cardsOf(ways, followed.get(accountId))
