@@ -65,7 +65,7 @@ export const KINDS: readonly Kind[] = [
 ]
 
 /** One for each source and aggregation: more that meet no event twice there cannot be. */
-const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
+export const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
   sourcesOf(dataSet).flatMap((source) =>
     AGGREGATIONS.map((aggregation) => ({ ...source, aggregation, price_id: perUnit })),
   )

@@ -19,6 +19,7 @@ import { benchPreviews } from './previews.ts'
 import { benchQuery } from './query.ts'
 import { benchRollups } from './rollups.ts'
 import { benchScale } from './scale.ts'
+import { benchSimulations } from './simulations.ts'
 import { benchStorage } from './storage.ts'
 
 const USAGE = `usage: npm run bench -- NAME [options]
@@ -48,6 +49,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
              given) one after the other; 8 at once; rating alone
   close      [--events N] [--data FOLDER]
              previews of a period of 10,000 contracts, page after page, and balances meanwhile
+  simulations [--events N] [--requests N] [--data FOLDER]
+             a month of 10,000 accounts by a card of 20 rates and by another, --requests (10 unless given) one after the other; a
+             page of accounts; balances beside simulations
   query      [--events N] [--requests N] [--data FOLDER]
              balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
              the other; rollups beside the raw events
@@ -56,7 +60,8 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but balances, close, history, previews and rollups, with 10M events, or up to --events 100M, and every figure in one table
+             all of these but balances, close, history, previews, rollups and simulations, with 10M events, or up to --events 100M,
+             and every figure in one table
 
   all, history and rollups end with 1 when a floor is missed.
 
@@ -169,6 +174,17 @@ const BENCHES: Record<string, Bench> = {
       const save = await saveIn(values, `close-${formatEvents(events)}`)
       await withData(values, (data) =>
         benchClose({ events, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+  simulations: {
+    options: ['events', 'requests', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const requests = integerOption('requests', values.requests, { ...REQUESTS, default: 10, min: 1 })
+      const save = await saveIn(values, `simulations-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchSimulations({ events, requests, folder: dataSetFolder(data, events), save, print }),
       )
     },
   },

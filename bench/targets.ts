@@ -51,6 +51,7 @@ const TARGETS = {
   ratingPerS: more('rating alone', 'lines/s', 100_000, 300_000),
   close: less('close of 10,000 contracts of 10 lines, 100 M events', 's', 120, 30),
   balancesWhileClosing: less('… p99 of balances meanwhile, against before', 'x', 3, 1.5),
+  simulation: less('simulation, 10,000 accounts, 20 rates, a month, 100 M events', 's', 10, 3),
   rollupRows: less('rows that rollups read, at a steady rate, for each event', 'rows', 3, 3),
   whileImporting: less('balance while five years are imported, p50', 's', 1, 1),
 } satisfies Record<string, Target>

@@ -32,6 +32,7 @@ import { metricHandlers } from './metrics/routes.ts'
 import { priceHandlers } from './prices/routes.ts'
 import { productHandlers } from './products/routes.ts'
 import { rateCardHandlers } from './rate-cards/routes.ts'
+import type { SimulationDeps } from './rate-cards/simulate-card.ts'
 import { refillHandlers } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailHandlers } from './trail/routes.ts'
@@ -44,6 +45,8 @@ export interface ApiDeps {
   usage: UsageReader
   /** Where invoices find what they are rated by. */
   ratedUsage: PreviewDeps['usage']
+  /** Where simulations do. */
+  simulatedUsage: SimulationDeps['usage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
   /** No event accepted before this can still turn up in the list of events. */
@@ -89,7 +92,11 @@ export function apiApp(
       ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
       ...productHandlers(pool, create),
       ...priceHandlers(pool, create),
-      ...rateCardHandlers(pool, create),
+      ...rateCardHandlers(pool, create, {
+        pool,
+        usage: deps.simulatedUsage,
+        listedUpTo: deps.listedUpTo,
+      }),
       ...contractHandlers(pool, create),
       ...keyHandlers(pool, once, deps.purges),
       ...trailHandlers(pool),

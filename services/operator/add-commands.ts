@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import express, { type RequestHandler, type Response } from 'express'
+import { goneSignal } from '../../shared/http/gone-signal.ts'
 import type { AddRoutes } from '../../shared/service/admin-app.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { CommandDeps } from './command.ts'
@@ -57,15 +58,6 @@ function requireToken(token: string): RequestHandler {
     if (given.length === expected.length && timingSafeEqual(given, expected)) next()
     else res.status(401).type('text/plain').send('wrong token')
   }
-}
-
-/** Aborted when the caller goes away before the answer is complete. */
-function goneSignal(res: Response): AbortSignal {
-  const gone = new AbortController()
-  res.on('close', () => {
-    gone.abort()
-  })
-  return gone.signal
 }
 
 function send(res: Response, line: CommandLine): void {

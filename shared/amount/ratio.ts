@@ -82,8 +82,9 @@ export const percentOf = (ratio: Ratio, percent: Ratio): Ratio =>
 
 /** @returns less than 0 when a < b, 0 when they are equal, more than 0 when a > b */
 export function compareRatios(a: Ratio, b: Ratio): number {
-  const left = a.numerator * b.denominator
-  const right = b.numerator * a.denominator
+  const isAlike = a.denominator === b.denominator // as rounded amounts of a currency are
+  const left = isAlike ? a.numerator : a.numerator * b.denominator
+  const right = isAlike ? b.numerator : b.numerator * a.denominator
   return left < right ? -1 : left > right ? 1 : 0
 }
 

@@ -1,7 +1,8 @@
 import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
-import type { ContractLine, PriceOverride } from '../domain/billing/contract.ts'
+import type { CardLine, ContractLine, PriceOverride } from '../domain/billing/contract.ts'
 import type { NewLine, StoredLine } from '../domain/billing/stored-contract.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import type { TimeRange } from '../domain/time-range.ts'
 import { isMetric } from '../domain/usage-source.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'
@@ -62,6 +63,16 @@ const END = `
 const LIST_OF = `
   SELECT ${COLUMNS} FROM contract_lines AS l WHERE namespace_id = $1 AND contract_id = ANY ($2)
   ORDER BY created_at, contract_line_id`
+const LIST_FOLLOWERS = `
+  SELECT DISTINCT account_id FROM contract_lines
+  WHERE namespace_id = $1 AND rate_card_id IS NOT NULL AND during && tstzrange(to_timestamp($2), to_timestamp($3))
+  ORDER BY account_id LIMIT $4`
+const LIST_FOLLOWERS_IN_OTHERS = `
+  SELECT l.account_id FROM contract_lines AS l JOIN rate_cards USING (namespace_id, rate_card_id)
+  WHERE l.namespace_id = $1 AND l.during @> to_timestamp($2) AND currency <> $3`
+const LIST_FOLLOWED = `
+  SELECT account_id, ${COLUMNS} FROM contract_lines AS l
+  WHERE namespace_id = $1 AND account_id = ANY ($2) AND rate_card_id IS NOT NULL AND during @> to_timestamp($3)`
 const EXISTS = `
   SELECT FROM contract_lines WHERE namespace_id = $1 AND contract_id = $2 AND contract_line_id = $3`
 // Planned anew for each call, without the condition whose parameter is null.
@@ -104,6 +115,41 @@ export const contractLineRepository = (db: Queryable) => ({
     const { rows } = await db.query<LineRow>(LIST_OF, [namespaceId, contractIds])
     for (const row of rows) lines.get(row.contract_id)?.push(lineFromRow(row))
     return lines
+  },
+
+  /** The accounts that follow a card at some second of a range, by id, at most so many. */
+  async listFollowers(namespaceId: string, { startAt, endAt }: TimeRange, atMost: number): Promise<string[]> {
+    const { rows } = await db.query<{ account_id: string }>(LIST_FOLLOWERS, [
+      namespaceId,
+      startAt,
+      endAt,
+      atMost,
+    ])
+    return rows.map((row) => row.account_id)
+  },
+
+  /** The accounts that follow a card in another currency at a second. */
+  async listFollowersInOthers(namespaceId: string, at: number, currency: string): Promise<Set<string>> {
+    const { rows } = await db.query<{ account_id: string }>(LIST_FOLLOWERS_IN_OTHERS, [
+      namespaceId,
+      at,
+      currency,
+    ])
+    return new Set(rows.map((row) => row.account_id))
+  },
+
+  /** By account, the line by which each of these follows a card at a second; an account that follows none is absent. */
+  async listFollowed(
+    namespaceId: string,
+    accountIds: readonly string[],
+    at: number,
+  ): Promise<Map<string, CardLine>> {
+    const { rows } = await db.query<LineRow & { account_id: string }>(LIST_FOLLOWED, [
+      namespaceId,
+      accountIds,
+      at,
+    ])
+    return new Map(rows.map((row) => [row.account_id, lineFromRow(row) as CardLine]))
   },
 
   /**

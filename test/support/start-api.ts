@@ -4,6 +4,7 @@ import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickho
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
+import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
@@ -81,12 +82,14 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
   const callers = new Map<string, Caller>()
   const listedUpTo = { second: FAR_FUTURE_S }
   const clickhouse = countingClickHouse(opened.client, counts)
+  const rawReads = rawReadPlaces()
   const app = apiApp(
     {
       pool: countingPool(database.pool, counts),
       clickhouse,
       usage: usageThroughRollups(clickhouse),
-      ratedUsage: ratedUsageReader(clickhouse, rawReadPlaces()),
+      ratedUsage: ratedUsageReader(clickhouse, rawReads),
+      simulatedUsage: simulatedUsageReader(clickhouse, rawReads),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // what a test stores is there at once

@@ -50,7 +50,12 @@ const restToBody = (invoice: Invoice) => ({
   warnings: invoice.warnings.map(warningToBody),
 })
 
-function lineToBody(line: InvoiceLine, prices: ReadonlyMap<string, PriceRecord>, query: string | null) {
+/** A line as it is shown. @param prices its price among them */
+export function lineToBody(
+  line: InvoiceLine,
+  prices: ReadonlyMap<string, PriceRecord>,
+  query: string | null,
+) {
   const { rate, price, tiers, bound } = line
   const record = prices.get(price.id)
   if (record === undefined) throw new Error(`price ${price.id} was not read`)

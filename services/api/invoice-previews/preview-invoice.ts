@@ -4,6 +4,7 @@ import { defaultSecond, type InvoicePlan } from '../../../shared/domain/billing/
 import type { Page, PageRequest } from '../../../shared/domain/page.ts'
 import type { PriceRecord } from '../../../shared/domain/price-record.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { yielder } from '../../../shared/lifecycle/yielder.ts'
 import { contractRepository } from '../../../shared/postgres/contracts.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace, inNamespaceUndone } from '../../../shared/postgres/core/transaction.ts'
@@ -100,12 +101,15 @@ export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvo
         creditBefore: currencyUsageBefore(plan, { grants, creditsWritten }),
       })),
     )
-    const items = agreements.map(({ plan, grants }, index) => {
+    const items: Invoice[] = []
+    const pause = yielder()
+    for (const [index, { plan, grants }] of agreements.entries()) {
+      if (pause.isDue()) await pause.yieldToOthers()
       const read = measured[index]
       if (read === undefined) throw new Error('an invoice whose usage was not read')
       const readings = { ...read, grants, creditsWritten, usageAsOf: unixSeconds(usageAsOf) }
-      return invoiceOf(plan, prices, readings, now)
-    })
+      items.push(invoiceOf(plan, prices, readings, now))
+    }
     return { items, hasMore }
   }
 }

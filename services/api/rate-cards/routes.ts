@@ -1,8 +1,11 @@
 import type { Request, RequestHandler } from 'express'
+import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import { goneSignal } from '../../../shared/http/gone-signal.ts'
+import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { rateCardRepository, type RateCardChanges } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
@@ -18,12 +21,19 @@ import { nowIn } from '../core/now-in.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import { requestedRates, requirePossible, type NewRateBody } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
+import { simulateCard, type Simulation, type SimulationDeps } from './simulate-card.ts'
+import {
+  simulationFromBody,
+  simulationToBody,
+  type ShownLines,
+  type SimulationRequestBody,
+} from './simulation-body.ts'
 import { withRates } from './with-rates.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
 
 /** Rate cards: which usage is measured how, and which price it feeds. */
-export const rateCardHandlers = (pool: Pool, create: Create): Handlers => ({
+export const rateCardHandlers = (pool: Pool, create: Create, simulation: SimulationDeps): Handlers => ({
   createRateCard: of(postRateCard(create)),
   listRateCards: of(listRateCards(pool)),
   getRateCard: of(getRateCard(pool)),
@@ -32,6 +42,7 @@ export const rateCardHandlers = (pool: Pool, create: Create): Handlers => ({
   unarchiveRateCard: of(unarchiveRateCard(pool)),
   listRates: of(listRates(pool)),
   changeRateCard: of(postChange(create)),
+  simulateRateCard: of(postSimulation(simulation)),
 })
 
 interface NewRateCardBody {
@@ -168,3 +179,28 @@ const postChange = (create: Create) =>
     work: (db, namespaceId, { params, body }: OfRateCard, now) =>
       changeCard(db, namespaceId, params.rate_card_id, body as CardChangeBody, now()),
   })
+
+function postSimulation(deps: SimulationDeps): RequestHandler<OfRateCard['params']> {
+  const simulate = simulateCard(deps)
+  return async (req, res) => {
+    const { namespaceId } = callerOf(res)
+    const body = req.body as SimulationRequestBody // with the defaults of openapi.yaml filled in
+    const request = simulationFromBody(req.params.rate_card_id, body)
+    const made = await simulate(namespaceId, request, nowIn(res), goneSignal(res))
+    const lines = body.include_lines ? await shownLines(deps.pool, namespaceId, made) : undefined
+    res.json(simulationToBody(made, lines))
+  }
+}
+
+async function shownLines(pool: Pool, namespaceId: string, { accounts }: Simulation): Promise<ShownLines> {
+  const lines = accounts.items.flatMap(({ baselineLines, candidateLines }) => [
+    ...baselineLines,
+    ...candidateLines,
+  ])
+  const ids = [...new Set(lines.map(({ price }) => price.id))]
+  const prices = await inNamespace(pool, namespaceId, (db) => priceRepository(db).listByIds(namespaceId, ids))
+  return {
+    prices: new Map(prices.map((price) => [price.id, price])),
+    queryOf: (accountId, line) => usageLineQuery({ namespaceId, accountId }, line, line.endAt) ?? null,
+  }
+}

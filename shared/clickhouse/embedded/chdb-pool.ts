@@ -18,6 +18,8 @@ export interface ChdbPoolOptions extends SessionPoolOptions {
   settings: ClickHouseSettings
 }
 
+const PIECE_BYTES = 64 * 1_024
+
 const EMPTY_SUMMARY = {
   read_rows: '0',
   read_bytes: '0',
@@ -142,8 +144,14 @@ function clickHouseError(err: unknown): Error {
   return parsed
 }
 
+/** Piece by piece, as from a server: whoever takes a long answer apart can let others have their turn in between. */
 const readableOf = (bytes: Uint8Array): Readable =>
-  Readable.from([Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)], { objectMode: false })
+  Readable.from(piecesOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), { objectMode: false })
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += PIECE_BYTES)
+    yield bytes.subarray(start, start + PIECE_BYTES)
+}
 
 const baseResult = (queryId: string | undefined) => ({
   query_id: queryId ?? randomUUID(),

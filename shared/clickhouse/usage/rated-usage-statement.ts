@@ -5,11 +5,17 @@ import { MEASURED_COLUMNS } from '../rollups/measure-columns.ts'
 import type { NamedTokens } from './named-tokens.ts'
 import { IN_RANGE, rangeParams } from './usage-aggregates.ts'
 
+/** All accounts whose ids lie between these two, which are included. */
+export interface AccountSpan {
+  first: string
+  last: string
+}
+
 /** What of accounts is wanted for invoices; seconds as usage can have them. */
 export interface RatedWanted {
   namespaceId: string
-  /** Whose, and the seconds that usage of each is told apart at; undefined: of all of the namespace, at the edges of the ranges. */
-  cutsByAccount: ReadonlyMap<string, readonly number[]> | undefined
+  /** Whose, and the seconds that usage of each is told apart at; that of a span is told apart at the edges of the ranges. */
+  cutsByAccount: ReadonlyMap<string, readonly number[]> | AccountSpan
   /** All sources in each of these; they may meet, be apart and overlap. */
   ranges: readonly TimeRange[]
   /** All usage of some currencies up to the last of these seconds. */
@@ -79,16 +85,19 @@ export function ratedUsageStatement(
     startAt: hasCredit ? 0 : inRanges.startAt,
     endAt: Math.max(creditBefore, inRanges.endAt),
   }
-  const accountIds = cutsByAccount && [...cutsByAccount.keys()]
   const ofAccounts = [
     'namespace_id = {namespaceId:String}',
-    ...(accountIds === undefined ? [] : ['account_id IN {accountIds:Array(String)}']),
+    isSpan(cutsByAccount)
+      ? 'account_id BETWEEN {firstAccount:String} AND {lastAccount:String}'
+      : 'account_id IN {accountIds:Array(String)}',
   ]
   const isNamed = named.sources.length > 0 && ranges.length > 0
   const { segmentOf, cuts, params: segmentParams } = segmentsBy(cutsByAccount, edges)
   const params: Record<string, unknown> = {
     namespaceId,
-    ...(accountIds && { accountIds }),
+    ...(isSpan(cutsByAccount)
+      ? { firstAccount: cutsByAccount.first, lastAccount: cutsByAccount.last }
+      : { accountIds: [...cutsByAccount.keys()] }),
     epoch: state.epoch,
     ...segmentParams,
     ...(isNamed && { namedSources: named.sources }),
@@ -119,6 +128,8 @@ export function ratedUsageStatement(
   return { query, params }
 }
 
+const isSpan = (accounts: RatedWanted['cutsByAccount']): accounts is AccountSpan => 'first' in accounts
+
 interface Segments {
   /** The second in which a row's segment begins, told how that of the row is written. */
   segmentOf: (second: string) => string
@@ -130,7 +141,7 @@ interface Segments {
 /** Where accounts are cut alike, the cuts are constants of the statement; else each row looks up those of its account. */
 function segmentsBy(cutsByAccount: RatedWanted['cutsByAccount'], edges: readonly number[]): Segments {
   const inOrder = (all: readonly number[]) => [...new Set(all)].sort((a, b) => a - b)
-  const lists = cutsByAccount === undefined ? [inOrder(edges)] : [...cutsByAccount.values()].map(inOrder)
+  const lists = isSpan(cutsByAccount) ? [inOrder(edges)] : [...cutsByAccount.values()].map(inOrder)
   const cuts = inOrder(lists.flat())
   if (lists.every(({ length }) => length === cuts.length))
     return {

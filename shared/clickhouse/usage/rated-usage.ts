@@ -196,7 +196,7 @@ function usageRows(rows: readonly RatedRow[], plan: RatedPlan, named: NamedToken
   return [...found.values()]
 }
 
-function usageFromRow(row: RatedRow): MeasuredUsage {
+export function usageFromRow(row: RatedRow): MeasuredUsage {
   const id = `event_${row.latest_id}`
   return {
     count: BigInt(row.count),

@@ -53,13 +53,12 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
   if (isDueOnce(terms)) x = startsHere ? x : RATIO_ZERO
   else if (!isMeasured) x = multiplyRatios(x, shareRatio(request.share))
 
-  const bounded = withinBounds(terms, x, request.share)
-  return {
-    billableQuantity,
-    ...(cost.tiers && { tiers: cost.tiers }),
-    ...bounded,
-    amount: roundHalfUp(bounded.exactAmount, minorUnits),
-  }
+  const { exactAmount, bound } = withinBounds(terms, x, request.share)
+  // Why no spread: it took half of the time that rating takes.
+  const charge: Charge = { billableQuantity, exactAmount, amount: roundHalfUp(exactAmount, minorUnits) }
+  if (cost.tiers !== undefined) charge.tiers = cost.tiers
+  if (bound !== undefined) charge.bound = bound
+  return charge
 }
 
 /** Whether it is due whole, with the piece its line starts in, and not with the others. */

@@ -59,9 +59,13 @@ export interface Unrated {
   quantity: Ratio
 }
 
-export interface RatedPiece {
-  lines: InvoiceLine[]
+export interface RatedPiece extends CardCharges {
   unrated: Unrated[]
+}
+
+/** What a card line charges, and what is to be said of it. */
+interface CardCharges {
+  lines: InvoiceLine[]
   warnings: Warning[]
 }
 
@@ -72,14 +76,16 @@ export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnit
   const due = invoiceLine(piece, null, REST, price, null, {
     quantity: parseRatio(line.quantity),
     isMeasured: false,
+    share: piece.share,
     discountPercent: parseRatio(line.discountPercent),
+    startsHere: startsWith(piece),
     minorUnits,
   })
   return due === undefined ? [] : [due]
 }
 
 /**
- * What a card line charges: each rate by itself, each event once under an aggregation.
+ * What a card line charges, and what of usage it does not.
  *
  * @param rows usage of the account within the piece
  */
@@ -90,6 +96,24 @@ export function rateCardLine(
   minorUnits: number,
 ): RatedPiece {
   const rowsBySource = groupBy(rows, ({ source }) => source)
+  return {
+    ...chargeCardLine(piece, rowsBySource, prices, minorUnits),
+    unrated: unratedOf(piece.rates, rowsBySource),
+  }
+}
+
+/**
+ * What a card line charges: each rate by itself, each event once under an aggregation.
+ *
+ * @param rowsBySource usage of the account within the piece
+ */
+export function chargeCardLine(
+  piece: Piece<CardLine>,
+  rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>,
+  prices: Prices,
+  minorUnits: number,
+): CardCharges {
+  const startsHere = startsWith(piece)
   const discountPercent = parseRatio(piece.line.discountPercent)
   const used = new Set<PriceOverride>()
   const lines: InvoiceLine[] = []
@@ -102,7 +126,9 @@ export function rateCardLine(
       const line = invoiceLine(piece, rate, value, price, usage?.count ?? 0n, {
         quantity: rate.source === null ? RATIO_ONE : quantityOf(usage, rate.aggregation),
         isMeasured: rate.source !== null,
+        share: piece.share,
         discountPercent,
+        startsHere,
         minorUnits,
       })
       if (line === undefined) continue
@@ -114,7 +140,7 @@ export function rateCardLine(
   }
   for (const override of piece.line.priceOverrides)
     if (!used.has(override)) warnings.push({ code: 'override_unused', lineId: piece.line.id, override })
-  return { lines, unrated: unratedOf(piece.rates, rowsBySource), warnings }
+  return { lines, warnings }
 }
 
 /** All a rate has prices for, in the order of the invoice: by code point, the rest last. */
@@ -149,6 +175,7 @@ function agreedPrice(
   prices: Prices,
   used: Set<PriceOverride>,
 ): Price {
+  if (priceOverrides.length === 0) return price
   const ofProduct = priceOverrides.filter(
     ({ productId, priceId }) =>
       productId === price.productId &&
@@ -169,9 +196,10 @@ function unratedOf(
   rates: readonly Rate[],
   rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>,
 ): Unrated[] {
+  const ratesBySource = groupBy(rates, ({ source }) => source)
   const unrated: Unrated[] = []
   for (const [source, rows] of rowsBySource) {
-    const ofSource = rates.filter((rate) => rate.source === source)
+    const ofSource = ratesBySource.get(source) ?? []
     const aggregations = [...new Set(ofSource.map(({ aggregation }) => aggregation))].sort()
     const [first = rows, ...others] = aggregations.map((aggregation) => leftBy(ofSource, aggregation, rows))
     const left = others.reduce((least, other) => (countOf(other) < countOf(least) ? other : least), first)
@@ -194,28 +222,37 @@ const sumOf = (rows: readonly UsageRow[]): Ratio =>
     'sum',
   )
 
+/** Whether its line begins with it. */
+const startsWith = ({ line, startAt }: Piece): boolean => line.startsAt === startAt
+
 /** @returns undefined where a price that is due once was due in an earlier piece of its line */
 function invoiceLine(
-  { line, startAt, endAt, share }: Piece<CardLine> | Piece<PriceLine>,
+  { line, startAt, endAt }: Piece<CardLine> | Piece<PriceLine>,
   rate: Rate | null,
   value: string | null,
   price: Price,
   eventCount: bigint | null,
-  wanted: Omit<ChargeRequest, 'share' | 'startsHere'>,
+  request: ChargeRequest,
 ): InvoiceLine | undefined {
-  const startsHere = line.startsAt === startAt
-  if (isDueOnce(price.terms) && !startsHere) return undefined
-  return {
+  if (isDueOnce(price.terms) && !request.startsHere) return undefined
+  const { billableQuantity, tiers, bound, exactAmount, amount } = chargeOf(readTerms(price.terms), request)
+  // Why no spread: see chargeOf.
+  const due: InvoiceLine = {
     lineId: line.id,
     rate,
     price,
     startAt,
     endAt,
     value,
-    quantity: wanted.quantity,
-    eventCount: wanted.isMeasured ? eventCount : null,
+    quantity: request.quantity,
+    eventCount: request.isMeasured ? eventCount : null,
     discountPercent: line.discountPercent,
-    share,
-    ...chargeOf(readTerms(price.terms), { ...wanted, share, startsHere }),
+    share: request.share,
+    billableQuantity,
+    exactAmount,
+    amount,
   }
+  if (tiers !== undefined) due.tiers = tiers
+  if (bound !== undefined) due.bound = bound
+  return due
 }

@@ -1,21 +1,22 @@
 import { compareRatios, RATIO_ZERO, subtractRatios, sumRatios, type Ratio } from '../../amount/ratio.ts'
 import type { TimeRange } from '../time-range.ts'
+import type { UsageSource } from '../usage-source.ts'
 import type { CardLine } from './contract.ts'
-import { ratesInForce } from './plan.ts'
+import { boundary, type Cadence } from './periods.ts'
 import type { Prices } from './price.ts'
-import { rateCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
+import { chargeCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
 import type { Rate } from './rate.ts'
 
-/** One way of rating an account: its card line, or one without overrides and discount, and the rates of its card. */
+/** One way of rating an account: a card line, whose overrides and discount count, and what its card has. */
 export interface SimulatedCard {
   line: CardLine
-  /** All rates of the card. Those in force when the periods begin are meant, for all of them. */
+  /** What all periods are rated by, in the order of an invoice: see ratesInForce. */
   rates: readonly Rate[]
 }
 
-/** An account's usage, period by period. */
+/** An account's usage in a period. */
 export interface SimulatedPeriod extends TimeRange {
-  rows: readonly UsageRow[]
+  rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>
 }
 
 /** What an account would pay by either; minimums of contracts and credit left out. */
@@ -54,10 +55,25 @@ const QUANTILES: readonly (readonly [QuantileName, number])[] = [
 const LARGEST_MAX = 20
 
 /**
- * The lines of one way of rating, period by period. Every period is whole, whatever its line and contract are.
+ * The periods that a range of time is rated in, one after the other.
+ *
+ * @param cadence how long they are, from the start of the range on; the last one ends with the range. Without it there is one
+ */
+export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence | undefined): TimeRange[] {
+  if (cadence === undefined) return [{ startAt, endAt }]
+  const periods: TimeRange[] = []
+  for (let k = 0, from = startAt; from < endAt; k++) {
+    const to = Math.min(boundary({ anchorAt: startAt, cadence }, k + 1), endAt)
+    periods.push({ startAt: from, endAt: to })
+    from = to
+  }
+  return periods
+}
+
+/**
+ * The lines of one way of rating, period by period. Every period counts as a whole one, whatever its line and contract are.
  *
  * @param card undefined: nothing is charged
- * @param periods not empty, in order
  */
 export function simulateLines(
   card: SimulatedCard | undefined,
@@ -65,12 +81,11 @@ export function simulateLines(
   prices: Prices,
   minorUnits: number,
 ): InvoiceLine[] {
-  const [first] = periods
-  if (card === undefined || first === undefined) return []
-  const rates = ratesInForce(card.rates, first.startAt)
-  return periods.flatMap(({ startAt, endAt, rows }) => {
+  if (card === undefined) return []
+  const { line, rates } = card
+  return periods.flatMap(({ startAt, endAt, rowsBySource }) => {
     const share = { seconds: endAt - startAt, of: endAt - startAt }
-    return rateCardLine({ line: card.line, startAt, endAt, share, rates }, rows, prices, minorUnits).lines
+    return chargeCardLine({ line, rates, startAt, endAt, share }, rowsBySource, prices, minorUnits).lines
   })
 }
 

@@ -126,9 +126,10 @@ describe('the list of invoice previews', function () {
       )
       return { postgres: counts.postgres.length, clickhouse: counts.clickhouse.length }
     }
-    const one = await countsOf(1)
-    expect(await countsOf(100)).to.deep.equal(one)
-    expect(one.clickhouse).to.be.within(1, 3)
+    const [one, hundred] = [await countsOf(1), await countsOf(100)]
+    expect(hundred.postgres).to.equal(one.postgres)
+    // How far rollups reach is known for a second.
+    for (const { clickhouse } of [one, hundred]) expect(clickhouse).to.be.within(2, 3)
   })
 
   it('is of now unless it is told, and leaves out contracts that were withdrawn', async () => {

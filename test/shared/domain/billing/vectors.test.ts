@@ -185,9 +185,9 @@ describe('billing vectors', () => {
     })
     const accounts = Object.entries(usage).map(([accountId, quantity]) => {
       const event = { id: 'event_01', quantity: parseAmount(quantity), occurredAt: start_at, acceptedAt: 0 }
-      const rows = [{ source: 'metric_t', properties: {}, usage: usageOfEvent(event) }]
-      const linesBy = (priceId: string) =>
-        simulateLines(cardOf(priceId), [{ startAt: start_at, endAt: end_at, rows }], prices, 2)
+      const row = { source: 'metric_t', properties: {}, usage: usageOfEvent(event) }
+      const period = { startAt: start_at, endAt: end_at, rowsBySource: new Map([['metric_t', [row]]]) }
+      const linesBy = (priceId: string) => simulateLines(cardOf(priceId), [period], prices, 2)
       return compareLines(accountId, linesBy('old'), linesBy('new'))
     })
     const { quantiles, largest, ...totals } = simulationTotals(accounts)
@@ -197,9 +197,8 @@ describe('billing vectors', () => {
     const idsOf = (some: readonly SimulatedAccount[]) => some.map(({ accountId }) => accountId)
     expect(idsOf(largest.increases)).to.deep.equal(['account_b', 'account_c', 'account_a'])
     expect(idsOf(largest.decreases)).to.deep.equal(['account_d', 'account_e'])
-    expect(
-      simulateLines(undefined, [{ startAt: start_at, endAt: end_at, rows: [] }], prices, 2),
-    ).to.have.length(0)
+    const unused = { startAt: start_at, endAt: end_at, rowsBySource: new Map() }
+    expect(simulateLines(undefined, [unused], prices, 2)).to.have.length(0)
   })
 })
 

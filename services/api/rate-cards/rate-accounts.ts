@@ -1,0 +1,133 @@
+import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
+import { groupBy } from '../../../shared/collections/group-by.ts'
+import type { CardLine } from '../../../shared/domain/billing/contract.ts'
+import { namedValues, ratesInForce } from '../../../shared/domain/billing/plan.ts'
+import { pricesOfRate } from '../../../shared/domain/billing/rate.ts'
+import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
+import { simulateLines, type SimulatedCard } from '../../../shared/domain/billing/simulate.ts'
+import type { PriceRecord } from '../../../shared/domain/price-record.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { yielder } from '../../../shared/lifecycle/yielder.ts'
+import { contractLineRepository } from '../../../shared/postgres/contract-lines.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { priceRepository } from '../../../shared/postgres/prices.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+
+export interface RateAccountsDeps {
+  pool: Pool
+  usage: Pick<ReturnType<typeof simulatedUsageReader>, 'read'>
+}
+
+/** The two ways in which accounts are rated. */
+export interface RatedWays {
+  /** Not empty; each begins where the one before ends. */
+  periods: readonly TimeRange[]
+  minorUnits: number
+  candidate: SimulatedCard
+  /**
+   * The same card for all, or nothing; or the card that each account follows when the first period begins. Then its overrides
+   * and discount count for the candidate, too.
+   */
+  baseline: SimulatedCard | 'nothing' | 'followed'
+}
+
+/** What an account is charged in the one way and in the other. */
+export interface RatedAccount {
+  accountId: string
+  baselineLines: InvoiceLine[]
+  candidateLines: InvoiceLine[]
+}
+
+/** How many accounts times periods are worked on at a time: what they used is in memory meanwhile. */
+const AT_A_TIME_MAX = 50_000
+/** Longer lists of ids are told by the first and the last of them: a list is a parameter, and there are bounds to these. */
+const LISTED_MAX = 1_000
+
+/**
+ * Rates accounts one after the other, and lets others have the event loop in between.
+ *
+ * @param accountIds by id; without gaps where there are many: all in between that have usage
+ * @param signal gives up
+ * @throws DomainError unprocessable when the cards name too many values of properties; overloaded when there was no place to read usage, or
+ *   it was given up
+ */
+export async function* rateAccounts(
+  deps: RateAccountsDeps,
+  namespaceId: string,
+  ways: RatedWays,
+  accountIds: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<RatedAccount> {
+  const atATime = Math.max(1, Math.floor(AT_A_TIME_MAX / ways.periods.length))
+  const yielding = yielder()
+  for (let start = 0; start < accountIds.length; start += atATime) {
+    const some = accountIds.slice(start, start + atATime)
+    const { followed, prices } = await inNamespace(deps.pool, namespaceId, (db) =>
+      readTerms(db, namespaceId, ways, some),
+    )
+    const cards = [ways.candidate, ...(typeof ways.baseline === 'object' ? [ways.baseline] : [])]
+    const rates = [...new Set([...cards, ...followed.values()].flatMap((card) => card.rates))]
+    const wanted = { accounts: namedOrBetween(some), periods: ways.periods, named: namedValues(rates) }
+    const usage = await deps.usage.read(namespaceId, wanted, signal)
+    for (const accountId of some) {
+      if (signal.aborted) throw new DomainError('overloaded', 'the simulation was given up')
+      const rows = usage.get(accountId)
+      const periods = ways.periods.map(({ startAt, endAt }, index) => ({
+        startAt,
+        endAt,
+        rowsBySource: groupBy(rows?.[index] ?? [], ({ source }) => source),
+      }))
+      const linesBy = (card: SimulatedCard | undefined) =>
+        simulateLines(card, periods, prices, ways.minorUnits)
+      const { baseline, candidate } = cardsOf(ways, followed.get(accountId))
+      yield { accountId, baselineLines: linesBy(baseline), candidateLines: linesBy(candidate) }
+      if (yielding.isDue()) await yielding.yieldToOthers()
+    }
+  }
+}
+
+const namedOrBetween = (ids: readonly string[]) =>
+  ids.length <= LISTED_MAX ? ids : { first: ids[0] ?? '', last: ids.at(-1) ?? '' }
+
+function cardsOf(
+  { baseline, candidate }: RatedWays,
+  followed: SimulatedCard | undefined,
+): { baseline: SimulatedCard | undefined; candidate: SimulatedCard } {
+  if (baseline !== 'followed') return { baseline: baseline === 'nothing' ? undefined : baseline, candidate }
+  if (followed === undefined) return { baseline: undefined, candidate }
+  const { rateCardId } = candidate.line
+  return { baseline: followed, candidate: { ...candidate, line: { ...followed.line, rateCardId } } }
+}
+
+/** What of the accounts PostgreSQL holds, and the prices of all that is rated by: some statements, however many they are. */
+async function readTerms(
+  db: PoolClient,
+  namespaceId: string,
+  { periods, candidate, baseline }: RatedWays,
+  accountIds: readonly string[],
+): Promise<{ followed: Map<string, SimulatedCard>; prices: Map<string, PriceRecord> }> {
+  const at = periods[0]?.startAt ?? 0
+  const lines =
+    baseline === 'followed'
+      ? await contractLineRepository(db).listFollowed(namespaceId, accountIds, at)
+      : new Map<string, CardLine>()
+  const cardIds = [...new Set([...lines.values()].map(({ rateCardId }) => rateCardId))]
+  const rates = await rateCardRepository(db).listRatesOf(namespaceId, cardIds)
+  const inForce = new Map([...rates].map(([id, ofCard]) => [id, ratesInForce(ofCard, at)]))
+  const followed = new Map(
+    [...lines].map(([accountId, line]) => [accountId, { line, rates: inForce.get(line.rateCardId) ?? [] }]),
+  )
+  const allRates = [
+    ...candidate.rates,
+    ...(typeof baseline === 'object' ? baseline.rates : []),
+    ...[...inForce.values()].flat(),
+  ]
+  const priceIds = new Set([
+    ...allRates.flatMap(pricesOfRate),
+    ...[...lines.values()].flatMap(({ priceOverrides }) => priceOverrides.map(({ priceId }) => priceId)),
+  ])
+  const prices = await priceRepository(db).listByIds(namespaceId, [...priceIds])
+  return { followed, prices: new Map(prices.map((price) => [price.id, price])) }
+}

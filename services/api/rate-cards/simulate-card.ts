@@ -1,0 +1,196 @@
+import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
+import type { CardLine } from '../../../shared/domain/billing/contract.ts'
+import { minorUnitsOf } from '../../../shared/domain/billing/invoice.ts'
+import type { Cadence } from '../../../shared/domain/billing/periods.ts'
+import { ratesInForce } from '../../../shared/domain/billing/plan.ts'
+import {
+  compareLines,
+  simulatedPeriods,
+  simulationTotals,
+  type SimulatedAccount,
+  type SimulatedCard,
+  type SimulationTotals,
+} from '../../../shared/domain/billing/simulate.ts'
+import type { Page, PageRequest } from '../../../shared/domain/page.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace, inNamespaceUndone } from '../../../shared/postgres/core/transaction.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
+import { changeCard, type CardChangeBody } from './change-card.ts'
+import { rateAccounts, type RatedAccount, type RatedWays } from './rate-accounts.ts'
+import { listSimulatedAccounts } from './simulated-accounts.ts'
+
+export interface SimulationDeps {
+  pool: Pool
+  usage: ReturnType<typeof simulatedUsageReader>
+  /** No event accepted before this can still turn up. */
+  listedUpTo: () => Promise<Micros>
+}
+
+/** What is to be simulated; instants in Unix seconds. */
+export interface SimulationRequest {
+  rateCardId: string
+  range: TimeRange
+  /** How long periods are; undefined: all of the range is one. */
+  cadence: Cadence | undefined
+  /** Changes the card for this simulation alone; undefined: as it stands. */
+  changes: CardChangeBody | undefined
+  /** What it is set against: the card that each account follows, nothing, or the id of a card. */
+  against: string
+  /** Undefined: all that used something in the range, or follow a card at some second of it. */
+  accountIds: readonly string[] | undefined
+  page: PageRequest
+}
+
+/** What accounts would pay; amounts in the card's currency. */
+export interface Simulation {
+  /** In Unix seconds: every event accepted before is counted. */
+  usageAsOf: number
+  currency: string
+  periods: readonly TimeRange[]
+  /** By account id. */
+  accounts: Page<SimulatedAccount & RatedAccount>
+  /** Of all accounts, and how many were left out because of their currency; on the first page alone. */
+  totals: (SimulationTotals & { inOtherCurrencies: number }) | undefined
+}
+
+export type SimulateCard = (
+  namespaceId: string,
+  request: SimulationRequest,
+  now: number,
+  signal: AbortSignal,
+) => Promise<Simulation>
+
+/** In place of a contract's line where a card is rated by itself. */
+export const NO_CONTRACT_LINE = ''
+
+const RANGE_DAYS_MAX = 366
+const DAY_S = 86_400
+
+/**
+ * What accounts would pay by a card, beside what they pay. Lines come from the function that previews use, on whole periods.
+ * Nothing is written; what is tried out is rolled back before usage is read.
+ *
+ * @param signal gives up
+ * @throws DomainError not_found without such a card; unprocessable for a range that is empty, too long or not over, and for a card or
+ *   an account that cannot be compared; whatever a change of the card is refused with; and as listSimulatedAccounts and
+ *   rateAccounts do
+ */
+export function simulateCard({ pool, usage, listedUpTo }: SimulationDeps): SimulateCard {
+  return async (namespaceId, request, now, signal) => {
+    const { range, accountIds, page } = request
+    requireRange(range, now)
+    const usageAsOf = unixSeconds(await listedUpTo()) // first: what is read below holds all that was accepted before
+    const { currency, ...candidate } = await readCandidate(pool, namespaceId, request, now)
+    const baseline = await readBaseline(pool, namespaceId, request, currency)
+    const periods = simulatedPeriods(range, request.cadence)
+    const found = await listSimulatedAccounts(
+      pool,
+      usage,
+      namespaceId,
+      {
+        range,
+        accountIds,
+        currency: baseline === 'followed' ? currency : undefined,
+        startingAfter: page.startingAfter,
+      },
+      signal,
+    )
+    const { startingAfter = '', limit } = page
+    const isFirst = startingAfter === ''
+    const toCome = found.ids.filter((id) => id > startingAfter)
+    const ways = { periods, minorUnits: minorUnitsOf(currency), candidate, baseline }
+    const wanted = isFirst ? toCome : toCome.slice(0, limit)
+    const shown: (SimulatedAccount & RatedAccount)[] = []
+    const all: SimulatedAccount[] = []
+    for await (const rated of rateAccounts({ pool, usage }, namespaceId, ways, wanted, signal)) {
+      const compared = compareLines(rated.accountId, rated.baselineLines, rated.candidateLines)
+      all.push(compared)
+      if (shown.length < limit) shown.push({ ...compared, ...rated })
+    }
+    return {
+      usageAsOf,
+      currency,
+      periods,
+      accounts: { items: shown, hasMore: toCome.length > limit },
+      totals: isFirst ? { ...simulationTotals(all), inOtherCurrencies: found.inOtherCurrencies } : undefined,
+    }
+  }
+}
+
+function requireRange({ startAt, endAt }: TimeRange, now: number): void {
+  const refuse = (text: string) => new DomainError('unprocessable', `end_at: ${text}`)
+  if (endAt <= startAt) throw refuse('must be after start_at')
+  if (endAt - startAt > RANGE_DAYS_MAX * DAY_S)
+    throw refuse(`lies more than ${RANGE_DAYS_MAX} days after start_at`)
+  if (endAt > now) throw refuse('lies in the future')
+}
+
+/** The card as after the changes: all periods are rated by what is in force once all of them have been made. */
+function readCandidate(
+  pool: Pool,
+  namespaceId: string,
+  { rateCardId, range, changes }: SimulationRequest,
+  now: number,
+): Promise<SimulatedCard & { currency: string }> {
+  const inTransaction = changes === undefined ? inNamespace : inNamespaceUndone
+  return inTransaction(pool, namespaceId, async (db) => {
+    const card =
+      changes === undefined
+        ? await rateCardRepository(db).find(namespaceId, rateCardId)
+        : await changeCard(db, namespaceId, rateCardId, changes, now)
+    if (card === undefined) throw new DomainError('not_found', 'no such rate card')
+    const at = Math.max(range.startAt, ...instantsOf(changes, now))
+    return { currency: card.currency, ...(await readCard(db, namespaceId, rateCardId, at)) }
+  })
+}
+
+function instantsOf(changes: CardChangeBody | undefined, now: number): number[] {
+  if (changes === undefined) return []
+  const { effective_at: effectiveAt = now, add } = changes
+  return [effectiveAt, ...add.map(({ starts_at: startsAt = effectiveAt }) => startsAt)]
+}
+
+/** Not in the transaction of changes: a card set against itself stands there as it is. */
+function readBaseline(
+  pool: Pool,
+  namespaceId: string,
+  { against, range }: SimulationRequest,
+  currency: string,
+): Promise<RatedWays['baseline']> {
+  if (against === 'contracts') return Promise.resolve('followed')
+  if (against === 'none') return Promise.resolve('nothing')
+  return inNamespace(pool, namespaceId, async (db) => {
+    const card = await rateCardRepository(db).find(namespaceId, against)
+    if (card === undefined) throw new DomainError('unprocessable', 'against: there is no such rate card')
+    if (card.currency !== currency)
+      throw new DomainError(
+        'unprocessable',
+        `against: the rate card is in ${card.currency}, not in ${currency}`,
+      )
+    return readCard(db, namespaceId, against, range.startAt)
+  })
+}
+
+/** A card by itself, with its rates of a second. */
+async function readCard(
+  db: PoolClient,
+  namespaceId: string,
+  rateCardId: string,
+  at: number,
+): Promise<SimulatedCard> {
+  const rates = await rateCardRepository(db).listRatesOf(namespaceId, [rateCardId])
+  return { line: plainLine(rateCardId), rates: ratesInForce(rates.get(rateCardId) ?? [], at) }
+}
+
+const plainLine = (rateCardId: string): CardLine => ({
+  kind: 'card',
+  id: NO_CONTRACT_LINE,
+  startsAt: 0,
+  endsAt: null,
+  rateCardId,
+  priceOverrides: [],
+  discountPercent: '0',
+})

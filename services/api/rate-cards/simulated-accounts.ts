@@ -1,0 +1,92 @@
+import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
+import { unknownCursor } from '../../../shared/domain/page.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { accountRepository, findAccounts } from '../../../shared/postgres/accounts.ts'
+import { contractLineRepository } from '../../../shared/postgres/contract-lines.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+
+/** More are refused: a request has some seconds. */
+const ACCOUNTS_MAX = 100_000
+
+export interface AccountsWanted {
+  range: TimeRange
+  /** Undefined: all that used something in the range, or follow a card at some second of it. */
+  accountIds: readonly string[] | undefined
+  /** Accounts that follow a card in another currency when the range begins are left out; undefined: none is. */
+  currency: string | undefined
+  startingAfter: string | undefined
+}
+
+export interface SimulatedAccounts {
+  /** By id. */
+  ids: string[]
+  /** How many were left out. */
+  inOtherCurrencies: number
+}
+
+/**
+ * Which accounts a simulation is of.
+ *
+ * @param signal gives up waiting for a place to read usage
+ * @throws DomainError unprocessable for an account that there is not or that cannot be compared, and for too many; malformed when
+ *   startingAfter is no account; overloaded when too many read at once
+ */
+export async function listSimulatedAccounts(
+  pool: Pool,
+  usage: Pick<ReturnType<typeof simulatedUsageReader>, 'listAccounts'>,
+  namespaceId: string,
+  { range, accountIds, currency, startingAfter }: AccountsWanted,
+  signal: AbortSignal,
+): Promise<SimulatedAccounts> {
+  const { followers, others } = await inNamespace(pool, namespaceId, async (db) => {
+    if (startingAfter !== undefined) {
+      const isAccount = (await accountRepository(db).find(namespaceId, startingAfter)) !== undefined
+      if (!isAccount || accountIds?.includes(startingAfter) === false) throw unknownCursor()
+    }
+    const lines = contractLineRepository(db)
+    return {
+      followers:
+        accountIds === undefined ? await lines.listFollowers(namespaceId, range, ACCOUNTS_MAX + 1) : [],
+      others:
+        currency === undefined
+          ? new Set<string>()
+          : await lines.listFollowersInOthers(namespaceId, range.startAt, currency),
+    }
+  })
+  if (accountIds !== undefined) {
+    await requireAccounts(pool, namespaceId, accountIds, others)
+    return { ids: accountIds.toSorted(), inOtherCurrencies: 0 }
+  }
+  const users = await usage.listAccounts(namespaceId, range, ACCOUNTS_MAX + 1, signal)
+  const all = [...new Set([...followers, ...users])].sort()
+  if (all.length > ACCOUNTS_MAX)
+    throw new DomainError(
+      'unprocessable',
+      `more than ${ACCOUNTS_MAX} accounts used something or follow a card between start_at and end_at: name some as account_ids`,
+    )
+  const ids = all.filter((id) => !others.has(id))
+  return { ids, inOtherCurrencies: all.length - ids.length }
+}
+
+async function requireAccounts(
+  pool: Pool,
+  namespaceId: string,
+  accountIds: readonly string[],
+  others: ReadonlySet<string>,
+): Promise<void> {
+  const found = await findAccounts(
+    pool,
+    accountIds.map((accountId) => ({ namespaceId, accountId })),
+  )
+  for (const [index, accountId] of accountIds.entries()) {
+    if (found[index] === undefined)
+      throw new DomainError('unprocessable', `account_ids[${index}]: there is no such account`)
+    if (others.has(accountId))
+      throw new DomainError(
+        'unprocessable',
+        `account_ids[${index}]: at start_at the account follows a card in another currency, which cannot be compared`,
+      )
+  }
+}

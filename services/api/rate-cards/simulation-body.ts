@@ -1,0 +1,95 @@
+import { formatRatio } from '../../../shared/amount/ratio.ts'
+import type { Cadence } from '../../../shared/domain/billing/periods.ts'
+import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
+import type { SimulatedAccount } from '../../../shared/domain/billing/simulate.ts'
+import type { PriceRecord } from '../../../shared/domain/price-record.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { pageToBody } from '../core/body-fields.ts'
+import { lineToBody } from '../invoice-previews/body.ts'
+import type { CardChangeBody } from './change-card.ts'
+import type { RatedAccount } from './rate-accounts.ts'
+import { NO_CONTRACT_LINE, type Simulation, type SimulationRequest } from './simulate-card.ts'
+
+/** A simulation as requests ask for it, with the defaults of openapi.yaml filled in. */
+export interface SimulationRequestBody {
+  start_at: number
+  end_at: number
+  cadence?: Cadence
+  changes?: CardChangeBody
+  against: string
+  account_ids?: string[]
+  include_lines: boolean
+  limit: number
+  starting_after?: string
+}
+
+/** @throws DomainError unprocessable when lines are asked for and accounts are not */
+export function simulationFromBody(rateCardId: string, body: SimulationRequestBody): SimulationRequest {
+  if (body.include_lines && body.account_ids === undefined)
+    throw new DomainError('unprocessable', 'include_lines: needs account_ids')
+  return {
+    rateCardId,
+    range: { startAt: body.start_at, endAt: body.end_at },
+    cadence: body.cadence,
+    changes: body.changes,
+    against: body.against,
+    accountIds: body.account_ids,
+    page: { limit: body.limit, startingAfter: body.starting_after },
+  }
+}
+
+/** What lines of accounts are shown with. */
+export interface ShownLines {
+  /** Of all lines. */
+  prices: ReadonlyMap<string, PriceRecord>
+  /** The SELECT that gives a line's quantity; null where nothing was counted. */
+  queryOf: (accountId: string, line: InvoiceLine) => string | null
+}
+
+/** @param lines undefined: they are not shown */
+export const simulationToBody = (
+  { usageAsOf, currency, accounts, totals }: Simulation,
+  lines: ShownLines | undefined,
+) => ({
+  ...pageToBody(accounts, (account) => ({
+    ...accountToBody(account),
+    ...(lines && { lines: linesToBody(account, lines) }),
+  })),
+  currency,
+  usage_as_of: usageAsOf,
+  ...(totals && { totals: totalsToBody(totals) }),
+})
+
+const accountToBody = ({ accountId, baseline, candidate, difference }: SimulatedAccount) => ({
+  account_id: accountId,
+  baseline: formatRatio(baseline),
+  candidate: formatRatio(candidate),
+  difference: formatRatio(difference),
+})
+
+function linesToBody({ accountId, baselineLines, candidateLines }: RatedAccount, shown: ShownLines) {
+  const toBody = (side: 'baseline' | 'candidate') => (line: InvoiceLine) => ({
+    side,
+    ...lineToBody(line, shown.prices, shown.queryOf(accountId, line)),
+    contract_line_id: line.lineId === NO_CONTRACT_LINE ? null : line.lineId,
+  })
+  return [...baselineLines.map(toBody('baseline')), ...candidateLines.map(toBody('candidate'))]
+}
+
+const totalsToBody = (totals: NonNullable<Simulation['totals']>) => ({
+  accounts: totals.accounts,
+  baseline: formatRatio(totals.baseline),
+  candidate: formatRatio(totals.candidate),
+  difference: formatRatio(totals.difference),
+  increased: totals.increased,
+  decreased: totals.decreased,
+  unchanged: totals.unchanged,
+  quantiles: Object.fromEntries(
+    Object.entries(totals.quantiles).map(([name, difference]) => [name, formatRatio(difference)]),
+  ),
+  largest: {
+    increases: totals.largest.increases.map(accountToBody),
+    decreases: totals.largest.decreases.map(accountToBody),
+  },
+  in_other_currencies: totals.inOtherCurrencies,
+})

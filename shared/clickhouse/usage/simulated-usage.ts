@@ -1,0 +1,109 @@
+import type { WorkQueue } from '../../batching/work-queue.ts'
+import type { UsageWanted } from '../../domain/billing/plan.ts'
+import type { UsageRow } from '../../domain/billing/rate-usage.ts'
+import type { Properties } from '../../domain/properties.ts'
+import { clampRange, type TimeRange } from '../../domain/time-range.ts'
+import { coverUsage, NO_ROLLUPS } from '../../domain/usage-cover.ts'
+import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
+import { queryRows, streamRows, type ClickHouse } from '../clickhouse.ts'
+import { selectsOf } from '../rollups/cover-query.ts'
+import { retryIfStale } from '../rollups/retry-if-stale.ts'
+import { rollupStateReader } from '../rollups/rollup-state.ts'
+import { nameTokens, type NamedTokens } from './named-tokens.ts'
+import { ratedUsageStatement, type RatedRow, type AccountSpan } from './rated-usage-statement.ts'
+import { usageFromRow } from './rated-usage.ts'
+
+/** What of many accounts is wanted, to rate them all in the same way. */
+export interface SimulatedUsageWanted {
+  accounts: readonly string[] | AccountSpan
+  /** In order, each beginning where the one before ends. */
+  periods: readonly TimeRange[]
+  /** What usage of each source is told apart by. */
+  named: UsageWanted['named']
+}
+
+/** By account: its usage in each of the periods, in their order. Accounts without any are absent. */
+export type SimulatedUsage = Map<string, UsageRow[][]>
+
+const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
+
+/**
+ * Reads the usage of all accounts of a namespace, or of many: which rollups hold, and then one statement for all of them. Each event
+ * counts once, as it counts now.
+ *
+ * @param rawReads the places of the process for what takes long; each read takes one, so that balances do not wait
+ */
+export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
+  const states = rollupStateReader(client)
+
+  const readNow = async (
+    namespaceId: string,
+    { accounts, periods, named }: SimulatedUsageWanted,
+  ): Promise<SimulatedUsage> => {
+    const tokens = nameTokens(named)
+    const ranges = periods.map(clampRange)
+    const whole = { startAt: ranges[0]?.startAt ?? 0, endAt: ranges.at(-1)?.endAt ?? 0 }
+    const isSpan = 'first' in accounts
+    const state = (await states.read(namespaceId, whole, isSpan ? undefined : accounts)) ?? NO_ROLLUPS
+    const cuts = ranges.flatMap(({ startAt, endAt }) => [startAt, endAt])
+    const cutsByAccount = isSpan ? accounts : new Map(accounts.map((id) => [id, cuts]))
+    const credit = { currencies: [], before: [] }
+    const statement = ratedUsageStatement(
+      { namespaceId, cutsByAccount, ranges, credit, named: tokens },
+      state,
+    )
+    const usage: SimulatedUsage = new Map()
+    if (statement === undefined) return usage
+    const periodOf = new Map(ranges.map(({ startAt }, index) => [String(startAt), index]))
+    const yielding = yielder(SMALL_STEPS)
+    for await (const rows of streamRows<RatedRow>(client, statement.query, statement.params))
+      for (const row of rows) {
+        let ofAccount = usage.get(row.account_id)
+        if (ofAccount === undefined) usage.set(row.account_id, (ofAccount = periods.map(() => [])))
+        ofAccount[periodOf.get(row.segment) ?? NaN]?.push({
+          source: row.source,
+          properties: propertiesOf(row, tokens),
+          usage: usageFromRow(row),
+        })
+        if (yielding.isDue()) await yielding.yieldToOthers()
+      }
+    return usage
+  }
+
+  const listNow = async (namespaceId: string, range: TimeRange, atMost: number): Promise<string[]> => {
+    const state = (await states.read(namespaceId, range, undefined)) ?? NO_ROLLUPS
+    const columns = { fromDays: 'account_id', fromSlots: 'account_id', fromEvents: 'account_id' }
+    const cover = coverUsage(clampRange(range), state)
+    const { selects, params } = selectsOf(cover, state, { ...columns, filters: OF_NAMESPACE }, false)
+    if (selects.length === 0) return []
+    const query = `SELECT DISTINCT account_id FROM (${selects.join('\nUNION ALL\n')}) ORDER BY account_id LIMIT {atMost:UInt32}`
+    const rows = await queryRows<{ account_id: string }>(client, query, {
+      ...params,
+      namespaceId,
+      epoch: state.epoch,
+      atMost,
+    })
+    return rows.map((row) => row.account_id)
+  }
+
+  return {
+    /**
+     * @param signal gives up waiting for a place
+     * @throws DomainError overloaded when there was no place in time; unprocessable when more values are named than can be told apart
+     */
+    read: (namespaceId: string, wanted: SimulatedUsageWanted, signal: AbortSignal): Promise<SimulatedUsage> =>
+      rawReads.run(() => retryIfStale(() => readNow(namespaceId, wanted)), signal),
+
+    /** The accounts that used something in a range, by id, at most so many. @throws DomainError overloaded, as read does */
+    listAccounts: (
+      namespaceId: string,
+      range: TimeRange,
+      atMost: number,
+      signal: AbortSignal,
+    ): Promise<string[]> =>
+      rawReads.run(() => retryIfStale(() => listNow(namespaceId, range, atMost)), signal),
+  }
+}
+
+const propertiesOf = ({ source, tokens }: RatedRow, named: NamedTokens): Properties =>
+  Object.fromEntries(tokens.map((token) => named.pairOf(source, token)).filter((pair) => pair !== undefined))
