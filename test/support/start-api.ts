@@ -40,6 +40,8 @@ import { until } from './until.ts'
 /** A company of its own, and a client with its key. */
 export interface TestCaller {
   api: ApiClient
+  /** Of the company, with every permission for data. */
+  key: string
   namespaceId: string
 }
 
@@ -126,7 +128,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
         mode: 'test',
         permissions: ['read:all', 'write:all'],
       })
-      return { api: new ApiClient(url, key), namespaceId }
+      return { api: new ApiClient(url, key), key, namespaceId }
     },
     store: (stored) => events.insertLines(Buffer.from(stored.map(usageEventToLine).join('\n'))),
     async stop() {
@@ -186,7 +188,7 @@ async function reachRunApi(): Promise<RunningApi> {
     async newCaller() {
       const { companyId, namespaceId, key } = await makeCompany(pool)
       await insertKey(pool, { companyId, key })
-      return { api: new ApiClient(apiUrl, key), namespaceId }
+      return { api: new ApiClient(apiUrl, key), key, namespaceId }
     },
     async store(stored) {
       await log.append(

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { runPreview } from '../../../clients/billing/preview/run-preview.ts'
 import { runImport } from '../../../clients/reporter/import/run-import.ts'
 import { exitCodeOf } from '../../../clients/reporter/exit-code-of.ts'
 import type { Program, ProgramContext } from '../../../clients/reporter/program.ts'
@@ -29,6 +30,10 @@ export const importWith = (args: readonly string[], options?: RunOptions) =>
 /** Runs `npm run simulate` within this process. */
 export const simulateWith = (args: readonly string[], options?: RunOptions) =>
   run(runSimulation, 'npm run simulate -- --rate …', args, options)
+
+/** Runs `npm run preview` within this process. */
+export const previewWith = (args: readonly string[], options?: RunOptions) =>
+  run(runPreview, 'npm run preview -- --at …', args, options)
 
 async function run(
   program: Program,
