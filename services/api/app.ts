@@ -44,6 +44,8 @@ export interface ApiDeps {
   usage: UsageReader
   /** Where invoices find what they are rated by. */
   ratedUsage: PreviewDeps['usage']
+  /** … as it was known at some time. */
+  knownUsage: PreviewDeps['knownUsage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
   /** No event accepted before this can still turn up in the list of events. */
@@ -84,7 +86,12 @@ export function apiApp(
       ...refillHandlers(pool, create),
       ...usageHandlers(pool, reads, usage),
       ...balanceHandlers(reads, usage),
-      ...invoicePreviewHandlers({ pool, usage: deps.ratedUsage, listedUpTo: deps.listedUpTo }),
+      ...invoicePreviewHandlers({
+        pool,
+        usage: deps.ratedUsage,
+        knownUsage: deps.knownUsage,
+        listedUpTo: deps.listedUpTo,
+      }),
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
       ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
       ...productHandlers(pool, create),

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used.ts'
+import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
@@ -16,7 +17,10 @@ import { apiApp, type ApiDeps } from './app.ts'
 import type { readApiConfig } from './config.ts'
 import { keepBalancesWarm } from './balances/warm-balances.ts'
 
-export interface ApiParts extends Omit<ApiDeps, 'drain' | 'untilLoaded' | 'usage' | 'ratedUsage'> {
+export interface ApiParts extends Omit<
+  ApiDeps,
+  'drain' | 'untilLoaded' | 'usage' | 'ratedUsage' | 'knownUsage'
+> {
   eventLog: Pick<EventLog, 'lag'>
   access: Access
   requests: RequestMetrics
@@ -44,6 +48,7 @@ export function openApi(
 ): OpenedApi {
   const measured = measureQueries(metrics, clickhouse)
   const usage = usageThroughRollups(measured)
+  const rawReads = rawReadPlaces()
   const listRecently = (limit: number) => listRecentlyUsed(measured, limit)
   const apiLog = log.child({ part: 'api' })
   return {
@@ -52,7 +57,8 @@ export function openApi(
         ...deps,
         clickhouse: measured,
         usage,
-        ratedUsage: ratedUsageReader(measured, rawReadPlaces()),
+        ratedUsage: ratedUsageReader(measured, rawReads),
+        knownUsage: knownUsageReader(measured, rawReads),
         drain: drainOf(eventLog),
         untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
       },

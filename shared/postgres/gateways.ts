@@ -5,7 +5,7 @@ import type { Queryable } from './core/pool.ts'
  * How far this database's clock may be set back without an event being missed; time servers slew by less than that, and a
  * standby that takes over may differ by it.
  */
-const CLOCK_STEP_MICROS = 1_000_000
+export const CLOCK_STEP_MICROS = 1_000_000
 
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 const UNTIL = "clock_timestamp() + $2 * interval '1 millisecond'"

@@ -84,9 +84,14 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
+// As it was before a time: what was given since is not there, and what was ended since is not over. $4 null: as it is.
 const LIST_CREDIT = `
-  SELECT grant_id, amount, effective_at, expires_at, voided_at, archived_at FROM grants
-  WHERE namespace_id = $1 AND account_id = $2 AND source = $3`
+  SELECT grant_id, amount, effective_at, expires_at,
+    CASE WHEN coalesce(voided_at < to_timestamp($4), true) THEN voided_at END AS voided_at,
+    CASE WHEN coalesce(archived_at < to_timestamp($4), true) THEN archived_at END AS archived_at
+  FROM grants
+  WHERE namespace_id = $1 AND account_id = $2 AND source = $3
+    AND ($4::float8 IS NULL OR created_at < to_timestamp($4))`
 
 /** Of whom grants are added up, and as of when. */
 export interface GrantsKey extends AccountKey {
@@ -224,9 +229,20 @@ export const grantRepository = (db: Queryable) => ({
    */
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
-  /** All credit that an account was ever given in a currency, also what is over; in any order. */
-  async listCredit(namespaceId: string, accountId: string, currency: string): Promise<CreditGrant[]> {
-    const { rows } = await db.query<CreditRow>(LIST_CREDIT, [namespaceId, accountId, currency])
+  /**
+   * All credit that an account was ever given in a currency, also what is over; in any order.
+   *
+   * @param knownAt in Unix seconds of real time, as grants bear it: what was given, voided or archived before is, all else is not
+   *   known; undefined: as it is now
+   */
+  async listCredit(
+    namespaceId: string,
+    accountId: string,
+    currency: string,
+    knownAt?: number,
+  ): Promise<CreditGrant[]> {
+    const values = [namespaceId, accountId, currency, knownAt ?? null]
+    const { rows } = await db.query<CreditRow>(LIST_CREDIT, values)
     return rows.map((row) => ({
       id: row.grant_id,
       amount: parseRatio(row.amount),

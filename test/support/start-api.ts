@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { apiApp } from '../../services/api/app.ts'
 import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
+import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
@@ -81,12 +82,14 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
   const callers = new Map<string, Caller>()
   const listedUpTo = { second: FAR_FUTURE_S }
   const clickhouse = countingClickHouse(opened.client, counts)
+  const rawReads = rawReadPlaces()
   const app = apiApp(
     {
       pool: countingPool(database.pool, counts),
       clickhouse,
       usage: usageThroughRollups(clickhouse),
-      ratedUsage: ratedUsageReader(clickhouse, rawReadPlaces()),
+      ratedUsage: ratedUsageReader(clickhouse, rawReads),
+      knownUsage: knownUsageReader(clickhouse, rawReads),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // what a test stores is there at once

@@ -1,5 +1,8 @@
-import type { ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
+import type { ChangedEvent, knownUsageReader } from '../../../shared/clickhouse/usage/known-usage.ts'
+import type { RatedUsage, ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
+import { contractKnownAt } from '../../../shared/domain/billing/contract-status.ts'
 import type { Contract } from '../../../shared/domain/billing/contract.ts'
+import { differenceOf, type InvoiceDifference } from '../../../shared/domain/billing/difference.ts'
 import { invoiceOf, type Invoice } from '../../../shared/domain/billing/invoice.ts'
 import {
   defaultSecond,
@@ -10,7 +13,9 @@ import {
 import type { PriceRecord } from '../../../shared/domain/price-record.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { contractRepository } from '../../../shared/postgres/contracts.ts'
+import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
+import { knownUpTo } from '../../../shared/postgres/known-up-to.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
@@ -21,6 +26,8 @@ import type { WhatIf } from './what-if.ts'
 export interface PreviewDeps {
   pool: Pool
   usage: ReturnType<typeof ratedUsageReader>
+  /** … as it was known at some time. */
+  knownUsage: ReturnType<typeof knownUsageReader>
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
 }
@@ -30,6 +37,10 @@ interface PreviewRequest {
   contractId: string
   at: number | undefined
   asOf: number | undefined
+  /** Counts nothing that came from then on; undefined: whatever there is. */
+  knownAt: number | undefined
+  /** Tells what came since. */
+  differenceSince: number | undefined
   /** Changes the contract for this preview alone; undefined: as it stands. */
   whatIf: WhatIf | undefined
 }
@@ -39,54 +50,132 @@ export interface Preview {
   invoice: Invoice
   plan: InvoicePlan
   prices: ReadonlyMap<string, PriceRecord>
+  /** Whether it counts what was known at a time, and nothing that came later. */
+  isAsKnown: boolean
+  difference: PreviewDifference | undefined
+}
+
+/** What came since an earlier answer. */
+export interface PreviewDifference extends InvoiceDifference {
+  since: number
+  /** The first of those that made it. */
+  events: ChangedEvent[]
+  hasMore: boolean
 }
 
 export type PreviewInvoice = (namespaceId: string, request: PreviewRequest, now: number) => Promise<Preview>
 
+const EVENTS_MAX = 100
+
 /**
  * What a period of a contract comes to: plans, reads, and rates. Nothing is written; what is tried out is rolled back.
  *
- * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it or `asOf` after now; whatever
- *   a change or a cancellation is refused with
+ * What came since is told of what was known at one time and at another, so with `differenceSince` the invoice is that of what was known
+ * when it was asked for: what comes while it is answered is left out.
+ *
+ * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it, `asOf` after now, `knownAt`
+ *   after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused with
  */
-export function previewInvoice({ pool, usage, listedUpTo }: PreviewDeps): PreviewInvoice {
+export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
   return async (namespaceId, request, now) => {
-    const asOf = request.asOf ?? now
-    if (asOf > now) throw new DomainError('unprocessable', 'as_of lies in the future')
+    const { knownAt, differenceSince } = request
     const inTransaction = request.whatIf === undefined ? inNamespace : inNamespaceUndone
-    const [usageAsOf, read] = await Promise.all([
-      listedUpTo(), // first: what is read below holds all that was accepted before
-      inTransaction(pool, namespaceId, async (db) => {
-        await request.whatIf?.(db, namespaceId)
-        return readAgreement(db, namespaceId, request, asOf, now)
-      }),
-    ])
-    const { plan, prices, grants, creditsWritten } = read
-    const measured = await usage.read(namespaceId, plan)
-    const readings = { ...measured, grants, creditsWritten, usageAsOf: unixSeconds(usageAsOf) }
-    return { invoice: invoiceOf(plan, prices, readings, now), plan, prices }
+    const loadedUpTo = await listedUpTo() // first: what is read below holds all that was accepted before
+    const read = await inTransaction(pool, namespaceId, async (db) => {
+      const known = unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo))
+      requireKnown(request, known, now)
+      await request.whatIf?.(db, namespaceId)
+      return readAgreement(db, namespaceId, request, knownAt ?? known, now)
+    })
+    const { plan, prices, usageAsOf } = read
+    const invoice = (measured: RatedUsage, credit: Credit): Invoice =>
+      invoiceOf(plan, prices, { ...measured, ...credit, usageAsOf }, knownAt ?? now)
+    if (knownAt === undefined && differenceSince === undefined) {
+      const measured = await usage.read(namespaceId, plan)
+      return {
+        invoice: invoice(measured, read.credit),
+        plan,
+        prices,
+        isAsKnown: false,
+        difference: undefined,
+      }
+    }
+    const eventsBefore = (ids: readonly string[], before: Micros) =>
+      inNamespace(pool, namespaceId, (db) => eventRevisionRepository(db).listBefore(namespaceId, ids, before))
+    return knownUsage.read(namespaceId, plan, eventsBefore, async (reads) => {
+      const made = invoice(await reads.usageBefore(usageAsOf), read.credit)
+      const answer = { invoice: made, plan, prices, isAsKnown: true }
+      if (differenceSince === undefined || read.creditThen === undefined)
+        return { ...answer, difference: undefined }
+      const then = invoice(await reads.usageBefore(differenceSince), read.creditThen)
+      const events = await reads.changesBetween(differenceSince, usageAsOf, EVENTS_MAX + 1)
+      const difference = {
+        ...differenceOf(plan, then, made),
+        since: differenceSince,
+        events: events.slice(0, EVENTS_MAX),
+        hasMore: events.length > EVENTS_MAX,
+      }
+      return { ...answer, difference }
+    })
   }
 }
+
+/** @param known up to when everything is there */
+function requireKnown({ asOf, knownAt, differenceSince }: PreviewRequest, known: number, now: number): void {
+  if (asOf !== undefined && asOf > now) throw new DomainError('unprocessable', 'as_of lies in the future')
+  const tooLate = (field: string) =>
+    new DomainError('unprocessable', `${field} lies after ${known}, up to which all is known by now`)
+  if (knownAt !== undefined && knownAt > known) throw tooLate('known_at')
+  if (differenceSince === undefined) return
+  if (knownAt !== undefined && differenceSince > knownAt)
+    throw new DomainError('unprocessable', 'difference_since lies after known_at')
+  if (differenceSince > known) throw tooLate('difference_since')
+}
+
+/** What the account was given, as it counts or counted. */
+type Credit = Awaited<ReturnType<typeof readCredit>>
 
 /** Everything that PostgreSQL holds of a preview: as many statements for many lines as for one. */
 async function readAgreement(
   db: PoolClient,
   namespaceId: string,
-  { contractId, at }: PreviewRequest,
-  asOf: number,
+  { contractId, at, asOf, knownAt, differenceSince }: PreviewRequest,
+  usageAsOf: number,
   now: number,
 ) {
-  const contract = await contractRepository(db).find(namespaceId, contractId)
-  if (contract === undefined) throw new DomainError('unprocessable', 'contract_id: there is no such contract')
+  const found = await contractRepository(db).find(namespaceId, contractId)
+  if (found === undefined) throw new DomainError('unprocessable', 'contract_id: there is no such contract')
+  const contract = knownAt === undefined ? found : contractKnownAt(found, knownAt)
   const rateCards = await rateCardRepository(db).listRatesOf(namespaceId, cardsOf(contract))
-  const plan = planInvoice(contract, rateCards, { at: at ?? defaultSecond(contract, now), asOf })
+  const plan = planInvoice(contract, rateCards, {
+    at: at ?? defaultSecond(contract, knownAt ?? now),
+    asOf: asOf ?? knownAt ?? now,
+  })
   const prices = await priceRepository(db).listByIds(namespaceId, pricesOf(plan))
-  const grants = await grantRepository(db).listCredit(namespaceId, contract.accountId, contract.currency)
-  const creditsWritten = await contractRepository(db).listCredits(
-    namespaceId,
-    plan.creditLines.map(({ id }) => id),
-  )
-  return { plan, prices: new Map(prices.map((price) => [price.id, price])), grants, creditsWritten }
+  const isAsKnown = knownAt !== undefined || differenceSince !== undefined
+  return {
+    plan,
+    prices: new Map(prices.map((price) => [price.id, price])),
+    usageAsOf,
+    credit: await readCredit(db, namespaceId, plan, isAsKnown ? usageAsOf : undefined),
+    creditThen:
+      differenceSince === undefined ? undefined : await readCredit(db, namespaceId, plan, differenceSince),
+  }
+}
+
+/** @param knownAt undefined: as it is now */
+async function readCredit(
+  db: PoolClient,
+  namespaceId: string,
+  { contract, creditLines }: InvoicePlan,
+  knownAt: number | undefined,
+) {
+  const { accountId, currency } = contract
+  const lines = creditLines.map(({ id }) => id)
+  return {
+    grants: await grantRepository(db).listCredit(namespaceId, accountId, currency, knownAt),
+    creditsWritten: await contractRepository(db).listCredits(namespaceId, lines, knownAt),
+  }
 }
 
 const cardsOf = ({ lines }: Contract): string[] => [

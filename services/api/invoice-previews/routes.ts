@@ -6,6 +6,7 @@ import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
 import { nowIn } from '../core/now-in.ts'
 import { previewToBody } from './body.ts'
+import { differenceToBody } from './difference-body.ts'
 import { previewInvoice, type Preview, type PreviewDeps, type PreviewInvoice } from './preview-invoice.ts'
 import { whatIfOf, type WhatIfBody } from './what-if.ts'
 
@@ -18,6 +19,8 @@ interface PreviewBody extends WhatIfBody {
   contract_id: string
   at?: number
   as_of?: number
+  known_at?: number
+  difference_since?: number
 }
 
 function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
@@ -25,14 +28,28 @@ function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
     const body = req.body as PreviewBody
     const contractId = body.contract_id.toLowerCase()
     const now = nowIn(res)
-    const request = { contractId, at: body.at, asOf: body.as_of, whatIf: whatIfOf(contractId, body, now) }
+    const request = {
+      contractId,
+      at: body.at,
+      asOf: body.as_of,
+      knownAt: body.known_at,
+      differenceSince: body.difference_since,
+      whatIf: whatIfOf(contractId, body, now),
+    }
     const { namespaceId } = callerOf(res)
     const made = await preview(namespaceId, request, now)
-    res.json(previewToBody(made.invoice, made.prices, queryOf(namespaceId, made)))
+    const { difference, plan } = made
+    res.json({
+      ...previewToBody(made.invoice, made.prices, queryOf(namespaceId, made)),
+      ...(difference && { difference: differenceToBody(difference, plan) }),
+    })
   }
 }
 
+/** None of what was known at a time: analysts see events as they are now, and no answer of theirs stays the same. */
 const queryOf =
-  (namespaceId: string, { plan }: Preview) =>
+  (namespaceId: string, { plan, isAsKnown }: Preview) =>
   (line: InvoiceLine): string | null =>
-    usageLineQuery({ namespaceId, accountId: plan.contract.accountId }, line, plan.asOf) ?? null
+    isAsKnown
+      ? null
+      : (usageLineQuery({ namespaceId, accountId: plan.contract.accountId }, line, plan.asOf) ?? null)

@@ -5,7 +5,7 @@ import { mergeUsage, type MeasuredUsage } from '../../domain/billing/aggregate.t
 import type { Contract } from '../../domain/billing/contract.ts'
 import type { InvoicePlan } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
-import { clampRange } from '../../domain/time-range.ts'
+import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { NO_ROLLUPS } from '../../domain/usage-cover.ts'
 import { occurredAtOfEventId } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
@@ -40,29 +40,14 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
 
   const read = (namespaceId: string, plan: RatedPlan, named: NamedTokens): Promise<RatedUsage> =>
     retryIfStale(async () => {
-      const { accountId, currency } = plan.contract
-      const ranges = plan.usage.ranges.map(({ piece, ...range }) => ({ piece, ...clampRange(range) }))
-      const { endAt: creditBefore } = clampRange({ startAt: 0, endAt: plan.creditBefore })
+      const wanted = wantedOf(namespaceId, plan, named)
+      const { accountId, ranges, creditBefore } = wanted
       const everything = { startAt: 0, endAt: Math.max(creditBefore, ...ranges.map(({ endAt }) => endAt)) }
       const state = (await states.read(namespaceId, everything, [accountId])) ?? NO_ROLLUPS
-      const wanted = { namespaceId, accountId, currency, ranges, creditBefore, named }
       const statement = ratedUsageStatement(wanted, state)
       const rows =
         statement === undefined ? [] : await queryRows<RatedRow>(client, statement.query, statement.params)
-      return {
-        usage: new Map(
-          ranges.flatMap(({ piece, startAt, endAt }) => {
-            const ofPiece = rows.filter(({ segment }) => {
-              const second = Number(segment)
-              return second >= startAt && second < endAt
-            })
-            return ofPiece.length === 0 ? [] : [[piece, usageRows(ofPiece, named)]]
-          }),
-        ),
-        currencyUsage: sumRatios(
-          rows.filter(({ segment }) => segment === CREDIT).map(({ sum }) => parseRatio(sum)),
-        ),
-      }
+      return ratedUsageOf(rows, wanted)
     })
 
   return {
@@ -78,6 +63,46 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       return named.sources.length === 0 ? work() : rawReads.run(work, signal)
     },
   }
+}
+
+/** What a plan wants, in seconds as usage can have them. */
+export function wantedOf(
+  namespaceId: string,
+  { contract, usage, creditBefore }: RatedPlan,
+  named: NamedTokens,
+) {
+  return {
+    namespaceId,
+    accountId: contract.accountId,
+    currency: contract.currency,
+    ranges: usage.ranges.map(({ piece, ...range }) => ({ piece, ...clampRange(range) })),
+    creditBefore: clampRange({ startAt: 0, endAt: creditBefore }).endAt,
+    named,
+  }
+}
+
+/** Puts rows together, piece by piece; those of no piece are left out. */
+export function ratedUsageOf(
+  rows: readonly RatedRow[],
+  { ranges, named }: Pick<ReturnType<typeof wantedOf>, 'ranges' | 'named'>,
+): RatedUsage {
+  return {
+    usage: new Map(
+      ranges.flatMap(({ piece, ...range }) => {
+        const ofPiece = rows.filter((row) => isWithin(row, range))
+        return ofPiece.length === 0 ? [] : [[piece, usageRows(ofPiece, named)]]
+      }),
+    ),
+    currencyUsage: sumRatios(rows.filter(isOfCredit).map(({ sum }) => parseRatio(sum))),
+  }
+}
+
+export const isOfCredit = ({ segment }: Pick<RatedRow, 'segment'>): boolean => segment === CREDIT
+
+/** Whether a row's segment lies in a range. */
+export function isWithin({ segment }: Pick<RatedRow, 'segment'>, { startAt, endAt }: TimeRange): boolean {
+  const second = Number(segment)
+  return second >= startAt && second < endAt
 }
 
 /** Rows of the segments of a piece, those of the same source and values put together. */
