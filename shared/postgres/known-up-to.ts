@@ -6,7 +6,7 @@ import { CLOCK_STEP_MICROS } from './gateways.ts'
 const LOWEST_UNDER_WAY = `
   SELECT (extract(epoch FROM least(statement_timestamp(), (
     SELECT min(xact_start) FROM pg_stat_activity
-    WHERE datname = current_database() AND pid <> pg_backend_pid()))) * 1000000)::bigint AS lowest`
+    WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid()))) * 1000000)::bigint AS lowest`
 const LOWEST_UNLOADED = `
   SELECT min(corrected_at) AS lowest FROM event_revisions
   WHERE namespace_id = $1 AND revision > 0 AND (sent_at IS NULL OR sent_at >= to_timestamp($2))`
@@ -21,7 +21,7 @@ const LOWEST_UNLOADED = `
  * then has its way through the event log before it: until it was sent, and for as long as the log may not be loaded so far, it
  * is waited for by its own time.
  *
- * The services share a role, so each sees when the others' transactions began. The clocks of their hosts may differ from the
+ * The services share a role, so each sees when the others' transactions began; those of other roles (a dump, a vacuum) write none of it. The clocks of their hosts may differ from the
  * database's by CLOCK_STEP_MICROS.
  *
  * @param db within a transaction in the namespace, which must see what is committed meanwhile (READ COMMITTED)
