@@ -1,6 +1,9 @@
 import { MICROS_PER_SECOND, type Micros } from '../time/microsecond-clock.ts'
 import type { PoolClient } from './core/pool.ts'
-import { CLOCK_STEP_MICROS } from './gateways.ts'
+import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from './gateways.ts'
+
+/** What the log is loaded up to is by the clocks of gateways; when something was sent, by the database's. */
+const SENT_MARGIN_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
 // No parameters, so that the statement's time is before it looks: a transaction that it does not see begins after that time.
 const LOWEST_UNDER_WAY = `
@@ -15,22 +18,14 @@ const LOWEST_UNLOADED = `
  * Up to when all that was accepted, corrected, granted or voided in a namespace is there: in what this transaction reads from
  * PostgreSQL from now on, and in what anybody reads from ClickHouse afterwards. Nothing that comes later bears an earlier time.
  *
- * Reports are told of by the event log. Grants, voids, changes of contracts and corrections take their time within a transaction and
- * are seen only once it is committed; so all transactions of this database are waited out that have begun, by the time they began.
- * Readers among them are not told apart: a writer is not known to be one until it writes, and takes its time just before. A correction
- * then has its way through the event log before it: until it was sent, and for as long as the log may not be loaded so far, it
- * is waited for by its own time.
- *
- * The services share a role, so each sees when the others' transactions began; those of other roles (a dump, a vacuum) write none of it. The clocks of their hosts may differ from the
- * database's by CLOCK_STEP_MICROS.
- *
+ * @see docs/decisions/0021-what-was-known-is-for-good.md, which says why
  * @param db within a transaction in the namespace, which must see what is committed meanwhile (READ COMMITTED)
  * @param loadedUpTo no event accepted before it is still to be loaded, as of some moment that has passed; see listedUpToOf
  */
 export async function knownUpTo(db: PoolClient, namespaceId: string, loadedUpTo: Micros): Promise<Micros> {
   // In this order: a correction passes from its transaction into what is not sent, then into the log, and is loaded.
   const underWay = await lowest(db, LOWEST_UNDER_WAY)
-  const sentFrom = (loadedUpTo - CLOCK_STEP_MICROS) / MICROS_PER_SECOND
+  const sentFrom = (loadedUpTo - SENT_MARGIN_MICROS) / MICROS_PER_SECOND
   const unloaded = await lowest(db, LOWEST_UNLOADED, [namespaceId, sentFrom])
   return Math.min(loadedUpTo, underWay - CLOCK_STEP_MICROS, unloaded)
 }
