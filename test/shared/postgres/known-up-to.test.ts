@@ -204,8 +204,8 @@ describe('up to when everything is known', function () {
       grantRepository(client).listCredit(NAMESPACE, account, 'usd', upTo / SECOND)
     const shown = (credit: Awaited<ReturnType<typeof creditAt>>) =>
       JSON.stringify(credit.map(({ id, voidedAt }) => [id, voidedAt]).sort())
-    const startedAt = performance.now()
-    while (performance.now() - startedAt < 8_000) {
+    const states = () => new Set(told.map(({ credit }) => credit)).size
+    while (states() < 6) {
       await within(async (client) => {
         const upTo = await knownUpTo(client, NAMESPACE, ALL_LOADED)
         told.push({ upTo, credit: shown(await creditAt(client, upTo)) })
@@ -216,6 +216,5 @@ describe('up to when everything is known', function () {
     await Promise.all(writers)
     for (const { upTo, credit } of told)
       expect(shown(await within((client) => creditAt(client, upTo))), `${upTo}`).to.equal(credit)
-    expect(new Set(told.map(({ credit }) => credit)).size).to.be.greaterThan(3)
   })
 })
