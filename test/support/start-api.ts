@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { apiApp } from '../../services/api/app.ts'
 import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
+import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
@@ -92,6 +93,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       usage: usageThroughRollups(clickhouse),
       ratedUsage: ratedUsageReader(clickhouse, rawReads),
       simulatedUsage: simulatedUsageReader(clickhouse, rawReads),
+      knownUsage: knownUsageReader(clickhouse, rawReads),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // what a test stores is there at once

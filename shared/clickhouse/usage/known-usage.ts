@@ -1,0 +1,221 @@
+import type { WorkQueue } from '../../batching/work-queue.ts'
+import type { TimeRange } from '../../domain/time-range.ts'
+import type { UsageEvent } from '../../domain/usage-event.ts'
+import { DomainError } from '../../errors/domain-error.ts'
+import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { EVENT_COLUMNS, eventFromRow, type CurrentEvent, type EventRow } from '../events/usage-events.ts'
+import { nameTokens } from './named-tokens.ts'
+import {
+  knownUsageStatement,
+  REPLACED,
+  REPLACED_MAX,
+  type KnownRow,
+  type RatedRow,
+} from './rated-usage-statement.ts'
+import {
+  isOfCredit,
+  isOfPiece,
+  ratedUsageOf,
+  wantedOf,
+  type RatedPlan,
+  type RatedUsage,
+} from './rated-usage.ts'
+import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
+
+/**
+ * What events were before a time, as their revisions have it: ClickHouse keeps what an event is. Those that were never corrected are absent.
+ */
+export type EventsBefore = (
+  ids: readonly string[],
+  before: Micros,
+) => Promise<ReadonlyMap<string, CorrectedEvent>>
+
+/** What of an event its corrections change, and what it is known by. */
+type CorrectedEvent = Omit<UsageEvent, 'namespaceId' | 'accountId' | 'version'>
+
+/** An event that came, was amended or voided between two times, and what it was at either. */
+export interface ChangedEvent {
+  id: string
+  /** undefined: it was not there. */
+  then: EventState | undefined
+  now: EventState
+}
+
+/** An event as it was at some time. */
+export type EventState = Omit<CurrentEvent, 'accountId' | 'version'>
+
+/** Reads of one plan, which share a place. All times in Unix seconds. */
+export interface KnownReads {
+  /** What an invoice is rated by, as it was known: by what was accepted and corrected before a second. */
+  usageBefore(second: number): Promise<RatedUsage>
+  /**
+   * The events in the plan's ranges that were accepted or corrected from one second on and before another, by the last time that
+   * befell them, then by id.
+   *
+   * @param limit of them, the first
+   */
+  changesBetween(since: number, before: number, limit: number): Promise<ChangedEvent[]>
+}
+
+/** Revisions are looked up so many at once. */
+const REVISIONS_AT_ONCE = 5_000
+
+const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
+const SINCE = "fromUnixTimestamp64Micro({since:Int64}, 'UTC')"
+const OF_PIECES = `
+  arrayExists((startAt, endAt) -> toUnixTimestamp(occurred_at) >= startAt AND toUnixTimestamp(occurred_at) < endAt,
+    {starts:Array(UInt32)}, {ends:Array(UInt32)})`
+const CHANGED = `
+  FROM usage_events FINAL
+  PREWHERE ${IN_RANGE} ${OF_ACCOUNT}
+  WHERE accepted_at < ${BEFORE} AND (accepted_at >= ${SINCE} OR ifNull(corrected_at >= ${SINCE}, 0)) AND ${OF_PIECES}`
+// Within: what is selected there has the names of columns.
+const STANDING_CHANGES = `
+  SELECT ${EVENT_COLUMNS}
+  FROM (SELECT * ${CHANGED} AND NOT ${REPLACED} ORDER BY ifNull(corrected_at, accepted_at), id LIMIT {limit:UInt32}) AS e`
+const REPLACED_SINCE = `
+  SELECT concat('event_', lower(hex(id))) AS event_id ${CHANGED} AND ${REPLACED} LIMIT ${REPLACED_MAX + 1}`
+
+/**
+ * Reads usage as it was known at some time, from the account's events alone. Such an answer stays what it is, whatever comes later; it is
+ * the caller's to ask for no time before which something may still turn up.
+ *
+ * @param rawReads the places that all such reads wait for; see rawReadPlaces
+ */
+export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
+  return {
+    /**
+     * @param plan its account is of the namespace
+     * @param work asks as often as it likes
+     * @throws DomainError overloaded when there was no place in time; unprocessable when its rates name too many values, or too
+     *   many events were corrected since
+     */
+    read<T>(
+      namespaceId: string,
+      plan: RatedPlan,
+      eventsBefore: EventsBefore,
+      work: (reads: KnownReads) => Promise<T>,
+    ): Promise<T> {
+      const wanted = wantedOf(namespaceId, [plan], nameTokens(plan.usage.named))
+      const before = inBatches(eventsBefore)
+      return rawReads.run(() =>
+        work({
+          usageBefore: (second) => readUsage(client, plan, wanted, before, second * MICROS_PER_SECOND),
+          changesBetween: (since, second, limit) =>
+            readChanges(client, plan, wanted, before, [since, second], limit),
+        }),
+      )
+    },
+  }
+}
+
+type Wanted = ReturnType<typeof wantedOf>
+
+async function readUsage(
+  client: ClickHouse,
+  plan: RatedPlan,
+  wanted: Wanted,
+  eventsBefore: EventsBefore,
+  before: Micros,
+): Promise<RatedUsage> {
+  const { named } = wanted
+  const statement = knownUsageStatement(wanted, before)
+  if (statement === undefined) return ratedUsageOf(plan, [], named)
+  const rows = await queryRows<KnownRow>(client, statement.query, statement.params)
+  const needed = rows.filter(
+    (row) => isOfCredit(row, plan) || plan.usage.ranges.some((range) => isOfPiece(row, range, named)),
+  )
+  const replaced = [...new Set(needed.flatMap((row) => row.replaced))].map((id) => `event_${id}`)
+  requireFew(replaced)
+  const counted: Omit<RatedRow, 'account_id'>[] = needed.filter((row) => row.replaced.length === 0)
+  for (const event of (await eventsBefore(replaced, before)).values()) {
+    if (event.voided) continue
+    counted.push(rowOf(event, []))
+    if (named.sources.includes(event.source))
+      counted.push({ ...rowOf(event, named.tokensOf(event.source, event.propertyPairs)), is_named: 1 })
+  }
+  return ratedUsageOf(plan, counted, named)
+}
+
+/** One event as a row of its own. */
+function rowOf(
+  { id, source, quantity, occurredAt, acceptedAt }: CorrectedEvent,
+  tokens: string[],
+): Omit<RatedRow, 'account_id'> {
+  return {
+    ...{ segment: String(occurredAt), source, is_named: 0, tokens, count: '1' },
+    ...{ sum: quantity, min: quantity, max: quantity, latest: quantity },
+    latest_accepted_at: String(acceptedAt),
+    latest_id: id.slice('event_'.length),
+  }
+}
+
+async function readChanges(
+  client: ClickHouse,
+  plan: RatedPlan,
+  { namespaceId, ranges }: Wanted,
+  eventsBefore: EventsBefore,
+  [since, before]: readonly [number, number],
+  limit: number,
+): Promise<ChangedEvent[]> {
+  const pieces = ranges.filter(({ startAt, endAt }) => startAt < endAt)
+  if (pieces.length === 0) return []
+  const micros = { since: since * MICROS_PER_SECOND, before: before * MICROS_PER_SECOND }
+  const params = {
+    ...{ namespaceId, accountId: plan.contract.accountId, ...micros, limit },
+    ...rangeParams(wholeOf(pieces)),
+    starts: pieces.map(({ startAt }) => startAt),
+    ends: pieces.map(({ endAt }) => endAt),
+  }
+  // In this order: what is corrected in between is found twice, and never not at all.
+  const standing = (await queryRows<EventRow>(client, STANDING_CHANGES, params)).map(eventFromRow)
+  const replaced = await queryRows<{ event_id: string }>(client, REPLACED_SINCE, params)
+  const replacedIds = replaced.map((row) => row.event_id)
+  requireFew(replacedIds)
+  const found = new Map<string, EventState>(standing.map((event) => [event.id, event]))
+  for (const [id, event] of await eventsBefore(replacedIds, micros.before))
+    if (lastTimeOf(event) >= micros.since) found.set(id, event)
+  const first = [...found.values()].sort(byLastTime).slice(0, limit)
+  const then = await eventsBefore(
+    first.filter(({ acceptedAt }) => acceptedAt < micros.since).map(({ id }) => id),
+    micros.since,
+  )
+  return first.map((now) => ({ id: now.id, then: then.get(now.id), now }))
+}
+
+const wholeOf = (ranges: readonly TimeRange[]): TimeRange => ({
+  startAt: Math.min(...ranges.map(({ startAt }) => startAt)),
+  endAt: Math.max(...ranges.map(({ endAt }) => endAt)),
+})
+
+const lastTimeOf = ({ acceptedAt, correctedAt }: Pick<EventState, 'acceptedAt' | 'correctedAt'>): Micros =>
+  correctedAt ?? acceptedAt
+
+const byLastTime = (a: EventState, b: EventState): number =>
+  lastTimeOf(a) - lastTimeOf(b) || (a.id < b.id ? -1 : 1)
+
+function requireFew(replaced: readonly string[]): void {
+  if (replaced.length > REPLACED_MAX)
+    throw new DomainError(
+      'unprocessable',
+      `more than ${REPLACED_MAX} of these events were corrected since: what they were is not read any more`,
+    )
+}
+
+/** @throws Error when one has no revisions: a correction is committed to them before it is anywhere else */
+const inBatches =
+  (eventsBefore: EventsBefore): EventsBefore =>
+  async (ids, before) => {
+    const events = new Map<string, CorrectedEvent>()
+    for (let start = 0; start < ids.length; start += REVISIONS_AT_ONCE) {
+      const some = ids.slice(start, start + REVISIONS_AT_ONCE)
+      const found = await eventsBefore(some, before)
+      for (const id of some) {
+        const event = found.get(id)
+        if (event === undefined) throw new Error(`${id} was corrected and has no revisions`)
+        events.set(id, event)
+      }
+    }
+    return events
+  }
