@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { runImport } from '../../../clients/reporter/import/run-import.ts'
 import { exitCodeOf } from '../../../clients/reporter/exit-code-of.ts'
 import type { Program, ProgramContext } from '../../../clients/reporter/program.ts'
+import { runPriceSimulation } from '../../../clients/reporter/simulate-prices/run-price-simulation.ts'
 import { runSimulation } from '../../../clients/reporter/simulate/run-simulation.ts'
 
 /** What a program did. */
@@ -29,6 +30,10 @@ export const importWith = (args: readonly string[], options?: RunOptions) =>
 /** Runs `npm run simulate` within this process. */
 export const simulateWith = (args: readonly string[], options?: RunOptions) =>
   run(runSimulation, 'npm run simulate -- --rate …', args, options)
+
+/** Runs `npm run simulate-prices` within this process. */
+export const simulatePricesWith = (args: readonly string[], options?: RunOptions) =>
+  run(runPriceSimulation, 'npm run simulate-prices -- --card …', args, options)
 
 async function run(
   program: Program,
