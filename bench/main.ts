@@ -9,6 +9,7 @@ import { makeTempFolder } from '../test/support/temp-folder.ts'
 import { benchAll } from './all.ts'
 import { dataSetFolder } from './data-set/data-set.ts'
 import { formatEvents, parseEvents } from './event-number.ts'
+import { benchClose } from './close.ts'
 import { benchFreshness } from './freshness.ts'
 import { benchBalances } from './balances.ts'
 import { benchHistory } from './history.ts'
@@ -46,6 +47,8 @@ const USAGE = `usage: npm run bench -- NAME [options]
   previews   [--events N] [--requests N] [--data FOLDER]
              invoice previews of a month, of 10 lines and of 200, with properties and without, over HTTP, --requests (300 unless
              given) one after the other; 8 at once; rating alone
+  close      [--events N] [--data FOLDER]
+             previews of a period of 10,000 contracts, page after page, and balances meanwhile
   simulations [--events N] [--requests N] [--data FOLDER]
              a month of 10,000 accounts by a card of 20 rates and by another, --requests (10 unless given) one after the other; a
              page of accounts; balances beside simulations
@@ -57,7 +60,8 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but balances, history, previews, rollups and simulations, with 10M events, or up to --events 100M, and every figure in one table
+             all of these but balances, close, history, previews, rollups and simulations, with 10M events, or up to --events 100M,
+             and every figure in one table
 
   all, history and rollups end with 1 when a floor is missed.
 
@@ -160,6 +164,16 @@ const BENCHES: Record<string, Bench> = {
       const save = await saveIn(values, `previews-${formatEvents(events)}`)
       await withData(values, (data) =>
         benchPreviews({ events, requests, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+  close: {
+    options: ['events', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const save = await saveIn(values, `close-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchClose({ events, folder: dataSetFolder(data, events), save, print }),
       )
     },
   },

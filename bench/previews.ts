@@ -4,9 +4,10 @@ import { formatTable } from '../shared/text/format-table.ts'
 import { startTally } from '../test/support/start-tally.ts'
 import { buildDataSet } from './data-set/build-data-set.ts'
 import type { DataSet } from './data-set/data-set.ts'
-import { accountId, ACCOUNTS, CURRENCY, MODELS, REGIONS } from './data-set/made-up-events.ts'
+import { accountId, ACCOUNTS, CURRENCY } from './data-set/made-up-events.ts'
 import { summarise, timeOf, type Latencies } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
+import { ACCOUNTS_EACH, findOrMakeCard, KINDS, TEN, type Kind, type List, type Named } from './made-cards.ts'
 import { RATING } from './rating-case.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
 import { tallyClient, type TallyClient } from './tally-client.ts'
@@ -21,22 +22,6 @@ export interface BenchPreviewsOptions {
   print: (line: string) => void
 }
 
-/** A card that accounts follow, and how many lines its invoices have. */
-interface Kind {
-  name: string
-  card: string
-  /** The first of the accounts that follow it: an account follows one card at a time. */
-  firstAccount: number
-  /** How many of the requests are enough, as each takes long. */
-  share: number
-  ratesOf: (dataSet: DataSet, prices: Prices) => object[]
-}
-
-export interface Prices {
-  flat: string
-  perUnit: string
-}
-
 interface Row extends Latencies {
   name: string
 }
@@ -44,73 +29,10 @@ interface Row extends Latencies {
 const DAY_S = 86_400
 /** Periods are months from here on: the one of now has nearly all the days a month can have. */
 const PERIOD_BEGAN_S = 27 * DAY_S
-const ACCOUNTS_EACH = 200
-const AGGREGATIONS = ['sum', 'count', 'min', 'max', 'avg', 'latest']
-const LINES = 200
 const WARM_UP = 10
 const AT_ONCE = 8
 const AT_ONCE_S = 5
 const RATINGS = 200
-
-const TEN: Kind = {
-  name: '10 lines',
-  card: 'bench: 10 lines',
-  firstAccount: 100,
-  share: 1,
-  ratesOf: (dataSet, prices) => [
-    ...usageRates(dataSet, prices).slice(0, 8),
-    ...Array.from({ length: 2 }, () => ({ price_id: prices.flat })),
-  ],
-}
-
-const KINDS: readonly Kind[] = [
-  TEN,
-  {
-    name: `${LINES} lines without properties`,
-    card: `bench: ${LINES} lines`,
-    firstAccount: 100 + ACCOUNTS_EACH,
-    share: 1,
-    ratesOf: (dataSet, prices) => {
-      const measured = usageRates(dataSet, prices)
-      const fixed = Array.from({ length: LINES - measured.length }, () => ({ price_id: prices.flat }))
-      return [...measured, ...fixed]
-    },
-  },
-  {
-    name: `${LINES} lines by property`,
-    card: `bench: ${LINES} lines by property`,
-    firstAccount: 100 + 2 * ACCOUNTS_EACH,
-    share: 0.2,
-    ratesOf: ratesByProperty,
-  },
-]
-
-/** One for each source and aggregation: more that meet no event twice there cannot be. */
-export const usageRates = (dataSet: DataSet, { perUnit }: Prices): object[] =>
-  sourcesOf(dataSet).flatMap((source) =>
-    AGGREGATIONS.map((aggregation) => ({ ...source, aggregation, price_id: perUnit })),
-  )
-
-const sourcesOf = ({ metrics }: DataSet): object[] => [
-  ...metrics.map((metric_id) => ({ metric_id })),
-  { currency: CURRENCY },
-]
-
-/** Of each region the models, each with a price of its own. */
-function ratesByProperty(dataSet: DataSet, { perUnit }: Prices): object[] {
-  const rates = sourcesOf(dataSet).flatMap((source) =>
-    AGGREGATIONS.flatMap((aggregation) =>
-      REGIONS.map((region) => ({
-        ...source,
-        aggregation,
-        filters: [{ property: 'region', values: [region] }],
-        group_by: 'model',
-        prices: MODELS.map((value) => ({ value, price_id: perUnit })),
-      })),
-    ),
-  )
-  return rates.slice(0, LINES / MODELS.length)
-}
 
 /**
  * Previews of invoices on a Tally that serves a made-up data set: one after the other and several at once, of few lines and of many, with
@@ -181,32 +103,17 @@ function rateAlone(): number {
 
 /** Contracts of as many accounts, made once for a data set. */
 async function makeContracts(client: TallyClient, dataSet: DataSet, kind: Kind): Promise<string[]> {
-  type Named = { id: string }
-  type List = { data: Named[] }
-  const [found] = (await client.get<List>(`/v2/rate-cards?external_id=${encodeURIComponent(kind.card)}`)).data
-  if (found !== undefined) {
+  const { id: card, isNew } = await findOrMakeCard(client, dataSet, kind)
+  if (!isNew) {
     const contracts: string[] = []
     for (;;) {
       const after = contracts.at(-1)
       const cursor = after === undefined ? '' : `&starting_after=${after}`
-      const { data } = await client.get<List>(`/v2/contracts?rate_card_id=${found.id}${cursor}`)
+      const { data } = await client.get<List>(`/v2/contracts?rate_card_id=${card}${cursor}&limit=100`)
       contracts.push(...data.map(({ id }) => id))
-      if (data.length < 100) return contracts
+      if (data.length < 100 || contracts.length >= ACCOUNTS_EACH) return contracts.slice(0, ACCOUNTS_EACH)
     }
   }
-  const { id: product } = await client.create<Named>('/v2/products', { name: kind.name })
-  const priceOf = async (terms: object) =>
-    (await client.create<Named>('/v2/prices', { product_id: product, currency: CURRENCY, ...terms })).id
-  const prices = {
-    flat: await priceOf({ model: 'flat', amount: '49' }),
-    perUnit: await priceOf({ model: 'per_unit', unit_amount: '3', per: '1000000' }),
-  }
-  const card = await client.create<Named>('/v2/rate-cards', {
-    name: kind.name,
-    external_id: kind.card,
-    currency: CURRENCY,
-    rates: kind.ratesOf(dataSet, prices),
-  })
   const contracts: string[] = []
   const startsAt = Math.floor(Date.now() / 1_000) - PERIOD_BEGAN_S
   for (let n = 0; n < ACCOUNTS_EACH; n++) {
@@ -215,7 +122,7 @@ async function makeContracts(client: TallyClient, dataSet: DataSet, kind: Kind):
       currency: CURRENCY,
       cadence: 'month',
       starts_at: startsAt,
-      lines: [{ rate_card_id: card.id }],
+      lines: [{ rate_card_id: card }],
     })
     contracts.push(id)
   }

@@ -6,7 +6,7 @@ import type { DataSet } from './data-set/data-set.ts'
 import { accountId, ACCOUNTS, CURRENCY, MEDIAN_ACCOUNT } from './data-set/made-up-events.ts'
 import { summarise, timeOf, type Latencies } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { usageRates } from './previews.ts'
+import { usageRates, type Named } from './made-cards.ts'
 import { compare, formatCompared } from './targets.ts'
 import { tallyClient, type TallyClient } from './tally-client.ts'
 
@@ -18,10 +18,6 @@ export interface BenchSimulationsOptions {
   requests: number
   save: string
   print: (line: string) => void
-}
-
-interface Named {
-  id: string
 }
 
 const DAY_S = 86_400

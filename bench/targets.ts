@@ -49,6 +49,8 @@ const TARGETS = {
   previewByProperty: less('invoice preview, 200 lines by property, 100 M events, p99', 's', 8, 4),
   previewsPerS: more('invoice previews, 10 lines, 8 at once', 'answers/s', 30, 70),
   ratingPerS: more('rating alone', 'lines/s', 100_000, 300_000),
+  close: less('close of 10,000 contracts of 10 lines, 100 M events', 's', 120, 30),
+  balancesWhileClosing: less('… p99 of balances meanwhile, against before', 'x', 3, 1.5),
   simulation: less('simulation, 10,000 accounts, 20 rates, a month, 100 M events', 's', 10, 3),
   rollupRows: less('rows that rollups read, at a steady rate, for each event', 'rows', 3, 3),
   whileImporting: less('balance while five years are imported, p50', 's', 1, 1),

@@ -83,6 +83,12 @@ const LIST = `
     AND ($5::uuid IS NULL OR (created_at, contract_id) >
       (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $5))
   ORDER BY created_at, contract_id LIMIT $2`
+const LIST_IN_FORCE = `
+  SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1
+    AND starts_at <= to_timestamp($3) AND coalesce(ends_at > to_timestamp($3), true) AND coalesce(cancel_at > to_timestamp($3), true)
+    AND ($4::uuid IS NULL OR (created_at, contract_id) >
+      (SELECT created_at, contract_id FROM contracts WHERE namespace_id = $1 AND contract_id = $4))
+  ORDER BY created_at, contract_id LIMIT $2`
 // A contract may have followed the card several times.
 const LIST_OF_CARD = `
   SELECT ${COLUMNS.replace(/\w+/g, 'c.$&')}
@@ -265,20 +271,26 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * In order of creation, with all lines, ever: one statement more, however many contracts.
+   * Those in force at a second, in Unix seconds, in order of creation, without lines.
    *
    * @throws DomainError malformed when startingAfter is no contract of the namespace
    */
-  async listPage(
+  async listInForce(
     namespaceId: string,
-    filter: ContractFilter,
-    page: PageRequest,
-  ): Promise<Page<StoredContract>> {
-    const { items, hasMore } = await this.listRecords(namespaceId, filter, page)
-    const ids = items.map(({ id }) => id)
-    const lines = await contractLineRepository(db).listOf(namespaceId, ids)
-    return { items: items.map((item) => ({ ...item, lines: lines.get(item.id) ?? [] })), hasMore }
+    at: number,
+    { limit, startingAfter }: PageRequest,
+  ): Promise<Page<ContractRecord>> {
+    if (startingAfter !== undefined && (await this.findRecord(namespaceId, startingAfter)) === undefined)
+      throw unknownCursor()
+    await readInIndexOrder(db)
+    const values = [namespaceId, limit + 1, at, startingAfter ?? null]
+    const { rows } = await db.query<ContractRow>(LIST_IN_FORCE, values)
+    return pageOf(rows.map(contractFromRow), limit)
   },
+
+  /** Contracts with all their lines, ever; in one statement, however many. */
+  withLines: (namespaceId: string, contracts: readonly ContractRecord[]) =>
+    withLines(db, namespaceId, contracts),
 
   /** Which grants of these lines are written: keys of creditKey. */
   async listCredits(namespaceId: string, lineIds: readonly string[]): Promise<Set<string>> {
@@ -297,9 +309,17 @@ async function withLinesOf(
   namespaceId: string,
   contract: ContractRecord | undefined,
 ): Promise<StoredContract | undefined> {
-  if (contract === undefined) return undefined
-  const lines = await contractLineRepository(db).listOf(namespaceId, [contract.id])
-  return { ...contract, lines: lines.get(contract.id) ?? [] }
+  return contract && (await withLines(db, namespaceId, [contract]))[0]
+}
+
+async function withLines(
+  db: Queryable,
+  namespaceId: string,
+  contracts: readonly ContractRecord[],
+): Promise<StoredContract[]> {
+  const ids = contracts.map(({ id }) => id)
+  const lines = await contractLineRepository(db).listOf(namespaceId, ids)
+  return contracts.map((contract) => ({ ...contract, lines: lines.get(contract.id) ?? [] }))
 }
 
 async function findOne(db: Queryable, text: string, values: unknown[]): Promise<ContractRecord | undefined> {

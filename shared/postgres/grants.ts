@@ -42,10 +42,18 @@ interface GrantRow {
   archived_at: Date | null
 }
 
-type CreditRow = Pick<
+interface CreditRow extends Pick<
   GrantRow,
-  'grant_id' | 'amount' | 'effective_at' | 'expires_at' | 'voided_at' | 'archived_at'
->
+  'grant_id' | 'account_id' | 'amount' | 'effective_at' | 'expires_at' | 'voided_at' | 'archived_at'
+> {
+  source: string
+}
+
+/** Whose credit, in which currency. */
+export interface CreditKey {
+  accountId: string
+  currency: string
+}
 
 const COLUMNS = `grant_id, account_id, metric_id, currency, amount, description, contract_v1_id, effective_at,
   expires_at, accepted_at, created_at, updated_at, voided_at, archived_at`
@@ -84,9 +92,11 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
+// One by one: without statistics of a table that has just grown, all grants of the namespace would be gone through.
 const LIST_CREDIT = `
-  SELECT grant_id, amount, effective_at, expires_at, voided_at, archived_at FROM grants
-  WHERE namespace_id = $1 AND account_id = $2 AND source = $3`
+  SELECT g.grant_id, g.account_id, g.source, g.amount, g.effective_at, g.expires_at, g.voided_at, g.archived_at
+  FROM unnest($2::text[], $3::text[]) AS w (account_id, source), LATERAL (
+    SELECT * FROM grants WHERE namespace_id = $1 AND account_id = w.account_id AND source = w.source OFFSET 0) AS g`
 
 /** Of whom grants are added up, and as of when. */
 export interface GrantsKey extends AccountKey {
@@ -224,10 +234,16 @@ export const grantRepository = (db: Queryable) => ({
    */
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
-  /** All credit that an account was ever given in a currency, also what is over; in any order. */
-  async listCredit(namespaceId: string, accountId: string, currency: string): Promise<CreditGrant[]> {
-    const { rows } = await db.query<CreditRow>(LIST_CREDIT, [namespaceId, accountId, currency])
+  /** All credit that accounts were ever given, each in a currency, also what is over; in any order. */
+  async listCredit(namespaceId: string, of: readonly CreditKey[]): Promise<(CreditKey & CreditGrant)[]> {
+    const { rows } = await db.query<CreditRow>(LIST_CREDIT, [
+      namespaceId,
+      of.map(({ accountId }) => accountId),
+      of.map(({ currency }) => currency),
+    ])
     return rows.map((row) => ({
+      accountId: row.account_id,
+      currency: row.source,
       id: row.grant_id,
       amount: parseRatio(row.amount),
       effectiveAt: preciseSeconds(row.effective_at),

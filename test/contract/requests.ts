@@ -462,6 +462,11 @@ export const TRIES: Readonly<Record<string, Tries>> = {
     }),
   },
 
+  listInvoicePreviews: {
+    good: fixed('/v2/invoice-previews'),
+    impossible: fixed('/v2/invoice-previews?as_of=9999999999'),
+  },
+
   listApiKeys: { good: fixed('/v2/api-keys') },
   createApiKey: {
     good: () => ({ target: '/v2/api-keys', body: NEW_KEY }),

@@ -18,6 +18,15 @@ export const previewToBody = (
   prices: ReadonlyMap<string, PriceRecord>,
   queryOf: (line: InvoiceLine) => string | null,
 ) => ({
+  ...headToBody(invoice),
+  lines: invoice.lines.map((line) => lineToBody(line, prices, queryOf(line))),
+  ...restToBody(invoice),
+})
+
+/** The same without its lines. */
+export const summaryToBody = (invoice: Invoice) => ({ ...headToBody(invoice), ...restToBody(invoice) })
+
+const headToBody = (invoice: Invoice) => ({
   contract_id: invoice.contractId,
   account_id: invoice.accountId,
   currency: invoice.currency,
@@ -25,7 +34,9 @@ export const previewToBody = (
   period: periodToBody(invoice.period, invoice.fullPeriod),
   as_of: invoice.asOf,
   usage_as_of: invoice.usageAsOf,
-  lines: invoice.lines.map((line) => lineToBody(line, prices, queryOf(line))),
+})
+
+const restToBody = (invoice: Invoice) => ({
   subtotal: formatRatio(invoice.subtotal),
   minimum_adjustment: formatRatio(invoice.minimumAdjustment),
   total: formatRatio(invoice.total),

@@ -5,13 +5,23 @@ import { callerOf } from '../../../shared/http/authentication.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
 import { nowIn } from '../core/now-in.ts'
-import { previewToBody } from './body.ts'
-import { previewInvoice, type Preview, type PreviewDeps, type PreviewInvoice } from './preview-invoice.ts'
+import { pageToBody } from '../core/body-fields.ts'
+import { pageOfQuery } from '../core/page-query.ts'
+import { previewToBody, summaryToBody } from './body.ts'
+import {
+  listInvoices,
+  previewInvoice,
+  type ListInvoices,
+  type Preview,
+  type PreviewDeps,
+  type PreviewInvoice,
+} from './preview-invoice.ts'
 import { whatIfOf, type WhatIfBody } from './what-if.ts'
 
 /** What a period of a contract comes to. */
 export const invoicePreviewHandlers = (deps: PreviewDeps): Handlers => ({
   previewInvoice: of(postInvoicePreview(previewInvoice(deps))),
+  listInvoicePreviews: of(getInvoicePreviews(listInvoices(deps))),
 })
 
 interface PreviewBody extends WhatIfBody {
@@ -29,6 +39,19 @@ function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
     const { namespaceId } = callerOf(res)
     const made = await preview(namespaceId, request, now)
     res.json(previewToBody(made.invoice, made.prices, queryOf(namespaceId, made)))
+  }
+}
+
+interface PreviewsQuery {
+  at?: number
+  as_of?: number
+}
+
+function getInvoicePreviews(list: ListInvoices): RequestHandler {
+  return async (req, res) => {
+    const { at, as_of: asOf } = req.query as PreviewsQuery
+    const page = await list(callerOf(res).namespaceId, { at, asOf, page: pageOfQuery(req) }, nowIn(res))
+    res.json(pageToBody(page, summaryToBody))
   }
 }
 

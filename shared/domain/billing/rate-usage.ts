@@ -196,9 +196,10 @@ function unratedOf(
   rates: readonly Rate[],
   rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>,
 ): Unrated[] {
+  const ratesBySource = groupBy(rates, ({ source }) => source)
   const unrated: Unrated[] = []
   for (const [source, rows] of rowsBySource) {
-    const ofSource = rates.filter((rate) => rate.source === source)
+    const ofSource = ratesBySource.get(source) ?? []
     const aggregations = [...new Set(ofSource.map(({ aggregation }) => aggregation))].sort()
     const [first = rows, ...others] = aggregations.map((aggregation) => leftBy(ofSource, aggregation, rows))
     const left = others.reduce((least, other) => (countOf(other) < countOf(least) ? other : least), first)

@@ -213,6 +213,16 @@ const LISTS: readonly PlannedList[] = [
     rateCardId: FIRST_CARD,
   }),
   {
+    what: 'contracts in force',
+    index: 'contracts_by_creation',
+    page: async (db, startingAfter) => {
+      const page = { limit: PAGE, startingAfter }
+      return lastOf(
+        (await contractRepository(db).listInForce(NAMESPACE, Math.ceil(Date.now() / 1_000), page)).items,
+      )
+    },
+  },
+  {
     what: 'lines of a contract',
     index: 'contract_lines_by_contract',
     page: async (db, startingAfter) => {
