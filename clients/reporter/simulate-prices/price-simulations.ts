@@ -1,5 +1,5 @@
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import type { HttpRequest } from '../http-sender.ts'
+import type { HttpAnswer, HttpRequest } from '../http-sender.ts'
 import type { Ask } from '../reporting-client.ts'
 
 /** Rate cards and simulations as answers show them, as far as we look into them. Amounts are decimal text. */
@@ -45,16 +45,15 @@ export const priceSimulations = (ask: Ask) => ({
   async findCard(card: string, option: string): Promise<RateCardBody> {
     if (CARD_ID.test(card)) {
       const request: HttpRequest = { method: 'GET', path: `/v2/rate-cards/${card}` }
-      const { status, text } = await ask(request)
-      if (status === 404) throw noSuchCard(card, option)
-      return bodyOf<RateCardBody>(request, status, text)
+      const answer = await ask(request)
+      if (answer.status === 404) throw noSuchCard(card, option)
+      return bodyOf(request, answer) as RateCardBody
     }
     const request: HttpRequest = {
       method: 'GET',
       path: `/v2/rate-cards?external_id=${encodeURIComponent(card)}`,
     }
-    const { status, text } = await ask(request)
-    const [found] = bodyOf<{ data: RateCardBody[] }>(request, status, text).data
+    const [found] = (bodyOf(request, await ask(request)) as { data: RateCardBody[] }).data
     if (found === undefined) throw noSuchCard(card, option)
     return found
   },
@@ -62,20 +61,19 @@ export const priceSimulations = (ask: Ask) => ({
   async simulate(cardId: string, body: object): Promise<SimulationPage> {
     const path = `/v2/rate-cards/${cardId}/simulate`
     const request: HttpRequest = { method: 'POST', path, body: JSON.stringify(body) }
-    const { status, text } = await ask(request)
-    return bodyOf<SimulationPage>(request, status, text)
+    return bodyOf(request, await ask(request)) as SimulationPage
   },
 })
 
 const noSuchCard = (card: string, option: string): StartupError =>
   new StartupError(`--${option}: there is no rate card with the id or external_id ${JSON.stringify(card)}`)
 
-function bodyOf<T>({ method, path }: HttpRequest, status: number, text: string): T {
+function bodyOf({ method, path }: HttpRequest, { status, text }: HttpAnswer): unknown {
   if (status === 400 || status === 422) throw new StartupError(`Tally refuses this: ${text}`)
   if (status !== 200)
     throw new StartupError(`${method} ${path} was answered with ${status}: is this the URL of a Tally?`)
   try {
-    return JSON.parse(text) as T
+    return JSON.parse(text)
   } catch (err) {
     throw new StartupError('an answer was not JSON: is this the URL of a Tally?', { cause: err })
   }

@@ -5,6 +5,7 @@ import { readBillingVectors } from '../../support/billing-vectors.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import type { SimulationBody } from '../../support/simulation-body.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
+import { makeCorrection } from '../../support/usage-event.ts'
 
 const DAY = 86_400
 const now = Math.floor(Date.now() / 1_000)
@@ -68,7 +69,7 @@ describe('simulations over HTTP', function () {
       occurredAt: START + day * DAY,
     })
   const figures = ({ data }: SimulationBody) =>
-    data.map(({ account_id: _, lines: __, ...rest }) => Object.values(rest).join(' '))
+    data.map(({ baseline, candidate, difference }) => `${baseline} ${candidate} ${difference}`)
 
   for (const vector of readBillingVectors().simulations)
     it(`answer as the vectors, page by page: ${vector.id}`, async () => {
@@ -141,7 +142,9 @@ describe('simulations over HTTP', function () {
     }
     const byAccount = async (body: object) => {
       const answer = await world.simulate(card, { account_ids: [plain, dear, agreed, free], ...body })
-      return Object.fromEntries(figures(answer).map((text, n) => [answer.data[n]?.account_id, text]))
+      return Object.fromEntries(
+        figures(answer).map((text, n): [string, string] => [answer.data[n]?.account_id ?? '', text]),
+      )
     }
     expect(await byAccount({ changes })).to.deep.equal({
       [plain]: '10 50 40',
@@ -223,10 +226,7 @@ describe('simulations over HTTP', function () {
       used(world, late, '1', 30),
     ])
     const gone = used(world, voided, '1')
-    await running.store([
-      gone,
-      { ...gone, voided: true, correctedAt: (gone.acceptedAt ?? 0) + 1, version: gone.version + 2n ** 60n },
-    ])
+    await running.store([gone, makeCorrection(gone, { voided: true })])
     await world.follow(both, card)
     await world.follow(follower, card, { starts_at: END - 1 })
     await world.follow(ended, card, { ends_at: START - 1 }, { starts_at: START - 5 * DAY })
@@ -318,14 +318,14 @@ describe('simulations over HTTP', function () {
       ['candidate', 'eu', '3', '3', true],
       ['candidate', null, '4.5', '2.25', true],
     ])
-    const [{ name = '' } = {}] = await queryRows<{ name: string }>(
+    const [database] = await queryRows<{ name: string }>(
       running.clickhouse,
       'SELECT currentDatabase() AS name',
       {},
     )
     for (const { query, quantity } of data[0]?.lines ?? []) {
       const text = (query ?? '')
-        .replace('FROM events', `FROM ${name}_analytics.events`)
+        .replace('FROM events', `FROM ${database?.name ?? ''}_analytics.events`)
         .replace(/^SELECT (.*)$/m, 'SELECT toString($1) AS quantity')
       expect(await queryRows(running.clickhouse, text, {})).to.deep.equal([{ quantity }])
     }
