@@ -93,7 +93,7 @@ async function timesBeside(
 ): Promise<number[]> {
   const took: number[] = []
   for (let n = 0; n < times; n++) {
-    let isDone = false
+    let isDone = false as boolean
     const running = other().finally(() => (isDone = true))
     while (!isDone) took.push(await timeOf(work))
     await running

@@ -1,4 +1,4 @@
-import { runProgram } from '../reporter/run-program.ts'
+import { runProgram } from '../core/run-program.ts'
 import { runPreview } from './preview/run-preview.ts'
 
 runProgram(runPreview, 'npm run preview -- --at …', process)

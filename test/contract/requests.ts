@@ -393,6 +393,16 @@ export const TRIES: Readonly<Record<string, Tries>> = {
       body: { add: [rate(metric, price)] },
     }),
   },
+  simulateRateCard: {
+    good: ({ rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/simulate`,
+      body: { start_at: 1_700_000_000, end_at: 1_700_086_400 },
+    }),
+    impossible: ({ rateCard }) => ({
+      target: `/v2/rate-cards/${rateCard}/simulate`,
+      body: { start_at: 1_700_000_000, end_at: 1_700_000_000 },
+    }),
+  },
 
   listContracts: { good: fixed('/v2/contracts') },
   createContract: {

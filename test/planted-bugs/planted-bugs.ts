@@ -816,9 +816,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a discount is taken off what is due at least',
     file: 'shared/domain/billing/charge.ts',
-    right: '  const bounded = withinBounds(terms, x, request.share)\n',
+    right: '  const { exactAmount, bound } = withinBounds(terms, x, request.share)\n',
     wrong:
-      '  const bounded = withinBounds(terms, cost.exactAmount, request.share)\n  bounded.exactAmount = lessDiscount(bounded.exactAmount, discountPercent)\n',
+      '  const { exactAmount: due, bound } = withinBounds(terms, cost.exactAmount, request.share)\n  const exactAmount = lessDiscount(due, discountPercent)\n',
     suites: ['shared/domain/billing/naive'],
   },
   {
@@ -915,15 +915,15 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what was accepted later was known',
     file: 'shared/clickhouse/usage/rated-usage-statement.ts',
-    right: '{ counted: `accepted_at < ${BEFORE} AND (',
-    wrong: '{ counted: `(',
+    right: 'const KNOWN = `accepted_at < ${BEFORE} AND (',
+    wrong: 'const KNOWN = `(',
     suites: ['shared/clickhouse/known-usage', 'services/api/invoice-vectors'],
     each: true,
   },
   {
     name: 'what an event was before it was corrected is told apart by nothing',
     file: 'shared/clickhouse/usage/known-usage.ts',
-    right: 'named.tokensOf(source, propertyPairs)',
+    right: 'named.tokensOf(event.source, event.propertyPairs)',
     wrong: '[]',
     suites: ['shared/clickhouse/known-usage'],
   },
@@ -945,7 +945,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a grant that was voided later was void before',
     file: 'shared/postgres/grants.ts',
-    right: 'CASE WHEN coalesce(voided_at < to_timestamp($4), true) THEN voided_at END AS voided_at',
+    right: 'CASE WHEN coalesce(g.voided_at < to_timestamp($4), true) THEN g.voided_at END AS voided_at',
     wrong: 'voided_at',
     suites: ['shared/postgres/known-up-to'],
   },
@@ -998,5 +998,70 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'reads.usageBefore(differenceSince)',
     wrong: 'reads.usageBefore(usageAsOf)',
     suites: ['services/api/invoice-previews'],
+  },
+  {
+    name: 'a simulated period is charged for by its share of a month',
+    file: 'shared/domain/billing/simulate.ts',
+    right: '    const share = { seconds: endAt - startAt, of: endAt - startAt }\n',
+    wrong: '    const share = { seconds: endAt - startAt, of: Math.max(endAt - startAt, 30 * 86_400) }\n',
+    suites: ['services/api/simulations'],
+  },
+  {
+    name: 'the quantile of differences is the rank below the nearest',
+    file: 'shared/domain/billing/simulate.ts',
+    right: 'Math.max(1, Math.ceil((rising.length * percent) / 100))',
+    wrong: 'Math.max(1, Math.floor((rising.length * percent) / 100))',
+    suites: ['shared/domain/billing/vectors'],
+  },
+  {
+    name: 'what an account pays is simulated without its own prices and discount',
+    file: 'services/api/rate-cards/rate-accounts.ts',
+    right:
+      '  return { baseline: followed, candidate: { ...candidate, line: { ...followed.line, rateCardId } } }\n',
+    wrong:
+      '  return {\n    baseline: { ...followed, line: candidate.line },\n    candidate: { ...candidate, line: { ...followed.line, rateCardId } },\n  }\n',
+    suites: ['services/api/simulation-worlds'],
+  },
+  {
+    name: 'an account’s own prices and discount do not count for the card that is tried',
+    file: 'services/api/rate-cards/rate-accounts.ts',
+    right: 'candidate: { ...candidate, line: { ...followed.line, rateCardId } }',
+    wrong: 'candidate: { ...candidate, line: { ...candidate.line, rateCardId } }',
+    suites: ['services/api/simulation-worlds'],
+  },
+  {
+    name: 'a simulation rates by what is in force at its start, whatever the changes',
+    file: 'services/api/rate-cards/simulate-card.ts',
+    right: 'const at = Math.max(range.startAt, ...instantsOf(changes, now))',
+    wrong: 'const at = Math.min(range.startAt, ...instantsOf(changes, now))',
+    suites: ['services/api/simulations'],
+  },
+  {
+    name: 'what a simulation changes of a card stays changed',
+    file: 'services/api/rate-cards/simulate-card.ts',
+    right: 'changes === undefined ? inNamespace : inNamespaceUndone',
+    wrong: 'changes === undefined ? inNamespaceUndone : inNamespace',
+    suites: ['services/api/simulations'],
+  },
+  {
+    name: 'accounts that follow a card in another currency are compared by their numbers',
+    file: 'services/api/rate-cards/simulated-accounts.ts',
+    right: 'all.filter((id) => !others.has(id))',
+    wrong: 'all.filter(() => true)',
+    suites: ['services/api/simulations'],
+  },
+  {
+    name: 'accounts that follow a card and use nothing are not simulated',
+    file: 'services/api/rate-cards/simulated-accounts.ts',
+    right: '[...new Set([...followers, ...users])].sort()',
+    wrong: '[...new Set(users)].sort()',
+    suites: ['services/api/simulations'],
+  },
+  {
+    name: 'the last of the accounts that are read together is left out',
+    file: 'shared/clickhouse/usage/rated-usage-statement.ts',
+    right: "'account_id BETWEEN {firstAccount:String} AND {lastAccount:String}'",
+    wrong: "'account_id >= {firstAccount:String} AND account_id < {lastAccount:String}'",
+    suites: ['shared/clickhouse/rated-usage'],
   },
 ]

@@ -31,9 +31,13 @@ export function looped(plan: RatedPlan, events: readonly UsageEvent[]): RatedUsa
 
 /** The same text for the same usage, in whatever order it was read. */
 export const shown = ({ usage, currencyUsage }: RatedUsage) => ({
-  usage: Object.fromEntries([...usage].map(([piece, rows]) => [piece, rows.map(shownRow).sort()])),
+  usage: shownRows({ usage }),
   currencyUsage: formatRatio(currencyUsage),
 })
+
+/** … of its pieces alone. */
+export const shownRows = ({ usage }: Pick<RatedUsage, 'usage'>) =>
+  Object.fromEntries([...usage].map(([piece, rows]) => [piece, rows.map(shownRow).sort()]))
 
 const shownRow = ({ source, properties: named, usage }: UsageRow): string =>
   JSON.stringify([

@@ -19,10 +19,8 @@ export function naiveSimulated(world: WorldJson, simulation: NaiveSimulation): s
   const { startAt, endAt, cadence, cardId, ratesAt } = simulation
   const rates = []
   for (const rate of world.rate_cards[cardId] ?? [])
-    if (rate.starts_at <= ratesAt && ratesAt < (rate.ends_at ?? Infinity)) {
-      const { ends_at: _, ...open } = rate
-      rates.push({ ...open, starts_at: 0 })
-    }
+    if (rate.starts_at <= ratesAt && ratesAt < (rate.ends_at ?? Infinity))
+      rates.push({ ...rate, starts_at: 0, ends_at: Infinity })
   const line = { id: 'line', starts_at: 0, ...simulation.line, rate_card_id: cardId }
   const events = naiveKnown(world.events, Infinity)
   let total = NOTHING

@@ -18,7 +18,7 @@ export interface SimulationBody {
   }
 }
 
-export interface SimulatedAccountBody {
+interface SimulatedAccountBody {
   account_id: string
   baseline: string
   candidate: string
@@ -26,7 +26,7 @@ export interface SimulatedAccountBody {
   lines?: SimulatedLineBody[]
 }
 
-export interface SimulatedLineBody {
+interface SimulatedLineBody {
   side: 'baseline' | 'candidate'
   contract_line_id: string | null
   rate_id: string

@@ -60,7 +60,9 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       for (const row of rows) {
         let ofAccount = usage.get(row.account_id)
         if (ofAccount === undefined) usage.set(row.account_id, (ofAccount = periods.map(() => [])))
-        ofAccount[periodOf.get(row.segment) ?? NaN]?.push({
+        const ofPeriod = ofAccount[periodOf.get(row.segment) ?? NaN]
+        if (ofPeriod === undefined) throw new Error(`no period begins at ${row.segment}`)
+        ofPeriod.push({
           source: row.source,
           properties: propertiesOf(row, tokens),
           usage: usageFromRow(row),

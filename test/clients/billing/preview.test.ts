@@ -4,7 +4,7 @@ import path from 'node:path'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
-import { previewWith } from '../reporter/run-reporter.ts'
+import { previewWith } from '../core/run-program.ts'
 
 const DAY = 86_400
 const now = Math.floor(Date.now() / 1_000)

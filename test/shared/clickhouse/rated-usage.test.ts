@@ -6,6 +6,7 @@ import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
 import { ratedUsageReader, type RatedPlan } from '../../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
+import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { namedValues } from '../../../shared/domain/billing/plan.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
@@ -19,7 +20,7 @@ import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/
 import { coarseMarks } from '../../support/coarse-marks.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { failureOf } from '../../support/failure-of.ts'
-import { looped, shown } from '../../support/looped-usage.ts'
+import { looped, shown, shownRows } from '../../support/looped-usage.ts'
 import { asking } from '../../support/pausing.ts'
 import { randomRate } from '../../support/random-rates.ts'
 import { setSlotLength, startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
@@ -169,6 +170,8 @@ describe('usage that invoices are rated by', function () {
       expect(read.map(shown), `together, now ${now}, after ${passed.join('; ')}`).to.deep.equal(
         all.map((plan) => shown(looped(plan, stored.counting(NAMESPACE)))),
       )
+      for (const plan of plansOf(drawn, now).slice(0, 1))
+        await compareSimulated(plan, stored.counting(NAMESPACE), `now ${now}, after ${passed.join('; ')}`)
     }
     const [timely, late] = [rows.slice(0, drawn.timely), rows.slice(drawn.timely)]
     await store(...timely)
@@ -199,6 +202,48 @@ describe('usage that invoices are rated by', function () {
     await compare('closed')
     await takeRollupStep(stage.computing, { kind: 'late' })
     await compare('worked off')
+  }
+
+  /** What is read for simulations: the time between the edges of the plan's ranges, one period after the other. */
+  async function compareSimulated(
+    plan: RatedPlan,
+    events: readonly UsageEvent[],
+    when: string,
+  ): Promise<void> {
+    const edges = [...new Set(plan.usage.ranges.flatMap(({ startAt, endAt }) => [startAt, endAt]))]
+    const [first, ...others] = edges.sort((a, b) => a - b)
+    if (first === undefined || others.length === 0) return
+    const periods = others.map((endAt, index) => ({ startAt: edges[index] ?? first, endAt }))
+    const reader = simulatedUsageReader(countingClickHouse(stage.client, counts), rawReadPlaces())
+    const { signal } = new AbortController()
+    const { named } = plan.usage
+    const whole = { startAt: first, endAt: others.at(-1) ?? first }
+    const inside = events.filter(({ occurredAt }) => whole.startAt <= occurredAt && occurredAt < whole.endAt)
+    const users = [...new Set(inside.map(({ accountId }) => accountId))].sort()
+    const ranges = periods.map((period, piece) => ({ piece, ...period }))
+    const loopedFor = (accounts: readonly string[]) =>
+      accounts.map((accountId) => [
+        accountId,
+        shownRows(
+          looped({ ...plan, contract: { accountId, currency: 'usd' }, usage: { ranges, named } }, events),
+        ),
+      ])
+    for (const accounts of [
+      [ACCOUNT, OTHER_ACCOUNT],
+      [OTHER_ACCOUNT],
+      { first: ACCOUNT, last: OTHER_ACCOUNT },
+      { first: OTHER_ACCOUNT, last: OTHER_ACCOUNT },
+    ]) {
+      const read = await reader.read(NAMESPACE, { accounts, periods, named }, signal)
+      const found = [...read].map(([accountId, usage]) => [
+        accountId,
+        shownRows({ usage: new Map([...usage.entries()].filter(([, rows]) => rows.length > 0)) }),
+      ])
+      const wanted = users.filter((id) => id >= ('first' in accounts ? accounts.first : (accounts[0] ?? '')))
+      expect(found, `${when}: ${JSON.stringify(accounts)}`).to.have.deep.members(loopedFor(wanted))
+    }
+    expect(await reader.listAccounts(NAMESPACE, whole, 10, signal), when).to.deep.equal(users)
+    expect(await reader.listAccounts(NAMESPACE, whole, 1, signal), when).to.deep.equal(users.slice(0, 1))
   }
 
   it('is asked in as many questions for fifty pieces and two hundred rates as for one', async () => {
@@ -361,6 +406,34 @@ describe('usage that invoices are rated by', function () {
     await Promise.all(first)
     expect(held).to.equal(2)
     await read(byProperty)
+  })
+
+  it('waits for a place for simulations, too, and no longer than who asks', async function () {
+    this.timeout(10_000)
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => (release = resolve))
+    let held = 0
+    const client = asking(stage.client, async (given, query) => {
+      held++
+      await released
+      return query(given)
+    })
+    const places = rawReadPlaces({ atOnce: 1, waitMs: 5_000, waitingMax: 1 })
+    const reader = simulatedUsageReader(client, places)
+    const gone = new AbortController()
+    const wanted = { accounts: [ACCOUNT], periods: [ALL_TIME], named: new Map() }
+    const first = reader.listAccounts(NAMESPACE, ALL_TIME, 1, gone.signal)
+    await until(() => Promise.resolve(held > 0))
+    const waiting = failureOf(reader.read(NAMESPACE, wanted, gone.signal))
+    const late = await failureOf(reader.read(NAMESPACE, wanted, gone.signal))
+    expect(late).to.be.instanceOf(DomainError).with.property('code', 'overloaded')
+    gone.abort()
+    expect(await waiting)
+      .to.be.instanceOf(DomainError)
+      .with.property('code', 'overloaded')
+    release()
+    await first
+    expect((await reader.read(NAMESPACE, wanted, new AbortController().signal)).size).to.equal(0)
   })
 
   it('refuses more values than a question can name', async () => {

@@ -4,8 +4,9 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { runPreview } from '../../../clients/billing/preview/run-preview.ts'
 import { runImport } from '../../../clients/reporter/import/run-import.ts'
-import { exitCodeOf } from '../../../clients/reporter/exit-code-of.ts'
-import type { Program, ProgramContext } from '../../../clients/reporter/program.ts'
+import { exitCodeOf } from '../../../clients/core/exit-code-of.ts'
+import type { Program, ProgramContext } from '../../../clients/core/program.ts'
+import { runPriceSimulation } from '../../../clients/billing/simulate-prices/run-price-simulation.ts'
 import { runSimulation } from '../../../clients/reporter/simulate/run-simulation.ts'
 
 /** What a program did. */
@@ -34,6 +35,9 @@ export const simulateWith = (args: readonly string[], options?: RunOptions) =>
 /** Runs `npm run preview` within this process. */
 export const previewWith = (args: readonly string[], options?: RunOptions) =>
   run(runPreview, 'npm run preview -- --at …', args, options)
+/** Runs `npm run simulate-prices` within this process. */
+export const simulatePricesWith = (args: readonly string[], options?: RunOptions) =>
+  run(runPriceSimulation, 'npm run simulate-prices -- --card …', args, options)
 
 async function run(
   program: Program,

@@ -1,0 +1,121 @@
+import {
+  divideRatios,
+  formatRatio,
+  HUNDRED,
+  isZeroRatio,
+  multiplyRatios,
+  parseRatio,
+  roundHalfUp,
+} from '../../../shared/amount/ratio.ts'
+import { formatTable } from '../../../shared/text/format-table.ts'
+import type { SimulatedAccountBody, TotalsBody } from './price-simulations.ts'
+
+/** How wide bars and the distribution are drawn, in characters. */
+const WIDTH = 60
+const BAR_WIDTH = 40
+
+type Figures = Pick<SimulatedAccountBody, 'baseline' | 'candidate' | 'difference'>
+
+const HEADINGS = ['baseline', 'candidate', 'difference', '']
+
+/** What all accounts come to together: a table, how many pay more and less, and how the differences are distributed. */
+export const totalsReport = (totals: TotalsBody): string[] => [
+  ...formatTable(['', ...HEADINGS], [[accountsText(totals.accounts), ...cellsOf(totals)]], 1),
+  ...(totals.in_other_currencies === 0
+    ? []
+    : [`left out, as they follow a card in another currency: ${accountsText(totals.in_other_currencies)}`]),
+  '',
+  ...changedReport(totals),
+  '',
+  ...distributionReport(totals.quantiles),
+]
+
+/** The accounts whose bills would change most, or nothing. */
+export const largestReport = ({ largest }: TotalsBody): string[] =>
+  (
+    [
+      ['pay more', largest.increases],
+      ['pay less', largest.decreases],
+    ] as const
+  ).flatMap(([title, accounts]) => (accounts.length === 0 ? [] : ['', ...accountsReport(accounts, title)]))
+
+export const accountsReport = (accounts: readonly SimulatedAccountBody[], title = 'account'): string[] =>
+  formatTable(
+    [title, ...HEADINGS],
+    accounts.map((account) => [account.account_id, ...cellsOf(account)]),
+    1,
+  )
+
+const accountsText = (count: number): string =>
+  `${count.toLocaleString('en-US')} ${count === 1 ? 'account' : 'accounts'}`
+
+const cellsOf = ({ baseline, candidate, difference }: Figures): string[] => [
+  grouped(baseline),
+  grouped(candidate),
+  signed(difference),
+  percentText(difference, baseline),
+]
+
+/** Digits in groups of three, as they are: nothing is rounded. */
+function grouped(text: string): string {
+  const [integer = '', fraction] = text.split('.')
+  const whole = integer.replace(/\B(?=(\d{3})+$)/g, ',')
+  return fraction === undefined ? whole : `${whole}.${fraction}`
+}
+
+const signed = (text: string): string =>
+  text.startsWith('-') || text === '0' ? grouped(text) : `+${grouped(text)}`
+
+/** How much of the baseline a difference is, to a tenth of a percent; nothing of nothing. */
+function percentText(difference: string, baseline: string): string {
+  const of = parseRatio(baseline)
+  if (isZeroRatio(of)) return ''
+  const percent = divideRatios(multiplyRatios(parseRatio(difference), HUNDRED), of)
+  return `${signed(formatRatio(roundHalfUp(percent, 1)))} %`
+}
+
+function changedReport({ accounts, increased, decreased, unchanged }: TotalsBody): string[] {
+  const rows = [
+    ['pay more', increased],
+    ['pay less', decreased],
+    ['pay the same', unchanged],
+  ] as const
+  const most = Math.max(1, increased, decreased, unchanged)
+  const cells = rows.map(([name, count]) => [
+    name,
+    count.toLocaleString('en-US'),
+    `${accounts === 0 ? 0 : Math.round((100 * count) / accounts)} %`,
+  ])
+  const table = formatTable(['', 'accounts', ''], cells, 1)
+  const bars = ['', ...rows.map(([, count]) => bar(count, most))]
+  return table.map((line, index) => `${line}  ${bars[index] ?? ''}`.trimEnd())
+}
+
+/** At least a little of what is not nothing. */
+const bar = (count: number, most: number): string =>
+  '█'.repeat(count === 0 ? 0 : Math.max(1, Math.round((BAR_WIDTH * count) / most)))
+
+/**
+ * A box plot: from the 5th to the 95th percentile, with a box from the 25th to the 75th, and a mark at the 50th.
+ * Only where something is drawn is a number that holds not every digit.
+ */
+function distributionReport(quantiles: TotalsBody['quantiles']): string[] {
+  const { p5, p25, p50, p75, p95 } = quantiles
+  const [low, high] = [Number(p5), Number(p95)]
+  const placeOf = (text: string) =>
+    high === low ? 0 : Math.round(((Number(text) - low) / (high - low)) * (WIDTH - 1))
+  const [from, middle, to] = [placeOf(p25), placeOf(p50), placeOf(p75)]
+  const end = high === low ? 0 : WIDTH - 1
+  const drawing = Array.from({ length: end + 1 }, (_, place) => {
+    if (place === middle) return '┃'
+    if (place >= from && place <= to) return '█'
+    return place === 0 ? '├' : place === end ? '┤' : '─'
+  }).join('')
+  const names = ['5 %', '25 %', 'half', '75 %', '95 %']
+  const values = [p5, p25, p50, p75, p95].map(signed)
+  return [
+    'difference of an account: so many accounts are not above',
+    ...formatTable(names, [values], 0).map((line) => `  ${line}`),
+    `  ${drawing}`,
+  ]
+}

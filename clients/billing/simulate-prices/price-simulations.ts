@@ -1,0 +1,80 @@
+import { StartupError } from '../../../shared/errors/startup-error.ts'
+import type { HttpAnswer, HttpRequest } from '../../core/http-sender.ts'
+import type { Ask } from '../../core/reporting-client.ts'
+
+/** Rate cards and simulations as answers show them, as far as we look into them. Amounts are decimal text. */
+export interface RateCardBody {
+  id: string
+  name: string
+}
+
+export interface SimulatedAccountBody {
+  account_id: string
+  baseline: string
+  candidate: string
+  difference: string
+}
+
+export interface TotalsBody {
+  accounts: number
+  baseline: string
+  candidate: string
+  difference: string
+  increased: number
+  decreased: number
+  unchanged: number
+  quantiles: Record<'p5' | 'p25' | 'p50' | 'p75' | 'p95', string>
+  largest: { increases: SimulatedAccountBody[]; decreases: SimulatedAccountBody[] }
+  in_other_currencies: number
+}
+
+export interface SimulationPage {
+  data: SimulatedAccountBody[]
+  has_more: boolean
+  currency: string
+  usage_as_of: number
+  /** On the first page alone. */
+  totals?: TotalsBody
+}
+
+const CARD_ID = /^rate_card_[0-9a-f]{32}$/
+
+/** The operations that simulating needs. @throws what Ask throws, and StartupError when it is refused */
+export const priceSimulations = (ask: Ask) => ({
+  /** @param card its id or its external id @param option that named it, for the error */
+  async findCard(card: string, option: string): Promise<RateCardBody> {
+    if (CARD_ID.test(card)) {
+      const request: HttpRequest = { method: 'GET', path: `/v2/rate-cards/${card}` }
+      const answer = await ask(request)
+      if (answer.status === 404) throw noSuchCard(card, option)
+      return bodyOf(request, answer) as RateCardBody
+    }
+    const request: HttpRequest = {
+      method: 'GET',
+      path: `/v2/rate-cards?external_id=${encodeURIComponent(card)}`,
+    }
+    const [found] = (bodyOf(request, await ask(request)) as { data: RateCardBody[] }).data
+    if (found === undefined) throw noSuchCard(card, option)
+    return found
+  },
+
+  async simulate(cardId: string, body: object): Promise<SimulationPage> {
+    const path = `/v2/rate-cards/${cardId}/simulate`
+    const request: HttpRequest = { method: 'POST', path, body: JSON.stringify(body) }
+    return bodyOf(request, await ask(request)) as SimulationPage
+  },
+})
+
+const noSuchCard = (card: string, option: string): StartupError =>
+  new StartupError(`--${option}: there is no rate card with the id or external_id ${JSON.stringify(card)}`)
+
+function bodyOf({ method, path }: HttpRequest, { status, text }: HttpAnswer): unknown {
+  if (status === 400 || status === 422) throw new StartupError(`Tally refuses this: ${text}`)
+  if (status !== 200)
+    throw new StartupError(`${method} ${path} was answered with ${status}: is this the URL of a Tally?`)
+  try {
+    return JSON.parse(text)
+  } catch (err) {
+    throw new StartupError('an answer was not JSON: is this the URL of a Tally?', { cause: err })
+  }
+}
