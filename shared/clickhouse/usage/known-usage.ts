@@ -59,8 +59,8 @@ export interface KnownReads {
   changesBetween(since: number, before: number, limit: number): Promise<ChangedEvent[]>
 }
 
-/** Revisions are looked up so many at once. */
-const REVISIONS_AT_ONCE = 5_000
+/** Revisions are looked up so many at once, each with up to 16 KiB of properties. */
+const REVISIONS_AT_ONCE = 1_000
 
 const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
 const SINCE = "fromUnixTimestamp64Micro({since:Int64}, 'UTC')"
@@ -99,12 +99,11 @@ export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       work: (reads: KnownReads) => Promise<T>,
     ): Promise<T> {
       const wanted = wantedOf(namespaceId, plan, nameTokens(plan.usage.named))
-      const before = inBatches(eventsBefore)
       return rawReads.run(() =>
         work({
-          usageBefore: (second) => readUsage(client, wanted, before, second * MICROS_PER_SECOND),
+          usageBefore: (second) => readUsage(client, wanted, eventsBefore, second * MICROS_PER_SECOND),
           changesBetween: (since, second, limit) =>
-            readChanges(client, wanted, before, [since, second], limit),
+            readChanges(client, wanted, eventsBefore, [since, second], limit),
         }),
       )
     },
@@ -127,13 +126,14 @@ async function readUsage(
   const replaced = [...new Set(needed.flatMap((row) => row.replaced))].map((id) => `event_${id}`)
   requireFew(replaced)
   const counted: RatedRow[] = needed.filter((row) => row.replaced.length === 0)
-  for (const event of (await eventsBefore(replaced, before)).values()) {
-    if (event.voided) continue
-    const { source, occurredAt, propertyPairs } = event
-    if (ranges.some(({ startAt, endAt }) => occurredAt >= startAt && occurredAt < endAt))
-      counted.push(rowOf(event, String(occurredAt), named.tokensOf(source, propertyPairs)))
-    if (source === currency && occurredAt < creditBefore) counted.push(rowOf(event, CREDIT, []))
-  }
+  for await (const events of inBatches(eventsBefore, replaced, before))
+    for (const event of events) {
+      if (event.voided) continue
+      const { source, occurredAt, propertyPairs } = event
+      if (ranges.some(({ startAt, endAt }) => occurredAt >= startAt && occurredAt < endAt))
+        counted.push(rowOf(event, String(occurredAt), named.tokensOf(source, propertyPairs)))
+      if (source === currency && occurredAt < creditBefore) counted.push(rowOf(event, CREDIT, []))
+    }
   return ratedUsageOf(counted, wanted)
 }
 
@@ -172,10 +172,12 @@ async function readChanges(
   const replaced = await queryRows<{ event_id: string }>(client, REPLACED_SINCE, params)
   const replacedIds = replaced.map((row) => row.event_id)
   requireFew(replacedIds)
-  const found = new Map<string, EventState>(standing.map((event) => [event.id, event]))
-  for (const [id, event] of await eventsBefore(replacedIds, micros.before))
-    if (lastTimeOf(event) >= micros.since) found.set(id, event)
-  const first = [...found.values()].sort(byLastTime).slice(0, limit)
+  let first: EventState[] = standing.sort(byLastTime)
+  for await (const events of inBatches(eventsBefore, replacedIds, micros.before)) {
+    const changed = events.filter((event) => lastTimeOf(event) >= micros.since)
+    const found = new Map([...first, ...changed].map((event) => [event.id, event]))
+    first = [...found.values()].sort(byLastTime).slice(0, limit)
+  }
   const then = await eventsBefore(
     first.filter(({ acceptedAt }) => acceptedAt < micros.since).map(({ id }) => id),
     micros.since,
@@ -203,18 +205,18 @@ function requireFew(replaced: readonly string[]): void {
 }
 
 /** @throws Error when one has no revisions: a correction is committed to them before it is anywhere else */
-const inBatches =
-  (eventsBefore: EventsBefore): EventsBefore =>
-  async (ids, before) => {
-    const events = new Map<string, CorrectedEvent>()
-    for (let start = 0; start < ids.length; start += REVISIONS_AT_ONCE) {
-      const some = ids.slice(start, start + REVISIONS_AT_ONCE)
-      const found = await eventsBefore(some, before)
-      for (const id of some) {
-        const event = found.get(id)
-        if (event === undefined) throw new Error(`${id} was corrected and has no revisions`)
-        events.set(id, event)
-      }
-    }
-    return events
+async function* inBatches(
+  eventsBefore: EventsBefore,
+  ids: readonly string[],
+  before: Micros,
+): AsyncGenerator<CorrectedEvent[]> {
+  for (let start = 0; start < ids.length; start += REVISIONS_AT_ONCE) {
+    const some = ids.slice(start, start + REVISIONS_AT_ONCE)
+    const found = await eventsBefore(some, before)
+    yield some.map((id) => {
+      const event = found.get(id)
+      if (event === undefined) throw new Error(`${id} was corrected and has no revisions`)
+      return event
+    })
   }
+}
