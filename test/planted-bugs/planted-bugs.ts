@@ -999,4 +999,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'reads.usageBefore(usageAsOf)',
     suites: ['services/api/invoice-previews'],
   },
+  {
+    name: 'a line that is there no more is left out of what has come since',
+    file: 'shared/domain/billing/difference.ts',
+    right: 'new Map([...before, ...after])',
+    wrong: 'new Map([...after])',
+    suites: ['shared/domain/billing/difference'],
+  },
 ]

@@ -1,4 +1,8 @@
+import { amountFromDatabase } from '../../amount/amount.ts'
+import { parseRatio, sumRatios } from '../../amount/ratio.ts'
 import type { WorkQueue } from '../../batching/work-queue.ts'
+import { mergeUsage, usageOfEvent } from '../../domain/billing/aggregate.ts'
+import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import type { TimeRange } from '../../domain/time-range.ts'
 import type { UsageEvent } from '../../domain/usage-event.ts'
 import { DomainError } from '../../errors/domain-error.ts'
@@ -6,14 +10,7 @@ import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { EVENT_COLUMNS, eventFromRow, type CurrentEvent, type EventRow } from '../events/usage-events.ts'
 import { nameTokens } from './named-tokens.ts'
-import {
-  CREDIT,
-  knownUsageStatement,
-  REPLACED,
-  REPLACED_MAX,
-  type KnownRow,
-  type RatedRow,
-} from './rated-usage-statement.ts'
+import { knownUsageStatement, REPLACED, REPLACED_MAX, type KnownRow } from './rated-usage-statement.ts'
 import {
   isOfCredit,
   isWithin,
@@ -121,34 +118,58 @@ async function readUsage(
   const statement = knownUsageStatement(wanted, before)
   if (statement === undefined) return ratedUsageOf([], wanted)
   const rows = await queryRows<KnownRow>(client, statement.query, statement.params)
-  const { ranges, named, currency, creditBefore } = wanted
+  const { ranges } = wanted
   const needed = rows.filter((row) => isOfCredit(row) || ranges.some((range) => isWithin(row, range)))
   const replaced = [...new Set(needed.flatMap((row) => row.replaced))].map((id) => `event_${id}`)
   requireFew(replaced)
-  const counted: RatedRow[] = needed.filter((row) => row.replaced.length === 0)
+  let usage = ratedUsageOf(
+    needed.filter((row) => row.replaced.length === 0),
+    wanted,
+  )
   for await (const events of inBatches(eventsBefore, replaced, before))
-    for (const event of events) {
-      if (event.voided) continue
-      const { source, occurredAt, propertyPairs } = event
-      if (ranges.some(({ startAt, endAt }) => occurredAt >= startAt && occurredAt < endAt))
-        counted.push(rowOf(event, String(occurredAt), named.tokensOf(source, propertyPairs)))
-      if (source === currency && occurredAt < creditBefore) counted.push(rowOf(event, CREDIT, []))
-    }
-  return ratedUsageOf(counted, wanted)
+    usage = addEvents(usage, events, wanted)
+  return usage
 }
 
-/** One event as a row of its own. */
-function rowOf(
-  { id, source, quantity, acceptedAt }: CorrectedEvent,
-  segment: string,
-  tokens: string[],
-): RatedRow {
-  return {
-    ...{ segment, source, tokens, count: '1' },
-    ...{ sum: quantity, min: quantity, max: quantity, latest: quantity },
-    latest_accepted_at: String(acceptedAt),
-    latest_id: id.slice('event_'.length),
+/** Puts events beside usage that does not hold them. */
+function addEvents(
+  { usage, currencyUsage }: RatedUsage,
+  events: readonly CorrectedEvent[],
+  { ranges, named, currency, creditBefore }: Wanted,
+): RatedUsage {
+  const counted = events.filter(({ voided }) => !voided)
+  const rows = counted.map(
+    ({ id, source, occurredAt, acceptedAt, quantity, propertyPairs }): UsageRow & { occurredAt: number } => ({
+      source,
+      occurredAt,
+      properties: named.propertiesOf(source, named.tokensOf(source, propertyPairs)),
+      usage: usageOfEvent({ id, occurredAt, acceptedAt, quantity: amountFromDatabase(quantity) }),
+    }),
+  )
+  const added = new Map(usage)
+  for (const { piece, startAt, endAt } of ranges) {
+    const ofPiece = rows.filter(({ occurredAt }) => occurredAt >= startAt && occurredAt < endAt)
+    if (ofPiece.length > 0) added.set(piece, mergeRows([...(usage.get(piece) ?? []), ...ofPiece]))
   }
+  const ofCredit = counted.filter(
+    ({ source, occurredAt }) => source === currency && occurredAt < creditBefore,
+  )
+  return {
+    usage: added,
+    currencyUsage: sumRatios([currencyUsage, ...ofCredit.map(({ quantity }) => parseRatio(quantity))]),
+  }
+}
+
+/** Those of the same source and values put together. */
+function mergeRows(rows: readonly UsageRow[]): UsageRow[] {
+  const merged = new Map<string, UsageRow>()
+  for (const { source, properties, usage } of rows) {
+    // The values are in the order of their tokens, wherever they were read.
+    const key = `${source} ${JSON.stringify(properties)}`
+    const before = merged.get(key)
+    merged.set(key, { source, properties, usage: before ? mergeUsage(before.usage, usage) : usage })
+  }
+  return [...merged.values()]
 }
 
 async function readChanges(
