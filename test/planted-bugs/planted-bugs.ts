@@ -923,7 +923,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what an event was before it was corrected is told apart by nothing',
     file: 'shared/clickhouse/usage/known-usage.ts',
-    right: 'named.tokensOf(event.source, event.propertyPairs)',
+    right: 'named.tokensOf(source, propertyPairs)',
     wrong: '[]',
     suites: ['shared/clickhouse/known-usage'],
   },
@@ -1063,5 +1063,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: "'account_id BETWEEN {firstAccount:String} AND {lastAccount:String}'",
     wrong: "'account_id >= {firstAccount:String} AND account_id < {lastAccount:String}'",
     suites: ['shared/clickhouse/rated-usage'],
+  },
+  {
+    name: 'a line that is there no more is left out of what has come since',
+    file: 'shared/domain/billing/difference.ts',
+    right: 'new Map([...before, ...after])',
+    wrong: 'new Map([...after])',
+    suites: ['shared/domain/billing/difference'],
   },
 ]

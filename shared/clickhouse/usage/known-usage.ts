@@ -1,18 +1,16 @@
+import { amountFromDatabase } from '../../amount/amount.ts'
+import { parseRatio, sumRatios } from '../../amount/ratio.ts'
 import type { WorkQueue } from '../../batching/work-queue.ts'
-import type { TimeRange } from '../../domain/time-range.ts'
+import { mergeUsage, usageOfEvent } from '../../domain/billing/aggregate.ts'
+import type { UsageRow } from '../../domain/billing/rate-usage.ts'
+import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import type { UsageEvent } from '../../domain/usage-event.ts'
 import { DomainError } from '../../errors/domain-error.ts'
 import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { EVENT_COLUMNS, eventFromRow, type CurrentEvent, type EventRow } from '../events/usage-events.ts'
-import { nameTokens } from './named-tokens.ts'
-import {
-  knownUsageStatement,
-  REPLACED,
-  REPLACED_MAX,
-  type KnownRow,
-  type RatedRow,
-} from './rated-usage-statement.ts'
+import { nameTokens, propertiesOf, type NamedTokens } from './named-tokens.ts'
+import { knownUsageStatement, REPLACED, REPLACED_MAX, type KnownRow } from './rated-usage-statement.ts'
 import {
   isOfCredit,
   isOfPiece,
@@ -58,8 +56,8 @@ export interface KnownReads {
   changesBetween(since: number, before: number, limit: number): Promise<ChangedEvent[]>
 }
 
-/** Revisions are looked up so many at once. */
-const REVISIONS_AT_ONCE = 5_000
+/** Revisions are looked up so many at once, each with up to 16 KiB of properties. */
+const REVISIONS_AT_ONCE = 1_000
 
 const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
 const SINCE = "fromUnixTimestamp64Micro({since:Int64}, 'UTC')"
@@ -98,12 +96,11 @@ export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       work: (reads: KnownReads) => Promise<T>,
     ): Promise<T> {
       const wanted = wantedOf(namespaceId, [plan], nameTokens(plan.usage.named))
-      const before = inBatches(eventsBefore)
       return rawReads.run(() =>
         work({
-          usageBefore: (second) => readUsage(client, plan, wanted, before, second * MICROS_PER_SECOND),
+          usageBefore: (second) => readUsage(client, plan, wanted, eventsBefore, second * MICROS_PER_SECOND),
           changesBetween: (since, second, limit) =>
-            readChanges(client, plan, wanted, before, [since, second], limit),
+            readChanges(client, plan, wanted, eventsBefore, [since, second], limit),
         }),
       )
     },
@@ -128,27 +125,57 @@ async function readUsage(
   )
   const replaced = [...new Set(needed.flatMap((row) => row.replaced))].map((id) => `event_${id}`)
   requireFew(replaced)
-  const counted: Omit<RatedRow, 'account_id'>[] = needed.filter((row) => row.replaced.length === 0)
-  for (const event of (await eventsBefore(replaced, before)).values()) {
-    if (event.voided) continue
-    counted.push(rowOf(event, []))
-    if (named.sources.includes(event.source))
-      counted.push({ ...rowOf(event, named.tokensOf(event.source, event.propertyPairs)), is_named: 1 })
-  }
-  return ratedUsageOf(plan, counted, named)
+  let usage = ratedUsageOf(
+    plan,
+    needed.filter((row) => row.replaced.length === 0),
+    named,
+  )
+  for await (const events of inBatches(eventsBefore, replaced, before))
+    usage = addEvents(usage, events, plan, named)
+  return usage
 }
 
-/** One event as a row of its own. */
-function rowOf(
-  { id, source, quantity, occurredAt, acceptedAt }: CorrectedEvent,
-  tokens: string[],
-): Omit<RatedRow, 'account_id'> {
-  return {
-    ...{ segment: String(occurredAt), source, is_named: 0, tokens, count: '1' },
-    ...{ sum: quantity, min: quantity, max: quantity, latest: quantity },
-    latest_accepted_at: String(acceptedAt),
-    latest_id: id.slice('event_'.length),
+/** Puts events beside usage that does not hold them. */
+function addEvents(
+  { usage, currencyUsage }: RatedUsage,
+  events: readonly CorrectedEvent[],
+  plan: RatedPlan,
+  named: NamedTokens,
+): RatedUsage {
+  const counted = events.filter(({ voided }) => !voided)
+  const rows = counted.map(
+    ({ id, source, occurredAt, acceptedAt, quantity, propertyPairs }): UsageRow & { occurredAt: number } => ({
+      source,
+      occurredAt,
+      properties: propertiesOf(source, named.tokensOf(source, propertyPairs), named),
+      usage: usageOfEvent({ id, occurredAt, acceptedAt, quantity: amountFromDatabase(quantity) }),
+    }),
+  )
+  const added = new Map(usage)
+  for (const { piece, ...range } of plan.usage.ranges) {
+    const { startAt, endAt } = clampRange(range)
+    const ofPiece = rows.filter(({ occurredAt }) => occurredAt >= startAt && occurredAt < endAt)
+    if (ofPiece.length > 0) added.set(piece, mergeRows([...(usage.get(piece) ?? []), ...ofPiece]))
   }
+  const ofCredit = counted.filter(
+    ({ source, occurredAt }) => source === plan.contract.currency && occurredAt < plan.creditBefore,
+  )
+  return {
+    usage: added,
+    currencyUsage: sumRatios([currencyUsage, ...ofCredit.map(({ quantity }) => parseRatio(quantity))]),
+  }
+}
+
+/** Those of the same source and values put together. */
+function mergeRows(rows: readonly UsageRow[]): UsageRow[] {
+  const merged = new Map<string, UsageRow>()
+  for (const { source, properties, usage } of rows) {
+    // The values are in the order of their tokens, wherever they were read.
+    const key = `${source} ${JSON.stringify(properties)}`
+    const before = merged.get(key)
+    merged.set(key, { source, properties, usage: before ? mergeUsage(before.usage, usage) : usage })
+  }
+  return [...merged.values()]
 }
 
 async function readChanges(
@@ -173,10 +200,12 @@ async function readChanges(
   const replaced = await queryRows<{ event_id: string }>(client, REPLACED_SINCE, params)
   const replacedIds = replaced.map((row) => row.event_id)
   requireFew(replacedIds)
-  const found = new Map<string, EventState>(standing.map((event) => [event.id, event]))
-  for (const [id, event] of await eventsBefore(replacedIds, micros.before))
-    if (lastTimeOf(event) >= micros.since) found.set(id, event)
-  const first = [...found.values()].sort(byLastTime).slice(0, limit)
+  let first: EventState[] = standing.sort(byLastTime)
+  for await (const events of inBatches(eventsBefore, replacedIds, micros.before)) {
+    const changed = events.filter((event) => lastTimeOf(event) >= micros.since)
+    const found = new Map([...first, ...changed].map((event) => [event.id, event]))
+    first = [...found.values()].sort(byLastTime).slice(0, limit)
+  }
   const then = await eventsBefore(
     first.filter(({ acceptedAt }) => acceptedAt < micros.since).map(({ id }) => id),
     micros.since,
@@ -204,18 +233,18 @@ function requireFew(replaced: readonly string[]): void {
 }
 
 /** @throws Error when one has no revisions: a correction is committed to them before it is anywhere else */
-const inBatches =
-  (eventsBefore: EventsBefore): EventsBefore =>
-  async (ids, before) => {
-    const events = new Map<string, CorrectedEvent>()
-    for (let start = 0; start < ids.length; start += REVISIONS_AT_ONCE) {
-      const some = ids.slice(start, start + REVISIONS_AT_ONCE)
-      const found = await eventsBefore(some, before)
-      for (const id of some) {
-        const event = found.get(id)
-        if (event === undefined) throw new Error(`${id} was corrected and has no revisions`)
-        events.set(id, event)
-      }
-    }
-    return events
+async function* inBatches(
+  eventsBefore: EventsBefore,
+  ids: readonly string[],
+  before: Micros,
+): AsyncGenerator<CorrectedEvent[]> {
+  for (let start = 0; start < ids.length; start += REVISIONS_AT_ONCE) {
+    const some = ids.slice(start, start + REVISIONS_AT_ONCE)
+    const found = await eventsBefore(some, before)
+    yield some.map((id) => {
+      const event = found.get(id)
+      if (event === undefined) throw new Error(`${id} was corrected and has no revisions`)
+      return event
+    })
   }
+}

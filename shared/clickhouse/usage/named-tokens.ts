@@ -1,4 +1,5 @@
 import type { UsageWanted } from '../../domain/billing/plan.ts'
+import type { Properties } from '../../domain/properties.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { DomainError } from '../../errors/domain-error.ts'
 import { propertyToken, tokenOfPair } from './property-token.ts'
@@ -53,6 +54,14 @@ export function nameTokens(named: UsageWanted['named']): NamedTokens {
     pairOf: (source, token) => bySource.get(source)?.get(token),
   }
 }
+
+/** What an event of a source with these tokens, as hex, is told apart by. */
+export const propertiesOf = (
+  source: UsageSource,
+  tokens: readonly string[],
+  named: NamedTokens,
+): Properties =>
+  Object.fromEntries(tokens.map((token) => named.pairOf(source, token)).filter((pair) => pair !== undefined))
 
 export const NOTHING_NAMED: NamedTokens = nameTokens(new Map())
 

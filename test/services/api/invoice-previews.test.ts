@@ -407,6 +407,18 @@ describe('invoice previews over HTTP', function () {
       )
     })
 
+    it('are those of what would be, then and now, as anything else', async () => {
+      const cancel_at = now + 3 * DAY
+      const known_at = START + 9 * DAY + 1
+      const body = { known_at, as_of: known_at, cancel_at }
+      const answer = await preview({ ...body, difference_since: START + 2 * DAY })
+      const { difference, ...rest } = answer
+      expect(rest).to.deep.equal(await preview(body))
+      expect(rest.period.end_at).to.equal(cancel_at)
+      const then = await preview({ ...body, known_at: START + 2 * DAY })
+      expect(difference?.total).to.include({ then: then.total, now: rest.total, difference: '4.5' })
+    })
+
     it('tell of the first hundred events, and that there are more', async () => {
       const other = await makeStoredWorld(running, 1, 0)
       const events = (count: number) =>

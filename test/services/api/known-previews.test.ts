@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import type { LineKeyBody, PreviewBody } from '../../support/billing-over-http.ts'
 import { textOf, unitsOf } from '../../support/decimal-units.ts'
@@ -237,6 +238,9 @@ describe('previews as they were known', function () {
     const { contract: contract_id } = world
     const play = player(world)
     const asked: Asked[] = []
+    const random = seededRandom(String(SEED))
+    /** Whatever was known by then, whether somebody asked at that time or not. */
+    const drawSecond = (upTo: number) => Math.min(upTo, NOW + randomInteger(random, Math.max(1, upTo - NOW)))
     const dayOf = (nth: number) => START + (nth % 3) * DAY
     for (const [nth, steps] of history.entries()) {
       // While it is written: what is known by then cannot change any more, whoever is about to write.
@@ -250,7 +254,8 @@ describe('previews as they were known', function () {
       })()
       for (let turn = 0; turn < 3; turn++) {
         const at = dayOf(nth + turn)
-        const { usage_as_of: knownAt } = (await ask({ contract_id, at })).body
+        const { usage_as_of: upTo } = (await ask({ contract_id, at })).body
+        const knownAt = turn < 2 ? upTo : drawSecond(upTo)
         const { text, body } = await ask({ contract_id, at, known_at: knownAt })
         expect(body).to.include({ usage_as_of: knownAt, as_of: knownAt })
         asked.push({ at, knownAt, text })
@@ -263,7 +268,7 @@ describe('previews as they were known', function () {
 
     let listed = 0
     for (const at of new Set(asked.map((one) => one.at))) {
-      const ofDay = asked.filter((one) => one.at === at)
+      const ofDay = asked.filter((one) => one.at === at).sort((a, b) => a.knownAt - b.knownAt)
       for (const [nth, now] of ofDay.entries())
         for (const then of [ofDay[0], ofDay[nth - 1]]) {
           if (then === undefined) continue
