@@ -18,6 +18,8 @@ export interface RatedWanted {
   cutsByAccount: ReadonlyMap<string, readonly number[]> | AccountSpan
   /** All sources in each of these; they may meet, be apart and overlap. */
   ranges: readonly TimeRange[]
+  /** Of which sources alone; undefined: all. */
+  sources?: readonly string[]
   /** All usage of some currencies up to the last of these seconds. */
   credit: { currencies: readonly string[]; before: readonly number[] }
   /** What usage in the ranges is told apart by. */
@@ -91,6 +93,7 @@ export function ratedUsageStatement(
       ? 'account_id BETWEEN {firstAccount:String} AND {lastAccount:String}'
       : 'account_id IN {accountIds:Array(String)}',
   ]
+  if (wanted.sources !== undefined) ofAccounts.push('source IN {sources:Array(String)}')
   const isNamed = named.sources.length > 0 && ranges.length > 0
   const { segmentOf, cuts, params: segmentParams } = segmentsBy(cutsByAccount, edges)
   const params: Record<string, unknown> = {
@@ -98,6 +101,7 @@ export function ratedUsageStatement(
     ...(isSpan(cutsByAccount)
       ? { firstAccount: cutsByAccount.first, lastAccount: cutsByAccount.last }
       : { accountIds: [...cutsByAccount.keys()] }),
+    ...(wanted.sources && { sources: wanted.sources }),
     epoch: state.epoch,
     ...segmentParams,
     ...(isNamed && { namedSources: named.sources }),
