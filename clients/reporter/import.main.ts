@@ -1,4 +1,4 @@
 import { runImport } from './import/run-import.ts'
-import { runProgram } from './run-program.ts'
+import { runProgram } from '../core/run-program.ts'
 
 runProgram(runImport, 'npm run import -- --file …', process)

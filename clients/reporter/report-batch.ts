@@ -1,6 +1,6 @@
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import type { HttpAnswer } from './http-sender.ts'
-import type { Ask } from './reporting-client.ts'
+import type { HttpAnswer } from '../core/http-sender.ts'
+import type { Ask } from '../core/reporting-client.ts'
 
 /** An event that Tally does not take. */
 interface RefusedEvent {

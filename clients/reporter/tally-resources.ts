@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import type { HttpAnswer, HttpRequest } from './http-sender.ts'
-import type { Ask } from './reporting-client.ts'
+import type { HttpAnswer, HttpRequest } from '../core/http-sender.ts'
+import type { Ask } from '../core/reporting-client.ts'
 
 /** Accounts, metrics and currencies as answers show them, as far as we look into them. */
 export interface AccountBody {

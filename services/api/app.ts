@@ -47,6 +47,8 @@ export interface ApiDeps {
   ratedUsage: PreviewDeps['usage']
   /** Where simulations do. */
   simulatedUsage: SimulationDeps['usage']
+  /** … as it was known at some time. */
+  knownUsage: PreviewDeps['knownUsage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
   /** No event accepted before this can still turn up in the list of events. */
@@ -87,7 +89,12 @@ export function apiApp(
       ...refillHandlers(pool, create),
       ...usageHandlers(pool, reads, usage),
       ...balanceHandlers(reads, usage),
-      ...invoicePreviewHandlers({ pool, usage: deps.ratedUsage, listedUpTo: deps.listedUpTo }),
+      ...invoicePreviewHandlers({
+        pool,
+        usage: deps.ratedUsage,
+        knownUsage: deps.knownUsage,
+        listedUpTo: deps.listedUpTo,
+      }),
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
       ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
       ...productHandlers(pool, create),

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used.ts'
+import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
@@ -19,7 +20,7 @@ import { keepBalancesWarm } from './balances/warm-balances.ts'
 
 export interface ApiParts extends Omit<
   ApiDeps,
-  'drain' | 'untilLoaded' | 'usage' | 'ratedUsage' | 'simulatedUsage'
+  'drain' | 'untilLoaded' | 'usage' | 'ratedUsage' | 'simulatedUsage' | 'knownUsage'
 > {
   eventLog: Pick<EventLog, 'lag'>
   access: Access
@@ -59,6 +60,7 @@ export function openApi(
         usage,
         ratedUsage: ratedUsageReader(measured, rawReads),
         simulatedUsage: simulatedUsageReader(measured, rawReads),
+        knownUsage: knownUsageReader(measured, rawReads),
         drain: drainOf(eventLog),
         untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
       },

@@ -8,7 +8,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import type { Pool, PoolClient } from '../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
-import type { Clock } from '../../shared/time/microsecond-clock.ts'
+import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import type { GatewayPoint } from './crash-points.ts'
 import { faultList, impossible, throwFaults, type Fault } from './faults.ts'
 import { findLostDigits } from './reported-event.ts'
@@ -54,9 +54,9 @@ export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
     const reports = await findReports(pool, namespaceId, ids, findStored)
     requireKnown(ids, reports, request.label)
     const revisions = await inNamespace(pool, namespaceId, async (db) => {
-      const before = await takeEvents(db, namespaceId, checked, reports.stored)
+      const { before, takenAt } = await takeEvents(db, namespaceId, checked, reports.stored)
       requireNotVoided(checked, before, request.label)
-      const now = clock()
+      const now = Math.max(clock(), takenAt)
       const made = checked.flatMap(({ eventId, change }) => {
         const found = before.get(eventId)
         if (found === undefined || changesNothing(found.event, change)) return []
@@ -140,7 +140,7 @@ function requireKnown(
 }
 
 /**
- * Takes the events for the rest of the transaction, and reads their newest revisions. An event whose first correction
+ * Takes the events for the rest of the transaction, and reads their newest revisions, and when that was. An event whose first correction
  * changes nothing is left as it is: it has no revision, and ClickHouse alone says what it is.
  */
 async function takeEvents(
@@ -148,21 +148,21 @@ async function takeEvents(
   namespaceId: string,
   checked: readonly CheckedCorrection[],
   stored: ReadonlyMap<string, UsageEvent>,
-): Promise<Map<string, EventRevision>> {
+): Promise<{ before: Map<string, EventRevision>; takenAt: Micros }> {
   const wanted = checked.filter(({ eventId, change }) => {
     const event = stored.get(eventId)
     return event === undefined || !changesNothing(event, change)
   })
-  if (wanted.length === 0) return new Map()
+  if (wanted.length === 0) return { before: new Map(), takenAt: 0 }
   const ids = wanted.map(({ eventId }) => eventId)
   // One that ClickHouse shows corrected was corrected after its revisions were looked for: it has some now.
   const reports = ids.flatMap((id) => stored.get(id) ?? []).filter(({ correctedAt }) => correctedAt === null)
   const revisions = eventRevisionRepository(db)
-  await revisions.take(namespaceId, ids, reports)
+  const takenAt = await revisions.take(namespaceId, ids, reports)
   const newest = await revisions.listNewest(namespaceId, ids)
   for (const id of ids)
     if (!newest.has(id)) throw new Error(`ClickHouse has a correction of ${id} that PostgreSQL does not know`)
-  return newest
+  return { before: newest, takenAt }
 }
 
 function requireNotVoided(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import type { gatewayRepository } from '../../shared/postgres/gateways.ts'
+import { CLOCK_DIFFERENCE_MAX_MICROS, type gatewayRepository } from '../../shared/postgres/gateways.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 
@@ -21,9 +21,6 @@ export interface PublishedWatermarkOptions {
   /** How long an append may be on its way after it was begun. */
   settleMs: number
 }
-
-/** How far the clock of a gateway may be from the database's: what it accepts would lie in the past, or in the future. */
-const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
 const RENEW_BUSY_MS = 250
 const RENEW_IDLE_MS = 1_000

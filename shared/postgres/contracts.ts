@@ -46,6 +46,11 @@ interface ContractRow {
   updated_at: Date
 }
 
+interface CreditKeyRow {
+  contract_line_id: string
+  period_start_at: Date
+}
+
 const COLUMNS = `contract_id, account_id, currency, cadence, anchor_at, starts_at, ends_at, cancel_at, cancel_mode,
   cancel_reason, cancel_requested_at, name, description, external_id, created_at, updated_at`
 const INSERT = `
@@ -105,6 +110,11 @@ const LIST_OF_CARD = `
 const LIST_CREDITS = `
   SELECT contract_line_id, period_start_at FROM contract_credits
   WHERE namespace_id = $1 AND contract_line_id = ANY ($2)`
+// By the time of the grant, as that is when credit of the account is told: the note of it is a moment older.
+const LIST_CREDITS_KNOWN = `
+  SELECT c.contract_line_id, c.period_start_at
+  FROM contract_credits AS c JOIN grants AS g ON g.namespace_id = $1 AND g.grant_id = c.grant_id
+  WHERE c.namespace_id = $1 AND c.contract_line_id = ANY ($2) AND g.created_at < to_timestamp($3)`
 
 /**
  * Contracts and their lines. Whoever changes one, within a transaction, locks in this order and no other, so that no two
@@ -292,13 +302,16 @@ export const contractRepository = (db: Queryable) => ({
   withLines: (namespaceId: string, contracts: readonly ContractRecord[]) =>
     withLines(db, namespaceId, contracts),
 
-  /** Which grants of these lines are written: keys of creditKey. */
-  async listCredits(namespaceId: string, lineIds: readonly string[]): Promise<Set<string>> {
+  /**
+   * Which grants of these lines are written: keys of creditKey.
+   *
+   * @param knownAt in Unix seconds of real time: which were written before; undefined: which are now
+   */
+  async listCredits(namespaceId: string, lineIds: readonly string[], knownAt?: number): Promise<Set<string>> {
     if (lineIds.length === 0) return new Set()
-    const { rows } = await db.query<{ contract_line_id: string; period_start_at: Date }>(LIST_CREDITS, [
-      namespaceId,
-      lineIds,
-    ])
+    const { rows } = await (knownAt === undefined
+      ? db.query<CreditKeyRow>(LIST_CREDITS, [namespaceId, lineIds])
+      : db.query<CreditKeyRow>(LIST_CREDITS_KNOWN, [namespaceId, lineIds, knownAt]))
     return new Set(rows.map((row) => creditKey(row.contract_line_id, row.period_start_at.getTime() / 1_000)))
   },
 })

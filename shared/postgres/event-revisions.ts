@@ -46,10 +46,15 @@ const INSERT = `
   ORDER BY event_id COLLATE "C"`
 const UNLESS_THERE = 'ON CONFLICT (namespace_id, event_id, revision) DO NOTHING'
 const LOCK = `
-  SELECT FROM event_revisions WHERE namespace_id = $1 AND event_id = ANY ($2) AND revision = 0 ORDER BY event_id FOR UPDATE`
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
+  FROM event_revisions WHERE namespace_id = $1 AND event_id = ANY ($2) AND revision = 0 ORDER BY event_id FOR UPDATE`
 const LIST_NEWEST = `
   SELECT DISTINCT ON (event_id) ${COLUMNS} FROM event_revisions
   WHERE namespace_id = $1 AND event_id = ANY ($2) ORDER BY event_id, revision DESC`
+const LIST_BEFORE = `
+  SELECT DISTINCT ON (event_id) ${COLUMNS} FROM event_revisions
+  WHERE namespace_id = $1 AND event_id = ANY ($2) AND (revision = 0 OR corrected_at < $3)
+  ORDER BY event_id, revision DESC`
 const LIST = `
   SELECT ${COLUMNS} FROM event_revisions
   WHERE namespace_id = $1 AND event_id = $2 AND revision > $3 ORDER BY revision LIMIT $4`
@@ -91,11 +96,24 @@ export const eventRevisionRepository = (db: Queryable) => ({
    * several takes them in the order of their ids, so that no two wait for each other.
    *
    * @param reports of those that may have no revision yet: their reports, which are kept as revision 0
+   * @returns what time it is by the database's clock: a correction that is made then bears no earlier one, or who has read what
+   *   was known up to then would have missed it
    */
-  async take(namespaceId: string, ids: readonly string[], reports: readonly UsageEvent[]): Promise<void> {
+  async take(namespaceId: string, ids: readonly string[], reports: readonly UsageEvent[]): Promise<Micros> {
     const first = reports.map((event) => ({ event, revision: 0, keyId: null }))
     await db.query(`${INSERT} ${UNLESS_THERE}`, valuesOf(namespaceId, first))
-    await db.query(LOCK, [namespaceId, ids])
+    const { rows } = await db.query<{ now: string }>(LOCK, [namespaceId, ids])
+    return Math.max(0, ...rows.map(({ now }) => Number(now)))
+  },
+
+  /** What each of these events was before a time: its last revision made before it; those that have none are absent. */
+  async listBefore(
+    namespaceId: string,
+    ids: readonly string[],
+    before: Micros,
+  ): Promise<Map<string, UsageEvent>> {
+    const { rows } = await db.query<RevisionRow>(LIST_BEFORE, [namespaceId, ids, before])
+    return new Map(rows.map((row) => [row.event_id, revisionFromRow(row).event]))
   },
 
   /** Adds corrections of events that were taken. */

@@ -5,7 +5,10 @@ import type { Queryable } from './core/pool.ts'
  * How far this database's clock may be set back without an event being missed; time servers slew by less than that, and a
  * standby that takes over may differ by it.
  */
-const CLOCK_STEP_MICROS = 1_000_000
+export const CLOCK_STEP_MICROS = 1_000_000
+
+/** How far the clock of a gateway may be from the database's: what it accepts would lie in the past, or in the future. */
+export const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 const UNTIL = "clock_timestamp() + $2 * interval '1 millisecond'"

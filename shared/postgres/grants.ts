@@ -92,11 +92,16 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
-// One by one: without statistics of a table that has just grown, all grants of the namespace would be gone through.
+// As it was before a time: what was given since is not there, and what was ended since is not over. $4 null: as it is. One by one:
+// without statistics of a table that has just grown, all grants of the namespace would be gone through.
 const LIST_CREDIT = `
-  SELECT g.grant_id, g.account_id, g.source, g.amount, g.effective_at, g.expires_at, g.voided_at, g.archived_at
+  SELECT g.grant_id, g.account_id, g.source, g.amount, g.effective_at, g.expires_at,
+    CASE WHEN coalesce(g.voided_at < to_timestamp($4), true) THEN g.voided_at END AS voided_at,
+    CASE WHEN coalesce(g.archived_at < to_timestamp($4), true) THEN g.archived_at END AS archived_at
   FROM unnest($2::text[], $3::text[]) AS w (account_id, source), LATERAL (
-    SELECT * FROM grants WHERE namespace_id = $1 AND account_id = w.account_id AND source = w.source OFFSET 0) AS g`
+    SELECT * FROM grants WHERE namespace_id = $1 AND account_id = w.account_id AND source = w.source
+      AND ($4::float8 IS NULL OR created_at < to_timestamp($4))
+    OFFSET 0) AS g`
 
 /** Of whom grants are added up, and as of when. */
 export interface GrantsKey extends AccountKey {
@@ -234,12 +239,22 @@ export const grantRepository = (db: Queryable) => ({
    */
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
-  /** All credit that accounts were ever given, each in a currency, also what is over; in any order. */
-  async listCredit(namespaceId: string, of: readonly CreditKey[]): Promise<(CreditKey & CreditGrant)[]> {
+  /**
+   * All credit that accounts were ever given, each in a currency, also what is over; in any order.
+   *
+   * @param knownAt in Unix seconds of real time, as grants bear it: what was given, voided or archived before is, all else is not
+   *   known; undefined: as it is now
+   */
+  async listCredit(
+    namespaceId: string,
+    of: readonly CreditKey[],
+    knownAt?: number,
+  ): Promise<(CreditKey & CreditGrant)[]> {
     const { rows } = await db.query<CreditRow>(LIST_CREDIT, [
       namespaceId,
       of.map(({ accountId }) => accountId),
       of.map(({ currency }) => currency),
+      knownAt ?? null,
     ])
     return rows.map((row) => ({
       accountId: row.account_id,

@@ -3,7 +3,7 @@ import { quantityOf } from '../../shared/domain/billing/aggregate.ts'
 import type { Charge } from '../../shared/domain/billing/charge.ts'
 import type { Credit, CreditGrant } from '../../shared/domain/billing/credit.ts'
 import { invoiceOf, type Invoice } from '../../shared/domain/billing/invoice.ts'
-import { planInvoice } from '../../shared/domain/billing/plan.ts'
+import { planInvoice, type InvoicePlan } from '../../shared/domain/billing/plan.ts'
 import type { Warning } from '../../shared/domain/billing/rate-usage.ts'
 import {
   contractFromJson,
@@ -22,7 +22,14 @@ import {
 } from './billing-vectors.ts'
 
 /** Plans, reads and rates a period of a world, with what the service does so with. */
-export function previewOfWorld(world: WorldJson, request: InvoiceRequestJson): PreviewJson {
+export const previewOfWorld = (world: WorldJson, request: InvoiceRequestJson): PreviewJson =>
+  invoiceToJson(invoiceOfWorld(world, request).invoice)
+
+/** The same, before it is shown. */
+export function invoiceOfWorld(
+  world: WorldJson,
+  request: InvoiceRequestJson,
+): { plan: InvoicePlan; invoice: Invoice } {
   const events = eventsKnownAt(world.events, request.known_at)
   const contract = contractFromJson(world.contract)
   const cards = Object.entries(world.rate_cards).map(([id, rates]) => [id, rates.map(rateFromJson)] as const)
@@ -44,7 +51,7 @@ export function previewOfWorld(world: WorldJson, request: InvoiceRequestJson): P
     },
     1_800_000_000,
   )
-  return invoiceToJson(invoice)
+  return { plan, invoice }
 }
 
 /** An answer with nothing but what the vectors show: a `value` stands with lines of a property alone. */

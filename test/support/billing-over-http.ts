@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
+import { newApiKey } from '../../shared/domain/api-key.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { propertyPairs } from '../../shared/domain/properties.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import type { EventJson, InvoiceCase, LineJson, PreviewJson, RateJson, WorldJson } from './billing-vectors.ts'
+import { insertKey } from './insert-key.ts'
 import type { RunningApi } from './start-api.ts'
 import type { StoredWorld } from './stored-world.ts'
 import { makeCorrection, makeReport } from './usage-event.ts'
@@ -29,6 +33,47 @@ export interface PreviewBody {
     value?: string | null
     price_override?: { product_id: string; value?: string | null; price_id: string }
   }[]
+  difference?: DifferenceBody
+}
+
+export interface LineKeyBody {
+  contract_line_id: string
+  rate_id: string | null
+  value: string | null
+  start_at: number
+}
+
+interface ChangeBody {
+  then: string | null
+  now: string | null
+  difference: string
+}
+
+interface EventStateBody {
+  quantity: string
+  voided: boolean
+  lines: LineKeyBody[]
+}
+
+/** What has come since an earlier preview. */
+interface DifferenceBody {
+  since: number
+  lines: (LineKeyBody & { quantity: ChangeBody; amount: ChangeBody })[]
+  subtotal: ChangeBody
+  total: ChangeBody
+  credit_total: ChangeBody
+  amount_due: ChangeBody
+  events: {
+    event_id: string
+    metric_id: string | null
+    currency: string | null
+    occurred_at: number
+    accepted_at: number
+    corrected_at: number | null
+    then: EventStateBody | null
+    now: EventStateBody
+  }[]
+  has_more: boolean
 }
 
 interface PreviewLineBody {
@@ -62,7 +107,10 @@ export interface Agreement {
   ids: ReadonlyMap<string, string>
 }
 
-/** Makes a case's world over HTTP, but for its events, which are stored with the times they have. */
+/**
+ * Makes a case's world over HTTP, but for its events, which are stored with the times they have; its grants were given as long ago as
+ * they are known.
+ */
 export async function makeAgreement(
   running: RunningApi,
   stored: StoredWorld,
@@ -123,13 +171,16 @@ export async function makeAgreement(
   for (const { id, amount, effective_at, expires_at, voided_at } of grants) {
     const grant = await stored.grant({ currency: contract.currency, amount, effective_at, expires_at })
     labels.set(grant, id)
+    await stored.change('UPDATE grants SET created_at = to_timestamp(0) WHERE grant_id = $1', [grant])
     if (voided_at !== undefined)
       await stored.change('UPDATE grants SET voided_at = to_timestamp($1) WHERE grant_id = $2', [
         voided_at,
         grant,
       ])
   }
-  await running.store(storedEvents(stored, events, idOf))
+  const rows = storedEvents(stored, events, idOf)
+  await keepRevisions(running, stored, rows)
+  await running.store(rows)
   return { contractId: made.id, labels, ids }
 }
 
@@ -263,6 +314,35 @@ function lineToBody(
       })),
     }),
   }
+}
+
+/** Corrections are committed to PostgreSQL before anything else has them. */
+async function keepRevisions(
+  { pool }: RunningApi,
+  { namespaceId }: StoredWorld,
+  rows: readonly UsageEvent[],
+): Promise<void> {
+  const corrections = rows.filter(({ correctedAt }) => correctedAt !== null)
+  if (corrections.length === 0) return
+  const ids = new Set(corrections.map(({ id }) => id))
+  const reports = rows.filter(({ id, correctedAt }) => correctedAt === null && ids.has(id))
+  const { rows: companies } = await pool.query<{ company_id: string }>(
+    'SELECT company_id FROM namespaces WHERE namespace_id = $1',
+    [namespaceId],
+  )
+  const keyId = await insertKey(pool, { companyId: companies[0]?.company_id ?? '', key: newApiKey('test') })
+  await inNamespace(pool, namespaceId, async (db) => {
+    const revisions = eventRevisionRepository(db)
+    await revisions.take(namespaceId, [...ids], reports)
+    const counts = new Map<string, number>()
+    const made = corrections.map((event) => {
+      const revision = (counts.get(event.id) ?? 0) + 1
+      counts.set(event.id, revision)
+      return { event, revision, keyId, isSent: true }
+    })
+    await revisions.insert(namespaceId, made)
+    await revisions.markSent(namespaceId, made)
+  })
 }
 
 /** As the loader stores them: every report, and every correction of it. Their ids are in the order of the case's. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { apiApp } from '../../services/api/app.ts'
 import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
+import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
@@ -40,6 +41,8 @@ import { until } from './until.ts'
 /** A company of its own, and a client with its key. */
 export interface TestCaller {
   api: ApiClient
+  /** Of the company, with every permission for data. */
+  key: string
   namespaceId: string
 }
 
@@ -90,6 +93,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
       usage: usageThroughRollups(clickhouse),
       ratedUsage: ratedUsageReader(clickhouse, rawReads),
       simulatedUsage: simulatedUsageReader(clickhouse, rawReads),
+      knownUsage: knownUsageReader(clickhouse, rawReads),
       listedUpTo: () => Promise.resolve(listedUpTo.second * 1_000_000),
       drain: () => Promise.resolve(true),
       untilLoaded: () => Promise.resolve(), // what a test stores is there at once
@@ -126,7 +130,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
         mode: 'test',
         permissions: ['read:all', 'write:all'],
       })
-      return { api: new ApiClient(url, key), namespaceId }
+      return { api: new ApiClient(url, key), key, namespaceId }
     },
     store: (stored) => events.insertLines(Buffer.from(stored.map(usageEventToLine).join('\n'))),
     async stop() {
@@ -186,7 +190,7 @@ async function reachRunApi(): Promise<RunningApi> {
     async newCaller() {
       const { companyId, namespaceId, key } = await makeCompany(pool)
       await insertKey(pool, { companyId, key })
-      return { api: new ApiClient(apiUrl, key), namespaceId }
+      return { api: new ApiClient(apiUrl, key), key, namespaceId }
     },
     async store(stored) {
       await log.append(

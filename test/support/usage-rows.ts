@@ -11,10 +11,15 @@ export class UsageRows {
 
   /** The events that count in a namespace, as they count now. */
   counting(namespaceId: string): UsageEvent[] {
+    return this.newest(namespaceId).filter(({ voided }) => !voided)
+  }
+
+  /** … and those that were voided. */
+  newest(namespaceId: string): UsageEvent[] {
     const counting = new Map<string, UsageEvent>()
     for (const row of this.rows)
       if (row.namespaceId === namespaceId && isAbove(row, counting.get(row.id))) counting.set(row.id, row)
-    return [...counting.values()].filter(({ voided }) => !voided)
+    return [...counting.values()]
   }
 
   /** The same as a plain model. */

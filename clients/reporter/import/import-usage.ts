@@ -1,7 +1,7 @@
 import { InFlight } from '../in-flight.ts'
 import type { EventSource } from '../metric-source.ts'
 import { reportBatch } from '../report-batch.ts'
-import type { Ask } from '../reporting-client.ts'
+import type { Ask } from '../../core/reporting-client.ts'
 import type { AccountIds } from './account-ids.ts'
 import { batchesOf, type DraftedLine } from './batches-of.ts'
 import type { ImportCounts } from './import-counts.ts'

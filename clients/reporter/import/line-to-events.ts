@@ -4,7 +4,7 @@ import type { InputLine } from './input-line.ts'
 import { digestOfLine, lineKey } from './line-key.ts'
 import type { LineOrdinals } from './line-ordinals.ts'
 import { parseQuantity, type Fault } from './parse-quantity.ts'
-import type { ParseTime } from './parse-time.ts'
+import type { ParseTime } from '../../core/parse-time.ts'
 
 /** An event of a line, before the ids of its account and metric are known. */
 export interface EventDraft {

@@ -7,7 +7,7 @@ import {
   type Amount,
 } from '../../../shared/amount/amount.ts'
 import { reportBatch } from '../report-batch.ts'
-import type { Ask } from '../reporting-client.ts'
+import type { Ask } from '../../core/reporting-client.ts'
 import { tallyResources } from '../tally-resources.ts'
 
 export interface ProbeOptions {

@@ -1,6 +1,6 @@
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { reportBatch } from '../report-batch.ts'
-import type { Ask } from '../reporting-client.ts'
+import type { Ask } from '../../core/reporting-client.ts'
 import { madeUpUsage, type MadeUpEvent } from './made-up-usage.ts'
 import { sendOnSchedule } from './send-on-schedule.ts'
 import type { SimulateOptions } from './simulate-options.ts'

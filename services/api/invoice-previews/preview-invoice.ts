@@ -1,20 +1,25 @@
-import type { ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
+import type { ChangedEvent, knownUsageReader } from '../../../shared/clickhouse/usage/known-usage.ts'
+import type { RatedUsage, ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
+import { contractKnownAt } from '../../../shared/domain/billing/contract-status.ts'
+import { differenceOf, type InvoiceDifference } from '../../../shared/domain/billing/difference.ts'
 import { currencyUsageBefore, invoiceOf, type Invoice } from '../../../shared/domain/billing/invoice.ts'
 import { defaultSecond, type InvoicePlan } from '../../../shared/domain/billing/plan.ts'
-import type { Page, PageRequest } from '../../../shared/domain/page.ts'
 import type { PriceRecord } from '../../../shared/domain/price-record.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { yielder } from '../../../shared/lifecycle/yielder.ts'
 import { contractRepository } from '../../../shared/postgres/contracts.ts'
-import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
+import { knownUpTo } from '../../../shared/postgres/known-up-to.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace, inNamespaceUndone } from '../../../shared/postgres/core/transaction.ts'
 import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
-import { readAgreements } from './read-agreements.ts'
+import { readAgreements, readCredit, type CreditReadings } from './read-agreements.ts'
 import type { WhatIf } from './what-if.ts'
 
 export interface PreviewDeps {
   pool: Pool
   usage: ReturnType<typeof ratedUsageReader>
+  /** … as it was known at some time. */
+  knownUsage: ReturnType<typeof knownUsageReader>
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
 }
@@ -24,6 +29,10 @@ interface PreviewRequest {
   contractId: string
   at: number | undefined
   asOf: number | undefined
+  /** Counts nothing that came from then on; undefined: whatever there is. */
+  knownAt: number | undefined
+  /** Tells what came since. */
+  differenceSince: number | undefined
   /** Changes the contract for this preview alone; undefined: as it stands. */
   whatIf: WhatIf | undefined
 }
@@ -33,89 +42,123 @@ export interface Preview {
   invoice: Invoice
   plan: InvoicePlan
   prices: ReadonlyMap<string, PriceRecord>
+  /** Whether it counts what was known at a time, and nothing that came later. */
+  isAsKnown: boolean
+  difference: PreviewDifference | undefined
+}
+
+/** What came since an earlier answer. */
+export interface PreviewDifference extends InvoiceDifference {
+  since: number
+  /** The first of those that made it. */
+  events: ChangedEvent[]
+  hasMore: boolean
 }
 
 export type PreviewInvoice = (namespaceId: string, request: PreviewRequest, now: number) => Promise<Preview>
 
+const EVENTS_MAX = 100
+
 /**
  * What a period of a contract comes to: plans, reads, and rates. Nothing is written; what is tried out is rolled back.
  *
- * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it or `asOf` after now; whatever
- *   a change or a cancellation is refused with
- */
-export function previewInvoice({ pool, usage, listedUpTo }: PreviewDeps): PreviewInvoice {
-  return async (namespaceId, { contractId, at, whatIf, ...request }, now) => {
-    const asOf = asOfNoLaterThan(now, request.asOf)
-    const inTransaction = whatIf === undefined ? inNamespace : inNamespaceUndone
-    const [usageAsOf, read] = await Promise.all([
-      listedUpTo(), // first: what is read below holds all that was accepted before
-      inTransaction(pool, namespaceId, async (db) => {
-        await whatIf?.(db, namespaceId)
-        const contract = await contractRepository(db).find(namespaceId, contractId)
-        if (contract === undefined)
-          throw new DomainError('unprocessable', 'contract_id: there is no such contract')
-        return readAgreements(db, namespaceId, [contract], () => at ?? defaultSecond(contract, now), asOf)
-      }),
-    ])
-    const [agreement] = read.agreements
-    if (agreement === undefined) throw new Error('a contract without an agreement')
-    const { plan, grants } = agreement
-    const { prices, creditsWritten } = read
-    const creditBefore = currencyUsageBefore(plan, { grants, creditsWritten })
-    const measured = await usage.read(namespaceId, { ...plan, creditBefore })
-    const readings = { ...measured, grants, creditsWritten, usageAsOf: unixSeconds(usageAsOf) }
-    return { invoice: invoiceOf(plan, prices, readings, now), plan, prices }
-  }
-}
-
-/** Instants in Unix seconds, undefined where now is meant. */
-interface ListRequest {
-  at: number | undefined
-  asOf: number | undefined
-  page: PageRequest
-}
-
-export type ListInvoices = (namespaceId: string, request: ListRequest, now: number) => Promise<Page<Invoice>>
-
-/**
- * What the periods that a second lies in come to: a page of the contracts in force then, read as one.
+ * What came since is told of what was known at one time and at another, so with `differenceSince` the invoice is that of what was known
+ * when it was asked for: what comes while it is answered is left out.
  *
- * @throws DomainError malformed when the page begins after no contract of the namespace; unprocessable when `asOf` lies after now
+ * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it, `asOf` after now, `knownAt`
+ *   after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused with
  */
-export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvoices {
-  return async (namespaceId, { at, page, ...request }, now) => {
-    const asOf = asOfNoLaterThan(now, request.asOf)
-    const second = at ?? now
-    const [usageAsOf, { hasMore, agreements, prices, creditsWritten }] = await Promise.all([
-      listedUpTo(), // first, as above
-      inNamespace(pool, namespaceId, async (db) => {
-        const { items, hasMore } = await contractRepository(db).listInForce(namespaceId, second, page)
-        const contracts = await contractRepository(db).withLines(namespaceId, items)
-        return { hasMore, ...(await readAgreements(db, namespaceId, contracts, () => second, asOf)) }
-      }),
-    ])
-    const measured = await usage.readAll(
-      namespaceId,
-      agreements.map(({ plan, grants }) => ({
-        ...plan,
-        creditBefore: currencyUsageBefore(plan, { grants, creditsWritten }),
-      })),
-    )
-    const items: Invoice[] = []
-    const pause = yielder()
-    for (const [index, { plan, grants }] of agreements.entries()) {
-      if (pause.isDue()) await pause.yieldToOthers()
-      const read = measured[index]
-      if (read === undefined) throw new Error('an invoice whose usage was not read')
-      const readings = { ...read, grants, creditsWritten, usageAsOf: unixSeconds(usageAsOf) }
-      items.push(invoiceOf(plan, prices, readings, now))
+export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
+  return async (namespaceId, request, now) => {
+    const { knownAt, differenceSince } = request
+    const inTransaction = request.whatIf === undefined ? inNamespace : inNamespaceUndone
+    const loadedUpTo = await listedUpTo() // first: what is read below holds all that was accepted before
+    const read = await inTransaction(pool, namespaceId, async (db) => {
+      const known = unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo))
+      requireKnown(request, known, now)
+      await request.whatIf?.(db, namespaceId)
+      return readAgreement(db, namespaceId, request, knownAt ?? known, now)
+    })
+    const { plan, prices, usageAsOf } = read
+    const invoice = (measured: RatedUsage, credit: CreditReadings): Invoice =>
+      invoiceOf(plan, prices, { ...measured, ...credit, usageAsOf }, knownAt ?? now)
+    if (knownAt === undefined && differenceSince === undefined) {
+      const creditBefore = currencyUsageBefore(plan, read.credit)
+      const measured = await usage.read(namespaceId, { ...plan, creditBefore })
+      return {
+        invoice: invoice(measured, read.credit),
+        plan,
+        prices,
+        isAsKnown: false,
+        difference: undefined,
+      }
     }
-    return { items, hasMore }
+    const eventsBefore = (ids: readonly string[], before: Micros) =>
+      inNamespace(pool, namespaceId, (db) => eventRevisionRepository(db).listBefore(namespaceId, ids, before))
+    return knownUsage.read(namespaceId, plan, eventsBefore, async (reads) => {
+      const made = invoice(await reads.usageBefore(usageAsOf), read.credit)
+      const answer = { invoice: made, plan, prices, isAsKnown: true }
+      if (differenceSince === undefined || read.creditThen === undefined)
+        return { ...answer, difference: undefined }
+      const then = invoice(await reads.usageBefore(differenceSince), read.creditThen)
+      const events = await reads.changesBetween(differenceSince, usageAsOf, EVENTS_MAX + 1)
+      const difference = {
+        ...differenceOf(plan, then, made),
+        since: differenceSince,
+        events: events.slice(0, EVENTS_MAX),
+        hasMore: events.length > EVENTS_MAX,
+      }
+      return { ...answer, difference }
+    })
   }
 }
 
-/** @throws DomainError unprocessable when it lies in the future */
-function asOfNoLaterThan(now: number, asOf = now): number {
-  if (asOf > now) throw new DomainError('unprocessable', 'as_of lies in the future')
-  return asOf
+/** @param known up to when everything is there */
+function requireKnown({ asOf, knownAt, differenceSince }: PreviewRequest, known: number, now: number): void {
+  requireNotToCome(asOf, now)
+  const tooLate = (field: string) =>
+    new DomainError('unprocessable', `${field} lies after ${known}, up to which all is known by now`)
+  if (knownAt !== undefined && knownAt > known) throw tooLate('known_at')
+  if (differenceSince === undefined) return
+  if (knownAt !== undefined && differenceSince > knownAt)
+    throw new DomainError('unprocessable', 'difference_since lies after known_at')
+  if (differenceSince > known) throw tooLate('difference_since')
+}
+
+/** @throws DomainError unprocessable when it does */
+export function requireNotToCome(asOf: number | undefined, now: number): void {
+  if (asOf !== undefined && asOf > now) throw new DomainError('unprocessable', 'as_of lies in the future')
+}
+
+/** Everything that PostgreSQL holds of a preview. */
+async function readAgreement(
+  db: PoolClient,
+  namespaceId: string,
+  { contractId, at, asOf, knownAt, differenceSince }: PreviewRequest,
+  usageAsOf: number,
+  now: number,
+) {
+  const found = await contractRepository(db).find(namespaceId, contractId)
+  if (found === undefined) throw new DomainError('unprocessable', 'contract_id: there is no such contract')
+  const contract = knownAt === undefined ? found : contractKnownAt(found, knownAt)
+  const second = at ?? defaultSecond(contract, knownAt ?? now)
+  const { plans, prices } = await readAgreements(
+    db,
+    namespaceId,
+    [contract],
+    () => second,
+    asOf ?? knownAt ?? now,
+  )
+  const [plan] = plans
+  if (plan === undefined) throw new Error('a contract without a plan')
+  const creditAt = async (second: number | undefined) =>
+    (await readCredit(db, namespaceId, [plan], second))[0] as CreditReadings
+  const isAsKnown = knownAt !== undefined || differenceSince !== undefined
+  return {
+    plan,
+    prices,
+    usageAsOf,
+    credit: await creditAt(isAsKnown ? usageAsOf : undefined),
+    creditThen: differenceSince === undefined ? undefined : await creditAt(differenceSince),
+  }
 }

@@ -1,6 +1,6 @@
 import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { Contract } from '../../../shared/domain/billing/contract.ts'
-import type { CreditGrant } from '../../../shared/domain/billing/credit.ts'
+import type { InvoiceReadings } from '../../../shared/domain/billing/invoice.ts'
 import { planInvoice, pricesOf, type InvoicePlan } from '../../../shared/domain/billing/plan.ts'
 import type { PriceRecord } from '../../../shared/domain/price-record.ts'
 import { contractRepository } from '../../../shared/postgres/contracts.ts'
@@ -9,25 +9,20 @@ import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 
-/** Everything that PostgreSQL holds of a contract's invoice. */
-export interface Agreement {
-  plan: InvoicePlan
-  grants: readonly CreditGrant[]
-}
+// What PostgreSQL holds of invoices: as many statements for many contracts and lines as for one.
 
-/** Those of several contracts, and what they share. */
-interface Agreements {
+/** What invoices are made of. */
+export interface Agreements {
   /** In the order of the contracts. */
-  agreements: Agreement[]
+  plans: InvoicePlan[]
   /** Of all lines. */
   prices: ReadonlyMap<string, PriceRecord>
-  /** Which grants of their credit lines are written: keys of creditKey. */
-  creditsWritten: ReadonlySet<string>
 }
 
+/** What an invoice is paid from. */
+export type CreditReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
+
 /**
- * As many statements for many contracts and lines as for one.
- *
  * @param atOf the second whose period is meant
  * @param asOf usage that occurred before counts; both in Unix seconds
  * @throws DomainError unprocessable when that second lies outside a contract
@@ -42,17 +37,31 @@ export async function readAgreements(
   const rateCards = await rateCardRepository(db).listRatesOf(namespaceId, cardsOf(contracts))
   const plans = contracts.map((contract) => planInvoice(contract, rateCards, { at: atOf(contract), asOf }))
   const prices = await priceRepository(db).listByIds(namespaceId, unique(plans.flatMap(pricesOf)))
-  const credit = await grantRepository(db).listCredit(namespaceId, creditKeysOf(contracts))
+  return { plans, prices: new Map(prices.map((price) => [price.id, price])) }
+}
+
+/**
+ * @param knownAt in Unix seconds of real time: as it was then; undefined: as it is now
+ * @returns in the order of the plans
+ */
+export async function readCredit(
+  db: PoolClient,
+  namespaceId: string,
+  plans: readonly InvoicePlan[],
+  knownAt: number | undefined,
+): Promise<CreditReadings[]> {
+  // An account may have several contracts in a currency.
+  const keys = new Map(plans.map(({ contract }) => [nameOfCredit(contract), contract]))
+  const grants = groupBy(
+    await grantRepository(db).listCredit(namespaceId, [...keys.values()], knownAt),
+    nameOfCredit,
+  )
   const creditsWritten = await contractRepository(db).listCredits(
     namespaceId,
     plans.flatMap(({ creditLines }) => creditLines.map(({ id }) => id)),
+    knownAt,
   )
-  const grants = groupBy(credit, nameOfCredit)
-  return {
-    agreements: plans.map((plan) => ({ plan, grants: grants.get(nameOfCredit(plan.contract)) ?? [] })),
-    prices: new Map(prices.map((price) => [price.id, price])),
-    creditsWritten,
-  }
+  return plans.map(({ contract }) => ({ grants: grants.get(nameOfCredit(contract)) ?? [], creditsWritten }))
 }
 
 const unique = <T>(all: Iterable<T>): T[] => [...new Set(all)]
@@ -66,8 +75,3 @@ const cardsOf = (contracts: readonly Contract[]): string[] =>
 
 const nameOfCredit = ({ accountId, currency }: Pick<Contract, 'accountId' | 'currency'>): string =>
   `${accountId} ${currency}`
-
-/** An account may have several contracts in a currency. */
-const creditKeysOf = (contracts: readonly Contract[]) => [
-  ...new Map(contracts.map((contract) => [nameOfCredit(contract), contract])).values(),
-]

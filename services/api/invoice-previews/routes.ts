@@ -8,14 +8,9 @@ import { nowIn } from '../core/now-in.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import { previewToBody, summaryToBody } from './body.ts'
-import {
-  listInvoices,
-  previewInvoice,
-  type ListInvoices,
-  type Preview,
-  type PreviewDeps,
-  type PreviewInvoice,
-} from './preview-invoice.ts'
+import { differenceToBody } from './difference-body.ts'
+import { listInvoices, type ListInvoices } from './list-invoices.ts'
+import { previewInvoice, type Preview, type PreviewDeps, type PreviewInvoice } from './preview-invoice.ts'
 import { whatIfOf, type WhatIfBody } from './what-if.ts'
 
 /** What a period of a contract comes to. */
@@ -28,6 +23,8 @@ interface PreviewBody extends WhatIfBody {
   contract_id: string
   at?: number
   as_of?: number
+  known_at?: number
+  difference_since?: number
 }
 
 function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
@@ -35,10 +32,21 @@ function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
     const body = req.body as PreviewBody
     const contractId = body.contract_id.toLowerCase()
     const now = nowIn(res)
-    const request = { contractId, at: body.at, asOf: body.as_of, whatIf: whatIfOf(contractId, body, now) }
+    const request = {
+      contractId,
+      at: body.at,
+      asOf: body.as_of,
+      knownAt: body.known_at,
+      differenceSince: body.difference_since,
+      whatIf: whatIfOf(contractId, body, now),
+    }
     const { namespaceId } = callerOf(res)
     const made = await preview(namespaceId, request, now)
-    res.json(previewToBody(made.invoice, made.prices, queryOf(namespaceId, made)))
+    const { difference, plan } = made
+    res.json({
+      ...previewToBody(made.invoice, made.prices, queryOf(namespaceId, made)),
+      ...(difference && { difference: differenceToBody(difference, plan) }),
+    })
   }
 }
 
@@ -55,7 +63,10 @@ function getInvoicePreviews(list: ListInvoices): RequestHandler {
   }
 }
 
+/** None of what was known at a time: analysts see events as they are now, and no answer of theirs stays the same. */
 const queryOf =
-  (namespaceId: string, { plan }: Preview) =>
+  (namespaceId: string, { plan, isAsKnown }: Preview) =>
   (line: InvoiceLine): string | null =>
-    usageLineQuery({ namespaceId, accountId: plan.contract.accountId }, line, plan.asOf) ?? null
+    isAsKnown
+      ? null
+      : (usageLineQuery({ namespaceId, accountId: plan.contract.accountId }, line, plan.asOf) ?? null)

@@ -19,14 +19,16 @@ const INSERT = `
     property_pairs, accepted_at, corrected_at, voided, version)
   FORMAT JSONEachRow`
 
-// Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass or
-// none does, and the wide columns are read for those alone.
-const EVENTS_BY_KEY = `
-  SELECT
+/** Of rows of usage_events AS e; see eventFromRow. */
+export const EVENT_COLUMNS = `
     concat('event_', lower(hex(e.id))) AS event_id, e.account_id AS account_id, e.source AS source,
     toString(e.quantity) AS quantity, toUnixTimestamp(e.occurred_at) AS occurred_at,
     toString(e.accepted_at) AS accepted_at, toString(e.corrected_at) AS corrected_at,
-    e.properties AS properties, e.voided AS voided, toString(e.version) AS version
+    e.properties AS properties, e.voided AS voided, toString(e.version) AS version`
+// Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass or
+// none does, and the wide columns are read for those alone.
+const EVENTS_BY_KEY = `
+  SELECT ${EVENT_COLUMNS}
   FROM usage_events AS e FINAL
   PREWHERE e.namespace_id = {namespaceId:String}
     AND toStartOfFiveMinutes(e.occurred_at) IN (SELECT toDateTime(arrayJoin({buckets:Array(UInt32)}), 'UTC'))
@@ -43,7 +45,7 @@ const MISPLACED = `
 /** A server takes 128 KiB a parameter (http_max_field_value_size); an id, quoted and encoded, is 39 bytes. */
 export const IDS_AT_ONCE = 3_000
 
-interface EventRow {
+export interface EventRow {
   event_id: string
   account_id: string
   source: string
@@ -119,7 +121,7 @@ async function insert(client: ClickHouse, query: string, lines: Buffer): Promise
   await stream.toArray() // to the end of the answer, which is empty
 }
 
-function eventFromRow(row: EventRow): CurrentEvent {
+export function eventFromRow(row: EventRow): CurrentEvent {
   return {
     id: row.event_id,
     accountId: row.account_id,

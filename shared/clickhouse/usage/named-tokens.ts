@@ -1,7 +1,8 @@
 import type { UsageWanted } from '../../domain/billing/plan.ts'
+import type { Properties } from '../../domain/properties.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { DomainError } from '../../errors/domain-error.ts'
-import { propertyToken } from './property-token.ts'
+import { propertyToken, tokenOfPair } from './property-token.ts'
 
 /** A ClickHouse server takes 128 KiB a parameter (http_max_field_value_size); a token is 16 characters of it. */
 export const TOKENS_MAX = 8_000
@@ -16,6 +17,8 @@ export interface NamedTokens {
   counts: readonly number[]
   /** The tokens of all sources, in their order: 12 bytes each, in base64url. */
   packed: string
+  /** Those of the named tokens, as hex and sorted, that an event of a source with these properties has; see propertyPairs. */
+  tokensOf(source: UsageSource, pairs: readonly string[]): string[]
   /** What a token, as hex, of an event of a source stands for. */
   pairOf(source: UsageSource, token: string): NamedPair | undefined
 }
@@ -39,9 +42,26 @@ export function nameTokens(named: UsageWanted['named']): NamedTokens {
     sources: [...bySource.keys()],
     counts: [...bySource.values()].map(({ size }) => size),
     packed: Buffer.from(tokens.join(''), 'hex').toString('base64url'),
+    tokensOf: (source, pairs) => {
+      const known = bySource.get(source)
+      return known === undefined
+        ? []
+        : pairs
+            .map(tokenOfPair)
+            .filter((token) => known.has(token))
+            .sort()
+    },
     pairOf: (source, token) => bySource.get(source)?.get(token),
   }
 }
+
+/** What an event of a source with these tokens, as hex, is told apart by. */
+export const propertiesOf = (
+  source: UsageSource,
+  tokens: readonly string[],
+  named: NamedTokens,
+): Properties =>
+  Object.fromEntries(tokens.map((token) => named.pairOf(source, token)).filter((pair) => pair !== undefined))
 
 export const NOTHING_NAMED: NamedTokens = nameTokens(new Map())
 

@@ -1,5 +1,6 @@
 import type { TimeRange } from '../../domain/time-range.ts'
 import { coverUsageCutAt, type RollupState } from '../../domain/usage-cover.ts'
+import type { Micros } from '../../time/microsecond-clock.ts'
 import { SECOND_OF, selectsOf, type Wanted } from '../rollups/cover-query.ts'
 import { MEASURED_COLUMNS } from '../rollups/measure-columns.ts'
 import type { NamedTokens } from './named-tokens.ts'
@@ -58,11 +59,24 @@ const NAMED = `
   ))`
 // Why IN a subquery: it becomes a hash table. arrayIntersect, and IN an array, go through all named tokens for each event (measured
 // with a million events and 2,000 tokens: 14 s, and 0.15 s so).
-const namedEvents = (segment: string, filters: readonly string[]) => `
-  SELECT account_id, ${segment}, 1 AS is_named,
-    arraySort(arrayFilter(token -> concat(source, token) IN (${NAMED}), property_tokens)) AS tokens, ${ofEvent}
-  FROM usage_events FINAL
-  PREWHERE ${[IN_RANGE, ...filters].join(' AND ')} AND source IN {namedSources:Array(String)} WHERE voided = 0`
+const NAMED_TOKENS = `1 AS is_named, arraySort(arrayFilter(token -> concat(source, token) IN (${NAMED}), property_tokens)) AS tokens`
+
+const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
+/** More replaced events than this are not read: each takes a look at what it was. */
+export const REPLACED_MAX = 200_000
+/** Whether an event was another at a time than its row says, because it was corrected since. */
+export const REPLACED = `ifNull(corrected_at >= ${BEFORE}, 0)`
+/** Events that were there at a time, as they are now: those that are replaced also where they are void by now. */
+const KNOWN = `accepted_at < ${BEFORE} AND (voided = 0 OR ${REPLACED})`
+
+/** @param counted which of the events count; the filters are of the key */
+const eventsOf = (columns: string, filters: readonly string[], counted: string) => `
+  SELECT ${columns}, ${ofEvent} FROM usage_events FINAL PREWHERE ${filters.join(' AND ')} WHERE ${counted}`
+
+interface Statement {
+  query: string
+  params: Record<string, unknown>
+}
 
 /**
  * One statement for all of it: its number of selects does not depend on how many accounts, ranges and tokens there are.
@@ -72,11 +86,81 @@ const namedEvents = (segment: string, filters: readonly string[]) => `
  *
  * @returns undefined when there is nothing to read
  */
-export function ratedUsageStatement(
-  wanted: RatedWanted,
-  state: RollupState,
-): { query: string; params: Record<string, unknown> } | undefined {
-  const { namespaceId, cutsByAccount, credit, named } = wanted
+export function ratedUsageStatement(wanted: RatedWanted, state: RollupState): Statement | undefined {
+  const parts = partsOf(wanted)
+  if (parts === undefined) return undefined
+  const { whole, cuts, segmentOf, unnamedFilters, timeFilter } = parts
+  const columns: Wanted = {
+    fromDays: `account_id, ${segmentOf(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
+    fromSlots: `account_id, ${segmentOf(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
+    fromEvents: `account_id, ${segmentOf(SECOND_OF.events)}, ${UNNAMED}, ${ofEvent}`,
+    filters: unnamedFilters,
+    ...(timeFilter && { timeFilter }),
+  }
+  const read = selectsOf(coverUsageCutAt(whole, cuts, state), state, columns, false)
+  const named = parts.namedFilters && [
+    eventsOf(`account_id, ${segmentOf(SECOND_OF.events)}, ${NAMED_TOKENS}`, parts.namedFilters, 'voided = 0'),
+  ]
+  const selects = [...read.selects, ...(named ?? [])]
+  return {
+    query: `SELECT ${OF_ROW} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${KEY_OF_ROW}`,
+    params: { ...parts.params, epoch: state.epoch, ...read.params },
+  }
+}
+
+const KEY_OF_ROW = 'account_id, segment, is_named, source, tokens'
+const OF_ROW = `
+  account_id, toString(segment) AS segment, is_named, arrayMap(token -> lower(hex(token)), tokens) AS tokens,
+  ${merged}, ${latestEvent}`
+
+/** Usage as it was known at a time; or, in place of usage, the events that were corrected since. */
+export interface KnownRow extends RatedRow {
+  /** As hex; of all others the row holds what they come to. */
+  replaced: string[]
+}
+
+/**
+ * The same as it was known at a time, from the events alone: those that were accepted before. Which of them were corrected since is told
+ * in their place, from the same look at the table: what is corrected meanwhile is in it once, as it was or as replaced.
+ *
+ * @param before in microseconds
+ * @returns undefined when there is nothing to read
+ */
+export function knownUsageStatement(wanted: RatedWanted, before: Micros): Statement | undefined {
+  const parts = partsOf(wanted)
+  if (parts === undefined) return undefined
+  const { whole, segmentOf, unnamedFilters, timeFilter, namedFilters } = parts
+  const ofEvents = `account_id, ${segmentOf(SECOND_OF.events)}, ${REPLACED} AS is_replaced`
+  const ever = Object.entries(rangeParams(whole)).map(([name, value]) => [`ever_${name}`, value] as const)
+  const inWhole = IN_RANGE.replaceAll(/\{(?!namespaceId)(\w+):/g, '{ever_$1:')
+  const selects = [
+    eventsOf(
+      `${ofEvents}, ${UNNAMED}`,
+      [inWhole, ...unnamedFilters, ...(timeFilter ? [timeFilter(SECOND_OF.events)] : [])],
+      KNOWN,
+    ),
+    ...(namedFilters ? [eventsOf(`${ofEvents}, ${NAMED_TOKENS}`, namedFilters, KNOWN)] : []),
+  ]
+  const query = `
+    SELECT ${OF_ROW},
+      if(is_replaced, arrayMap(id -> lower(hex(id)), groupArray(${REPLACED_MAX + 1})(newest_id)), []) AS replaced
+    FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${KEY_OF_ROW}, is_replaced`
+  return { query, params: { ...parts.params, ...Object.fromEntries(ever), before } }
+}
+
+/** What statements about the same usage have in common. */
+interface Parts extends Segments {
+  /** What all of it lies in. */
+  whole: TimeRange
+  /** Of usage that no tokens tell apart: conditions for the key, … */
+  unnamedFilters: string[]
+  /** … and where credit is wanted, of which usage of a second is; see Wanted. */
+  timeFilter: Wanted['timeFilter']
+  /** Of usage that is told apart by tokens; undefined where there is none. */
+  namedFilters: string[] | undefined
+}
+
+function partsOf({ namespaceId, cutsByAccount, credit, named, ...wanted }: RatedWanted): Parts | undefined {
   const ranges = wanted.ranges.filter(({ startAt, endAt }) => startAt < endAt)
   const edges = ranges.flatMap(({ startAt, endAt }) => [startAt, endAt])
   const creditBefore = Math.max(0, ...credit.before)
@@ -92,44 +176,39 @@ export function ratedUsageStatement(
     isSpan(cutsByAccount)
       ? 'account_id BETWEEN {firstAccount:String} AND {lastAccount:String}'
       : 'account_id IN {accountIds:Array(String)}',
+    ...(wanted.sources === undefined ? [] : ['source IN {sources:Array(String)}']),
   ]
-  if (wanted.sources !== undefined) ofAccounts.push('source IN {sources:Array(String)}')
   const isNamed = named.sources.length > 0 && ranges.length > 0
-  const { segmentOf, cuts, params: segmentParams } = segmentsBy(cutsByAccount, edges)
-  const params: Record<string, unknown> = {
-    namespaceId,
-    ...(isSpan(cutsByAccount)
-      ? { firstAccount: cutsByAccount.first, lastAccount: cutsByAccount.last }
-      : { accountIds: [...cutsByAccount.keys()] }),
-    ...(wanted.sources && { sources: wanted.sources }),
-    epoch: state.epoch,
-    ...segmentParams,
-    ...(isNamed && { namedSources: named.sources }),
-    ...(hasCredit && {
-      currencies: credit.currencies,
-      rangesFrom: Math.min(inRanges.startAt, whole.endAt),
-    }),
-  }
   const ofCredit = hasCredit ? ' OR source IN {currencies:Array(String)}' : ''
-  const columns: Wanted = {
-    fromDays: `account_id, ${segmentOf(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
-    fromSlots: `account_id, ${segmentOf(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
-    fromEvents: `account_id, ${segmentOf(SECOND_OF.events)}, ${UNNAMED}, ${ofEvent}`,
-    filters: [...ofAccounts, ...(isNamed ? [`(source NOT IN {namedSources:Array(String)}${ofCredit})`] : [])],
-    ...(hasCredit && { timeFilter: (second) => `(${second} >= {rangesFrom:UInt32}${ofCredit})` }),
+  const { params, ...segments } = segmentsBy(cutsByAccount, edges)
+  return {
+    ...segments,
+    whole,
+    unnamedFilters: [
+      ...ofAccounts,
+      ...(isNamed ? [`(source NOT IN {namedSources:Array(String)}${ofCredit})`] : []),
+    ],
+    timeFilter: hasCredit ? (second) => `(${second} >= {rangesFrom:UInt32}${ofCredit})` : undefined,
+    namedFilters: isNamed ? [IN_RANGE, ...ofAccounts, 'source IN {namedSources:Array(String)}'] : undefined,
+    params: {
+      ...params,
+      namespaceId,
+      ...(isSpan(cutsByAccount)
+        ? { firstAccount: cutsByAccount.first, lastAccount: cutsByAccount.last }
+        : { accountIds: [...cutsByAccount.keys()] }),
+      ...(wanted.sources && { sources: wanted.sources }),
+      ...(hasCredit && {
+        currencies: credit.currencies,
+        rangesFrom: Math.min(inRanges.startAt, whole.endAt),
+      }),
+      ...(isNamed && {
+        ...rangeParams(inRanges),
+        namedSources: named.sources,
+        tokenCounts: named.counts,
+        tokens: named.packed,
+      }),
+    },
   }
-  const read = selectsOf(coverUsageCutAt(whole, cuts, state), state, columns, false)
-  const selects = [...read.selects]
-  Object.assign(params, read.params)
-  if (isNamed) {
-    selects.push(namedEvents(segmentOf(SECOND_OF.events), ofAccounts))
-    Object.assign(params, rangeParams(inRanges), { tokenCounts: named.counts, tokens: named.packed })
-  }
-  const query = `
-    SELECT account_id, toString(segment) AS segment, is_named, arrayMap(token -> lower(hex(token)), tokens) AS tokens,
-      ${merged}, ${latestEvent}
-    FROM (${selects.join('\nUNION ALL\n')}) GROUP BY account_id, segment, is_named, source, tokens`
-  return { query, params }
 }
 
 const isSpan = (accounts: RatedWanted['cutsByAccount']): accounts is AccountSpan => 'first' in accounts

@@ -7,7 +7,7 @@ import { mergeUsage, type MeasuredUsage } from '../../domain/billing/aggregate.t
 import type { Contract } from '../../domain/billing/contract.ts'
 import type { InvoicePlan } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
-import { clampRange } from '../../domain/time-range.ts'
+import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { NO_ROLLUPS } from '../../domain/usage-cover.ts'
 import { occurredAtOfEventId } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
@@ -126,7 +126,8 @@ function halvedWhileTooMany(plans: readonly RatedPlan[]): (readonly RatedPlan[])
   return [plans.slice(0, half), plans.slice(half)].flatMap(halvedWhileTooMany)
 }
 
-function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named: NamedTokens) {
+/** What plans want, in seconds as usage can have them. */
+export function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named: NamedTokens) {
   const byAccount = groupBy(plans, ({ contract }) => contract.accountId)
   return {
     namespaceId,
@@ -151,32 +152,39 @@ const cutsOf = (plan: RatedPlan): number[] => [
 const creditEnd = ({ creditBefore }: RatedPlan): number =>
   clampRange({ startAt: 0, endAt: creditBefore }).endAt
 
-/** @param rows of its account */
-function ratedUsageOf(plan: RatedPlan, rows: readonly RatedRow[], named: NamedTokens): RatedUsage {
-  const toldApart = new Set(named.sources)
-  const ofPieces = rows.filter(({ source, is_named: isNamed }) => toldApart.has(source) === (isNamed === 1))
-  const creditBefore = creditEnd(plan)
-  const { currency } = plan.contract
+/** Puts rows together, piece by piece. @param rows of its account; what is in no piece and no credit is left out */
+export function ratedUsageOf(plan: RatedPlan, rows: readonly RowOfAccount[], named: NamedTokens): RatedUsage {
   return {
     usage: new Map(
       plan.usage.ranges.flatMap(({ piece, ...range }) => {
-        const { startAt, endAt } = clampRange(range)
-        const ofPiece = ofPieces.filter(
-          ({ segment }) => Number(segment) >= startAt && Number(segment) < endAt,
-        )
+        const ofPiece = rows.filter((row) => isOfPiece(row, range, named))
         return ofPiece.length === 0 ? [] : [[piece, usageRows(ofPiece, plan, named)]]
       }),
     ),
-    currencyUsage: sumRatios(
-      rows
-        .filter((row) => row.source === currency && row.is_named === 0 && Number(row.segment) < creditBefore)
-        .map(({ sum }) => parseRatio(sum)),
-    ),
+    currencyUsage: sumRatios(rows.filter((row) => isOfCredit(row, plan)).map(({ sum }) => parseRatio(sum))),
   }
 }
 
+type RowOfAccount = Omit<RatedRow, 'account_id'>
+type PlaceOfRow = Pick<RatedRow, 'source' | 'segment' | 'is_named'>
+
+/** Whether a row is usage of a range. */
+export function isOfPiece(
+  { source, segment, is_named }: PlaceOfRow,
+  range: TimeRange,
+  named: NamedTokens,
+): boolean {
+  const { startAt, endAt } = clampRange(range)
+  const second = Number(segment)
+  return second >= startAt && second < endAt && named.sources.includes(source) === (is_named === 1)
+}
+
+/** Whether a row is usage that credit of a plan pays for. */
+export const isOfCredit = ({ source, segment, is_named }: PlaceOfRow, plan: RatedPlan): boolean =>
+  source === plan.contract.currency && is_named === 0 && Number(segment) < creditEnd(plan)
+
 /** Rows of the segments of a piece; those that the plan itself does not tell apart are put together. */
-function usageRows(rows: readonly RatedRow[], plan: RatedPlan, named: NamedTokens): UsageRow[] {
+function usageRows(rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedTokens): UsageRow[] {
   const found = new Map<string, UsageRow>()
   for (const row of rows) {
     const ofSource = plan.usage.named.get(row.source)
@@ -196,7 +204,7 @@ function usageRows(rows: readonly RatedRow[], plan: RatedPlan, named: NamedToken
   return [...found.values()]
 }
 
-export function usageFromRow(row: RatedRow): MeasuredUsage {
+export function usageFromRow(row: RowOfAccount): MeasuredUsage {
   const id = `event_${row.latest_id}`
   return {
     count: BigInt(row.count),

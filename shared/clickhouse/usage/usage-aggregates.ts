@@ -35,7 +35,7 @@ export const IN_RANGE = `
   AND toStartOfFiveMinutes(occurred_at) >= toDateTime({firstBucket:UInt32}, 'UTC')
   AND toStartOfFiveMinutes(occurred_at) <= toDateTime({lastBucket:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({startAt:UInt32}, 'UTC') AND occurred_at < toDateTime({endAt:UInt32}, 'UTC')`
-const OF_ACCOUNT = 'AND account_id = {accountId:String}'
+export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 

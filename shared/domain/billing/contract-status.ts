@@ -15,6 +15,18 @@ export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, no
 }
 
 /**
+ * A contract as it was known at an instant, in Unix seconds, as far as it can be told from what it is. Nothing is canceled in the past:
+ * of a cancellation that came later, that one alone can be heeded by then which was asked for, and took effect, in that very second.
+ */
+export function contractKnownAt<
+  C extends Pick<ContractTimes, 'cancelAt'> & { cancellation: { requestedAt: number } | null },
+>(contract: C, knownAt: number): C {
+  const { cancelAt, cancellation } = contract
+  const isUnknown = cancelAt === knownAt && cancellation !== null && cancellation.requestedAt >= knownAt
+  return isUnknown ? { ...contract, cancelAt: null, cancellation: null } : contract
+}
+
+/**
  * When a contract ends that is canceled now.
  *
  * @param now in whole Unix seconds

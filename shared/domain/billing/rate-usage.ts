@@ -150,7 +150,8 @@ function pricedValues({ prices, priceId }: Rate): { value: string | null; priceI
 }
 
 /** UTF-8 keeps the order of code points; JavaScript's own comparison does not, beyond the 65,536th. */
-const compareCodePoints = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+export const compareCodePoints = (a: string, b: string): number =>
+  Buffer.compare(Buffer.from(a), Buffer.from(b))
 
 function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, MeasuredUsage> {
   const groups = new Map<string | null, MeasuredUsage>()

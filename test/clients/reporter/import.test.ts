@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { faultyProxy, type FaultyProxy } from '../../support/faulty-proxy.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
-import { importWith, type RunOptions } from './run-reporter.ts'
+import { importWith, type RunOptions } from '../core/run-program.ts'
 import { askJson, usageOf } from './tally-answers.ts'
 
 const AT = Math.floor(Date.now() / 1_000) - 86_400

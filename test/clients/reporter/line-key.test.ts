@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { LineOrdinals } from '../../../clients/reporter/import/line-ordinals.ts'
 import { lineToEvents, wantedCells, type LineRules } from '../../../clients/reporter/import/line-to-events.ts'
-import { timeParser } from '../../../clients/reporter/import/parse-time.ts'
+import { timeParser } from '../../../clients/core/parse-time.ts'
 import { readCsv } from '../../../clients/reporter/import/read-csv.ts'
 import { streamOf } from './collect-lines.ts'
 

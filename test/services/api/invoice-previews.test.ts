@@ -1,9 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { giveContractCredits } from '../../../services/refill/give-contract-credits.ts'
+import { parseAmount } from '../../../shared/amount/amount.ts'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { newId } from '../../../shared/domain/ids.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { grantRepository } from '../../../shared/postgres/grants.ts'
 import type { InvoiceCase } from '../../support/billing-vectors.ts'
 import { makeAgreement, type Agreement, type PreviewBody } from '../../support/billing-over-http.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
+import { testLog } from '../../support/log.ts'
+import { until } from '../../support/until.ts'
 
 const DAY = 86_400
 const now = Math.floor(Date.now() / 1_000)
@@ -299,6 +307,249 @@ describe('invoice previews over HTTP', function () {
     })
     expect(answer.warnings.map(({ code }) => code)).to.have.members(['negative_quantity', 'override_unused'])
     expect(answer.lines.find(({ value }) => value === null)).to.include({ quantity: '-2', amount: '0' })
+  })
+
+  describe('as they were known', () => {
+    it('count what was accepted before, as of then, and show no query', async () => {
+      const known = START + 2 * DAY
+      const answer = await preview({ known_at: known })
+      expect(answer).to.include({ as_of: known, usage_as_of: known, status: 'active' })
+      expect(amounts(answer)).to.include({ 'line_card eu': '6' }).and.not.to.have.property('line_card -')
+      // Accepted in the second of known_at: what was not there before it.
+      expect(amounts(await preview({ known_at: known + 1 }))).to.include({ 'line_card -': '4' })
+      const later = await preview({ known_at: known, as_of: now })
+      expect(later).to.include({ as_of: now, usage_as_of: known })
+      expect(later.lines.map(({ query }) => query)).to.deep.equal(later.lines.map(() => null))
+      expect(answer).not.to.have.property('difference')
+    })
+
+    it('are of the period and the status of then', async () => {
+      const { account, api } = await makeStoredWorld(running, 1, 0)
+      const { id: contract_id } = await api.create<{ id: string }>('/v2/contracts', {
+        account_id: account,
+        currency: 'usd',
+        cadence: 'day',
+        starts_at: now - 5 * DAY,
+        ends_at: now - DAY,
+        lines: [{ minimum_amount: '10' }],
+      })
+      const known = async (known_at: number) => {
+        const { status, period } = await api.create<PreviewBody>('/v2/invoice-previews', {
+          contract_id,
+          known_at,
+        })
+        return { status, from: period.start_at }
+      }
+      expect(await known(now - 6 * DAY)).to.deep.equal({ status: 'scheduled', from: now - 5 * DAY })
+      expect(await known(now - 3 * DAY)).to.deep.equal({ status: 'active', from: now - 3 * DAY })
+      expect(await known(now - DAY)).to.deep.equal({ status: 'ended', from: now - 2 * DAY })
+    })
+
+    it('tell what has come since, line by line and event by event', async () => {
+      const [then, known] = [START + 2 * DAY, START + 9 * DAY + 1]
+      const answer = await preview({ known_at: known, difference_since: then, as_of: known })
+      const { difference, ...rest } = answer
+      expect(rest).to.deep.equal(await preview({ known_at: known, as_of: known }))
+      const before = await preview({ known_at: then, as_of: known })
+      if (difference === undefined) return expect.fail('no difference was told')
+      const { lines, events } = difference
+      expect(
+        lines.map(({ contract_line_id: line, value, quantity, amount }) => ({
+          line: agreement.labels.get(line),
+          value,
+          quantity,
+          amount,
+        })),
+      ).to.deep.include.members([
+        {
+          line: 'line_card',
+          value: 'eu',
+          quantity: { then: '3', now: '3', difference: '0' },
+          amount: { then: '6', now: '6', difference: '0' },
+        },
+        {
+          line: 'line_card',
+          value: null,
+          quantity: { then: null, now: '4.5', difference: '4.5' },
+          amount: { then: null, now: '4.5', difference: '4.5' },
+        },
+      ])
+      expect(difference).to.deep.include({
+        since: then,
+        total: { then: before.total, now: answer.total, difference: '4.5' },
+        has_more: false,
+      })
+      const [card] = answer.lines.filter(({ value }) => value === 'eu')
+      expect(events.map(({ occurred_at, then: was, now: is }) => [occurred_at, was, is])).to.deep.equal(
+        [
+          [2, '4', true],
+          [3, '7', false],
+          [9, '0.5', true],
+        ].map(([day, quantity, isRated]) => [
+          START + Number(day) * DAY,
+          null,
+          {
+            quantity,
+            voided: false,
+            lines:
+              isRated === true
+                ? [
+                    {
+                      contract_line_id: card?.contract_line_id,
+                      rate_id: card?.rate_id,
+                      value: null,
+                      start_at: START,
+                    },
+                  ]
+                : [],
+          },
+        ]),
+      )
+    })
+
+    it('are those of what would be, then and now, as anything else', async () => {
+      const cancel_at = now + 3 * DAY
+      const known_at = START + 9 * DAY + 1
+      const body = { known_at, as_of: known_at, cancel_at }
+      const answer = await preview({ ...body, difference_since: START + 2 * DAY })
+      const { difference, ...rest } = answer
+      expect(rest).to.deep.equal(await preview(body))
+      expect(rest.period.end_at).to.equal(cancel_at)
+      const then = await preview({ ...body, known_at: START + 2 * DAY })
+      expect(difference?.total).to.include({ then: then.total, now: rest.total, difference: '4.5' })
+    })
+
+    it('tell of the first hundred events, and that there are more', async () => {
+      const other = await makeStoredWorld(running, 1, 0)
+      const events = (count: number) =>
+        Array.from({ length: count }, (_, n) => ({
+          ...event(`event_${String(n).padStart(3, '0')}`, 'metric_calls', '1', 1),
+          accepted_at: START + DAY + n,
+        }))
+      const differenceOf = async (contract_id: string) => {
+        const body = { contract_id, difference_since: START }
+        return (await other.api.create<PreviewBody>('/v2/invoice-previews', body)).difference
+      }
+      const made = await makeAgreement(running, other, { ...WORLD, events: events(101) })
+      const difference = await differenceOf(made.contractId)
+      expect(difference?.events).to.have.length(100)
+      expect(difference?.has_more).to.equal(true)
+      expect(difference?.events.map(({ accepted_at }) => accepted_at)).to.deep.equal(
+        events(100).map(({ accepted_at }) => accepted_at),
+      )
+      const same = { contract_id: made.contractId, known_at: START + DAY + 100, difference_since: START }
+      const one = await other.api.create<PreviewBody>('/v2/invoice-previews', same)
+      expect(one.difference?.events).to.have.length(100)
+      expect(one.difference?.has_more).to.equal(false)
+    })
+
+    it('are paid from what had been given by then, and from credit that was due and not written', async () => {
+      const other = await makeStoredWorld(running, 1, 0)
+      const { id: contract_id } = await other.api.create<{ id: string }>('/v2/contracts', {
+        account_id: other.account,
+        currency: 'usd',
+        cadence: 'day',
+        starts_at: now - 3 * DAY,
+        lines: [{ minimum_amount: '10' }, { credit: { amount: '5', currency: 'usd' } }],
+      })
+      const at = now - 3 * DAY
+      const grants = [await other.grant({ currency: 'usd', amount: '3' })]
+      const known_at = await until(async () => {
+        const body = { contract_id, at }
+        const { usage_as_of } = await other.api.create<PreviewBody>('/v2/invoice-previews', body)
+        return usage_as_of > Date.now() / 1_000 - 1.9 && usage_as_of
+      })
+      const known = (second = known_at) =>
+        other.api.post<PreviewBody>('/v2/invoice-previews', { contract_id, at, known_at: second })
+      const before = await known()
+      // What is given in the second of known_at or later was not there.
+      const giveCredits = giveContractCredits({
+        pool: running.pool,
+        nowOf: () => Promise.resolve(new Date()),
+        metrics: { credited: () => undefined },
+        log: testLog,
+      })
+      await giveCredits(new Set([other.namespaceId]), new AbortController().signal)
+      grants.push(await other.grant({ currency: 'usd', amount: '100' }))
+      await other.api.create(`/v2/grants/${grants[0] ?? ''}/void`, {})
+      expect((await known()).text).to.equal(before.text)
+      expect(before.body.credits_applied.filter(({ grant_id }) => grant_id === null)).to.deep.equal([
+        { grant_id: null, amount: '5' },
+      ])
+      const after = await until(async () => {
+        const answer = await known(known_at + 5)
+        return answer.status === 200 && answer.body
+      })
+      expect(after.credits_applied.some(({ grant_id }) => grant_id === null)).to.equal(false)
+      expect(after.credit_total).to.equal('10')
+    })
+
+    it('are of no time at which something may still turn up', async function () {
+      const other = await makeStoredWorld(running, 1, 0)
+      const { contractId: contract_id } = await makeAgreement(running, other, { ...WORLD, events: [] })
+      const last = async () =>
+        (await other.api.create<PreviewBody>('/v2/invoice-previews', { contract_id })).usage_as_of
+      let commit: () => void = () => undefined
+      const released = new Promise<void>((resolve) => (commit = resolve))
+      let createdAt = 0
+      const giving = inNamespace(running.pool, other.namespaceId, async (db) => {
+        const grant = await grantRepository(db).insert(other.namespaceId, {
+          id: newId('grant'),
+          accountId: other.account,
+          source: 'usd',
+          amount: parseAmount('1'),
+          description: null,
+          contractId: null,
+          effectiveAt: new Date(0),
+          expiresAt: null,
+        })
+        createdAt = grant.createdAt.getTime() / 1_000
+        await released
+      })
+      await until(() => Promise.resolve(createdAt > 0))
+      await sleep(2_500)
+      const meanwhile = await last()
+      expect(meanwhile).to.be.at.most(createdAt)
+      const ask = (body: object) => other.api.post('/v2/invoice-previews', { contract_id, ...body })
+      for (const field of ['known_at', 'difference_since']) {
+        const { status, text } = await ask({ [field]: Math.ceil(createdAt) + 1 })
+        expect(status, field).to.equal(422)
+        expect(text).to.match(new RegExp(field))
+      }
+      commit()
+      await giving
+      await until(async () => (await last()) > createdAt)
+      const { status, text } = await ask({ known_at: START + 5, difference_since: START + 6 })
+      expect(status).to.equal(422)
+      expect(text).to.match(/difference_since/)
+      expect((await ask({ known_at: START + 5, difference_since: START + 5 })).status).to.equal(200)
+    })
+
+    it('ask as much for many lines as for one', async function () {
+      if (running.inside === undefined) return this.skip()
+      const { counts } = running.inside
+      const other = await makeStoredWorld(running, 1, 0)
+      const rates = Array.from({ length: 50 }, (_, n) => ({
+        id: `rate_${n}`,
+        source: `metric_${n}`,
+        aggregation: 'sum' as const,
+        starts_at: 0,
+        price_id: 'price_rest',
+      }))
+      const many = await makeAgreement(running, other, { ...WORLD, rate_cards: { card: rates } })
+      const asked: number[] = []
+      for (const [{ api }, contract_id] of [
+        [world, agreement.contractId],
+        [other, many.contractId],
+      ] as const) {
+        counts.clear()
+        await api.create('/v2/invoice-previews', { contract_id, known_at: now - 5, difference_since: START })
+        // What was known at either time, what changed, and which of it was replaced.
+        expect(counts.clickhouse).to.have.length(4)
+        asked.push(counts.postgres.length)
+      }
+      expect(asked[0]).to.equal(asked[1])
+    })
   })
 
   const idOf = (label: string): string =>

@@ -9,6 +9,7 @@ import { makeStoredWorld } from '../../support/stored-world.ts'
 const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)
 const WORLDS = IS_LONG ? 1_000 : 25
+const now = Math.floor(Date.now() / 1_000)
 
 describe('invoice previews of random worlds, over HTTP,', function () {
   this.timeout(IS_LONG ? 1_800_000 : 120_000)
@@ -23,20 +24,23 @@ describe('invoice previews of random worlds, over HTTP,', function () {
       .sample(randomWorld, { seed: SEED, numRuns: WORLDS })
       .entries()) {
       const stored = await makeStoredWorld(running, 1, 0)
-      const { as_of } = request
+      const { second, as_of = now, known_at: knownAt } = request
       const agreement = await makeAgreement(running, stored, world)
-      const preview = await stored.api.create<PreviewBody>('/v2/invoice-previews', {
-        contract_id: agreement.contractId,
-        at: request.second,
-        as_of,
-      })
-      const wanted = inOrder(
-        naivePreview(world, { second: request.second, ...(as_of !== undefined && { as_of }) }),
-      )
-      expect(
-        answerOf(preview, agreement, wanted.available),
-        `world ${nth} of FAULT_SEED=${SEED.toString(16)}`,
-      ).to.deep.equal(wanted)
+      for (const known_at of knownAt === undefined ? [undefined] : [undefined, knownAt]) {
+        const preview = await stored.api.create<PreviewBody>('/v2/invoice-previews', {
+          contract_id: agreement.contractId,
+          at: second,
+          as_of,
+          known_at,
+        })
+        const wanted = inOrder(
+          naivePreview(world, { second, as_of, ...(known_at !== undefined && { known_at }) }),
+        )
+        expect(
+          answerOf(preview, agreement, wanted.available),
+          `world ${nth} of FAULT_SEED=${SEED.toString(16)}, known at ${known_at ?? 'now'}`,
+        ).to.deep.equal(wanted)
+      }
     }
   })
 })

@@ -1,19 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { formatAmount } from '../../../shared/amount/amount.ts'
-import { formatRatio, parseRatio, RATIO_ZERO, sumRatios } from '../../../shared/amount/ratio.ts'
+import { RATIO_ZERO } from '../../../shared/amount/ratio.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
-import {
-  ratedUsageReader,
-  type RatedPlan,
-  type RatedUsage,
-} from '../../../shared/clickhouse/usage/rated-usage.ts'
+import { ratedUsageReader, type RatedPlan } from '../../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { namedValues } from '../../../shared/domain/billing/plan.ts'
-import type { UsageRow } from '../../../shared/domain/billing/rate-usage.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
 import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
@@ -22,10 +17,10 @@ import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
-import { readUsage } from '../../support/billing-vectors.ts'
 import { coarseMarks } from '../../support/coarse-marks.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { failureOf } from '../../support/failure-of.ts'
+import { looped, shown, shownRows } from '../../support/looped-usage.ts'
 import { asking } from '../../support/pausing.ts'
 import { randomRate } from '../../support/random-rates.ts'
 import { setSlotLength, startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
@@ -547,45 +542,3 @@ function rangeOf(one: Time, two: Time, isAsOf: boolean, drawn: History, now: num
   const [a, b] = [timeOf(one, drawn, now), timeOf(two, drawn, now)]
   return { startAt: Math.min(a, b), endAt: isAsOf ? now - 450 : Math.max(a, b) }
 }
-
-/** What a plain loop over the events that count finds. */
-function looped(plan: RatedPlan, events: readonly UsageEvent[]): RatedUsage {
-  const own = events.filter(({ accountId }) => accountId === plan.contract.accountId)
-  const inPlan = readUsage(
-    plan,
-    own.map((one) => ({
-      id: one.id,
-      source: one.source,
-      quantity: one.quantity,
-      occurred_at: one.occurredAt,
-      accepted_at: one.acceptedAt / 1_000_000,
-      properties: JSON.parse(one.properties) as Properties,
-    })),
-  )
-  const ofCredit = own.filter(
-    ({ source, occurredAt }) => source === plan.contract.currency && occurredAt < plan.creditBefore,
-  )
-  return {
-    usage: new Map([...inPlan].filter(([, rows]) => rows.length > 0)),
-    currencyUsage: sumRatios(ofCredit.map((one) => parseRatio(one.quantity))),
-  }
-}
-
-const shownRows = ({ usage }: Pick<RatedUsage, 'usage'>) =>
-  Object.fromEntries([...usage].map(([piece, rows]) => [piece, rows.map(shownRow).sort()]))
-
-const shown = ({ usage, currencyUsage }: RatedUsage) => ({
-  usage: shownRows({ usage }),
-  currencyUsage: formatRatio(currencyUsage),
-})
-
-const shownRow = ({ source, properties: named, usage }: UsageRow): string =>
-  JSON.stringify([
-    source,
-    Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)),
-    usage.count.toString(),
-    ...[usage.sum, usage.min, usage.max, usage.latest.quantity].map(formatAmount),
-    usage.latest.occurredAt,
-    usage.latest.acceptedAt,
-    usage.latest.id,
-  ])

@@ -4,6 +4,7 @@ import type { ContractTimes } from '../../../../shared/domain/billing/contract.t
 import { creditsDue } from '../../../../shared/domain/billing/contract-credits.ts'
 import {
   cancellationOf,
+  contractKnownAt,
   contractStatus,
   requireChangeable,
   requireNotOver,
@@ -47,6 +48,21 @@ describe('a contract', () => {
     expect(cancellationOf(times(null, 180), { mode: 'period_end' }, 150)).to.equal(DAY_S)
     expect(cancellationOf(times(null, 180), { mode: 'immediate' }, 190)).to.equal(180)
     refused(() => cancellationOf(times(180, null), { mode: 'immediate' }, 190), 'conflict')
+  })
+
+  it('was not known to be canceled before that was asked for, be it in the same second', () => {
+    const canceled = (cancelAt: number, requestedAt: number) => ({
+      ...times(null, cancelAt),
+      cancellation: { requestedAt },
+    })
+    const statusKnownAt = (contract: ReturnType<typeof canceled>, second: number) =>
+      contractStatus(contractKnownAt(contract, second), second)
+    expect(statusKnownAt(canceled(150, 150), 149)).to.equal('active')
+    expect(statusKnownAt(canceled(150, 150), 150)).to.equal('active')
+    expect(statusKnownAt(canceled(150, 150), 151)).to.equal('canceled')
+    expect(statusKnownAt(canceled(150, 140), 150)).to.equal('canceled')
+    const running = { ...times(null, null), cancellation: null }
+    expect(contractKnownAt(running, 150)).to.equal(running)
   })
 
   it('never begins when it is canceled before', () => {

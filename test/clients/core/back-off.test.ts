@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { backOffMs, parseRetryAfter } from '../../../clients/reporter/back-off.ts'
+import { backOffMs, parseRetryAfter } from '../../../clients/core/back-off.ts'
 
 describe('back-off', () => {
   it('doubles up to ten seconds, half of it by chance', () => {

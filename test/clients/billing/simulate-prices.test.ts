@@ -1,12 +1,12 @@
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { readSimulatePricesOptions } from '../../../clients/reporter/simulate-prices/simulate-prices-options.ts'
+import { readSimulatePricesOptions } from '../../../clients/billing/simulate-prices/simulate-prices-options.ts'
 import type { SimulationBody } from '../../support/simulation-body.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
-import { simulatePricesWith } from './run-reporter.ts'
-import { askJson } from './tally-answers.ts'
+import { simulatePricesWith } from '../core/run-program.ts'
+import { askJson } from '../reporter/tally-answers.ts'
 
 interface Named {
   id: string

@@ -2,10 +2,11 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Readable } from 'node:stream'
+import { runPreview } from '../../../clients/billing/preview/run-preview.ts'
 import { runImport } from '../../../clients/reporter/import/run-import.ts'
-import { exitCodeOf } from '../../../clients/reporter/exit-code-of.ts'
-import type { Program, ProgramContext } from '../../../clients/reporter/program.ts'
-import { runPriceSimulation } from '../../../clients/reporter/simulate-prices/run-price-simulation.ts'
+import { exitCodeOf } from '../../../clients/core/exit-code-of.ts'
+import type { Program, ProgramContext } from '../../../clients/core/program.ts'
+import { runPriceSimulation } from '../../../clients/billing/simulate-prices/run-price-simulation.ts'
 import { runSimulation } from '../../../clients/reporter/simulate/run-simulation.ts'
 
 /** What a program did. */
@@ -31,6 +32,9 @@ export const importWith = (args: readonly string[], options?: RunOptions) =>
 export const simulateWith = (args: readonly string[], options?: RunOptions) =>
   run(runSimulation, 'npm run simulate -- --rate …', args, options)
 
+/** Runs `npm run preview` within this process. */
+export const previewWith = (args: readonly string[], options?: RunOptions) =>
+  run(runPreview, 'npm run preview -- --at …', args, options)
 /** Runs `npm run simulate-prices` within this process. */
 export const simulatePricesWith = (args: readonly string[], options?: RunOptions) =>
   run(runPriceSimulation, 'npm run simulate-prices -- --card …', args, options)

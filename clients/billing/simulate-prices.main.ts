@@ -1,4 +1,4 @@
-import { runProgram } from './run-program.ts'
+import { runProgram } from '../core/run-program.ts'
 import { runPriceSimulation } from './simulate-prices/run-price-simulation.ts'
 
 runProgram(runPriceSimulation, 'npm run simulate-prices -- --card …', process)

@@ -1,5 +1,5 @@
-import { LAST_SECOND } from '../../../shared/domain/time-range.ts'
-import type { Fault } from './parse-quantity.ts'
+import { LAST_SECOND } from '../../shared/domain/time-range.ts'
+import type { Fault } from '../reporter/import/parse-quantity.ts'
 
 /**
  * How times are written. `auto` takes text and Unix times alike: seconds, milliseconds, microseconds and nanoseconds of

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import cliProgress from 'cli-progress'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import { connect, readConnection, showUrl, type ConnectionSettings } from '../connection.ts'
-import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../program.ts'
-import type { Ask } from '../reporting-client.ts'
-import { retryNotes } from '../retry-notes.ts'
-import { typedPath } from '../typed-path.ts'
+import { connect, readConnection, showUrl, type ConnectionSettings } from '../../core/connection.ts'
+import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
+import type { Ask } from '../../core/reporting-client.ts'
+import { retryNotes } from '../../core/retry-notes.ts'
+import { typedPath } from '../../core/typed-path.ts'
 import { accountsReport, largestReport, totalsReport } from './price-report.ts'
 import {
   priceSimulations,

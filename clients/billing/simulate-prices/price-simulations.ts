@@ -1,6 +1,6 @@
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import type { HttpAnswer, HttpRequest } from '../http-sender.ts'
-import type { Ask } from '../reporting-client.ts'
+import type { HttpAnswer, HttpRequest } from '../../core/http-sender.ts'
+import type { Ask } from '../../core/reporting-client.ts'
 
 /** Rate cards and simulations as answers show them, as far as we look into them. Amounts are decimal text. */
 export interface RateCardBody {

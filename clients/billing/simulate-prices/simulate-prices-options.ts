@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import { CONNECTION_OPTIONS, type ConnectionValues } from '../connection.ts'
-import { timeParser } from '../import/parse-time.ts'
+import { CONNECTION_OPTIONS, type ConnectionValues } from '../../core/connection.ts'
+import { timeParser } from '../../core/parse-time.ts'
 
 const OPTIONS = {
   ...CONNECTION_OPTIONS,

@@ -1,0 +1,52 @@
+/** A preview as the list answers it, as far as a line of CSV shows it. */
+export interface InvoiceSummaryBody {
+  contract_id: string
+  account_id: string
+  currency: string
+  status: string
+  /** In Unix seconds, as all times. */
+  period: { start_at: number; end_at: number }
+  as_of: number
+  usage_as_of: number
+  /** Amounts are decimal text. */
+  subtotal: string
+  minimum_adjustment: string
+  total: string
+  credits_applied: { grant_id: string | null; amount: string }[]
+  credit_total: string
+  amount_due: string
+  unrated: { event_count: number }[]
+  warnings: { code: string }[]
+}
+
+/** Columns of CSV. None of their values holds a comma, a quote or the end of a line, so none is quoted. */
+const COLUMNS: Record<string, (preview: InvoiceSummaryBody) => string> = {
+  contract_id: ({ contract_id: id }) => id,
+  account_id: ({ account_id: id }) => id,
+  currency: ({ currency }) => currency,
+  status: ({ status }) => status,
+  period_start_at: ({ period }) => isoTime(period.start_at),
+  period_end_at: ({ period }) => isoTime(period.end_at),
+  as_of: ({ as_of: at }) => isoTime(at),
+  usage_as_of: ({ usage_as_of: at }) => isoTime(at),
+  subtotal: ({ subtotal }) => subtotal,
+  minimum_adjustment: ({ minimum_adjustment: amount }) => amount,
+  total: ({ total }) => total,
+  credit_total: ({ credit_total: amount }) => amount,
+  amount_due: ({ amount_due: amount }) => amount,
+  credits_applied: ({ credits_applied: credits }) =>
+    credits.map(({ grant_id: id, amount }) => `${id ?? 'due'}:${amount}`).join(' '),
+  unrated_events: ({ unrated }) => String(unrated.reduce((sum, one) => sum + one.event_count, 0)),
+  warnings: ({ warnings }) => [...new Set(warnings.map(({ code }) => code))].join(' '),
+}
+
+/** The first line of CSV. */
+export const CSV_HEADER = Object.keys(COLUMNS).join(',')
+
+/** A preview as a line of CSV: amounts to the last digit, times in UTC. */
+export const csvLine = (preview: InvoiceSummaryBody): string =>
+  Object.values(COLUMNS)
+    .map((column) => column(preview))
+    .join(',')
+
+const isoTime = (second: number): string => new Date(second * 1_000).toISOString().replace('.000Z', 'Z')

@@ -1,0 +1,147 @@
+import { open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { connect, readConnection, showUrl } from '../../core/connection.ts'
+import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
+import type { Ask } from '../../core/reporting-client.ts'
+import { retryNotes } from '../../core/retry-notes.ts'
+import { typedPath } from '../../core/typed-path.ts'
+import { PREVIEW_HELP } from './preview-help.ts'
+import { csvLine, CSV_HEADER, type InvoiceSummaryBody } from './preview-line.ts'
+import { readPreviewOptions, type PreviewFormat, type PreviewOptions } from './preview-options.ts'
+import { showProgress, type Progress } from './progress.ts'
+
+const PAGE = 100
+
+interface PageBody {
+  data: InvoiceSummaryBody[]
+  has_more: boolean
+}
+
+/** Where lines go: all of them are there once it is finished, and none before. */
+interface Output {
+  write(lines: readonly string[]): Promise<void>
+  finish(): Promise<void>
+  /** Leaves what was there before. */
+  abandon(): Promise<void>
+}
+
+/**
+ * npm run preview: the previews of a period of all contracts, as a file.
+ *
+ * @returns 0 when all are in the file, 130 when it was interrupted
+ * @throws UsageError when the words make no sense, StartupError when it cannot go on
+ */
+export async function runPreview(context: ProgramContext): Promise<number> {
+  const options = readPreviewOptions(context.args)
+  if (options === undefined) {
+    context.out(PREVIEW_HELP)
+    return EXIT_OK
+  }
+  const settings = await readConnection(options.connection, context.env, 'api-key')
+  const progress = showProgress(PAGE, context.screen, context.err)
+  const notes = retryNotes(progress.note)
+  const connection = connect(settings, 1, context.signal, notes.add)
+  try {
+    const output = await openOutput(options.out, context)
+    try {
+      const { contracts, totals } = await writePreviews(
+        options,
+        connection.ask,
+        output,
+        progress,
+        context.signal,
+      )
+      await output.finish()
+      progress.stop()
+      context.err(`${contracts.toLocaleString('en-US')} contracts at ${showUrl(settings.baseUrl)}`)
+      for (const [currency, count] of totals) context.err(`${count.toLocaleString('en-US')} in ${currency}`)
+      return EXIT_OK
+    } catch (err) {
+      await output.abandon()
+      throw err
+    }
+  } catch (err) {
+    progress.stop()
+    if (!context.signal.aborted) throw err
+    return EXIT_INTERRUPTED
+  } finally {
+    connection.close()
+  }
+}
+
+/** Page after page, all as of the same second. @returns how many there are, and how many of each currency */
+async function writePreviews(
+  { at, asOf, format }: PreviewOptions,
+  ask: Ask,
+  output: Output,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<{ contracts: number; totals: Map<string, number> }> {
+  const totals = new Map<string, number>()
+  let contracts = 0
+  let cursor: string | undefined
+  let [second, usageBefore] = [at, asOf]
+  if (format === 'csv') await output.write([CSV_HEADER])
+  for (;;) {
+    signal.throwIfAborted()
+    const page = await askPage(ask, { at: second, as_of: usageBefore, starting_after: cursor })
+    await output.write(page.data.map((preview) => lineOf(preview, format)))
+    contracts += page.data.length
+    for (const { currency } of page.data) totals.set(currency, (totals.get(currency) ?? 0) + 1)
+    progress.update(contracts)
+    const last = page.data.at(-1)
+    if (!page.has_more || last === undefined) return { contracts, totals }
+    cursor = last.contract_id
+    // The company's now, which a test company may have set: what the first page took it for.
+    usageBefore ??= last.as_of
+    second ??= last.as_of
+  }
+}
+
+const lineOf = (preview: InvoiceSummaryBody, format: PreviewFormat): string =>
+  format === 'csv' ? csvLine(preview) : JSON.stringify(preview)
+
+async function askPage(ask: Ask, query: Record<string, string | number | undefined>): Promise<PageBody> {
+  const given = Object.entries({ ...query, limit: PAGE }).filter(([, value]) => value !== undefined)
+  const path = `/v2/invoice-previews?${given.map(([name, value]) => `${name}=${value}`).join('&')}`
+  const answer = await ask({ method: 'GET', path })
+  if (answer.status !== 200) throw new StartupError(`Tally refused: ${answer.text}`)
+  return JSON.parse(answer.text) as PageBody
+}
+
+async function openOutput(
+  out: string | undefined,
+  { env, out: print }: Pick<ProgramContext, 'env' | 'out'>,
+): Promise<Output> {
+  if (out === undefined)
+    return {
+      write: (lines) => {
+        for (const line of lines) print(line)
+        return Promise.resolve()
+      },
+      finish: () => Promise.resolve(),
+      abandon: () => Promise.resolve(),
+    }
+  const file = typedPath(out, env)
+  const draft = `${file}.${process.pid}.part`
+  const handle = await openDraft(draft)
+  return {
+    async write(lines) {
+      await handle.appendFile(lines.map((line) => `${line}\n`).join(''))
+    },
+    async finish() {
+      await handle.sync()
+      await handle.close()
+      await rename(draft, file)
+    },
+    async abandon() {
+      await handle.close()
+      await rm(draft, { force: true })
+    },
+  }
+}
+
+const openDraft = (draft: string): Promise<FileHandle> =>
+  open(draft, 'w').catch((err: unknown) => {
+    throw new StartupError(`cannot write ${draft}: ${err instanceof Error ? err.message : String(err)}`)
+  })

@@ -1,0 +1,65 @@
+import { canonicalAmount } from '../../../shared/amount/amount.ts'
+import { formatRatio } from '../../../shared/amount/ratio.ts'
+import type { ChangedEvent, EventState } from '../../../shared/clickhouse/usage/known-usage.ts'
+import {
+  linesReachedBy,
+  type Change,
+  type LineDifference,
+  type LineKey,
+} from '../../../shared/domain/billing/difference.ts'
+import type { InvoicePlan } from '../../../shared/domain/billing/plan.ts'
+import type { Properties } from '../../../shared/domain/properties.ts'
+import { sourceToBody } from '../../../shared/http/event-body.ts'
+import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import type { PreviewDifference } from './preview-invoice.ts'
+
+/** What came since an earlier answer, as it is shown: amounts are decimal text, times Unix seconds. */
+export const differenceToBody = (difference: PreviewDifference, plan: InvoicePlan) => ({
+  since: difference.since,
+  lines: difference.lines.map(lineToBody),
+  subtotal: changeToBody(difference.subtotal),
+  total: changeToBody(difference.total),
+  credit_total: changeToBody(difference.creditTotal),
+  amount_due: changeToBody(difference.amountDue),
+  events: difference.events.map((event) => eventToBody(event, plan)),
+  has_more: difference.hasMore,
+})
+
+const lineToBody = ({ quantity, amount, ...key }: LineDifference) => ({
+  ...keyToBody(key),
+  quantity: changeToBody(quantity),
+  amount: changeToBody(amount),
+})
+
+const keyToBody = ({ lineId, rateId, value, startAt }: LineKey) => ({
+  contract_line_id: lineId,
+  rate_id: rateId,
+  value,
+  start_at: startAt,
+})
+
+const changeToBody = ({ then, now, difference }: Change) => ({
+  then: then && formatRatio(then),
+  now: now && formatRatio(now),
+  difference: formatRatio(difference),
+})
+
+const eventToBody = ({ id, then, now }: ChangedEvent, plan: InvoicePlan) => ({
+  event_id: id,
+  ...sourceToBody(now.source),
+  occurred_at: now.occurredAt,
+  accepted_at: unixSeconds(now.acceptedAt),
+  corrected_at: now.correctedAt && unixSeconds(now.correctedAt),
+  then: then === undefined ? null : stateToBody(then, plan),
+  now: stateToBody(now, plan),
+})
+
+const stateToBody = ({ voided, quantity, ...event }: EventState, plan: InvoicePlan) => ({
+  quantity: canonicalAmount(quantity),
+  voided,
+  lines: voided
+    ? []
+    : linesReachedBy(plan, { ...event, properties: JSON.parse(event.properties) as Properties }).map(
+        keyToBody,
+      ),
+})

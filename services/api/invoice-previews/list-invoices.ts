@@ -1,0 +1,57 @@
+import { currencyUsageBefore, invoiceOf, type Invoice } from '../../../shared/domain/billing/invoice.ts'
+import type { Page, PageRequest } from '../../../shared/domain/page.ts'
+import { yielder } from '../../../shared/lifecycle/yielder.ts'
+import { contractRepository } from '../../../shared/postgres/contracts.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { knownUpTo } from '../../../shared/postgres/known-up-to.ts'
+import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import { requireNotToCome, type PreviewDeps } from './preview-invoice.ts'
+import { readAgreements, readCredit } from './read-agreements.ts'
+
+/** Instants in Unix seconds, undefined where now is meant. */
+interface ListRequest {
+  at: number | undefined
+  asOf: number | undefined
+  page: PageRequest
+}
+
+export type ListInvoices = (namespaceId: string, request: ListRequest, now: number) => Promise<Page<Invoice>>
+
+/**
+ * What the periods that a second lies in come to: a page of the contracts in force then, read as one.
+ *
+ * @throws DomainError malformed when the page begins after no contract of the namespace; unprocessable when `asOf` lies after now
+ */
+export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvoices {
+  return async (namespaceId, { at, asOf, page }, now) => {
+    requireNotToCome(asOf, now)
+    const second = at ?? now
+    const loadedUpTo = await listedUpTo() // first: what is read below holds all that was accepted before
+    const { hasMore, usageAsOf, plans, prices, credit } = await inNamespace(pool, namespaceId, async (db) => {
+      const usageAsOf = unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo))
+      const { items, hasMore } = await contractRepository(db).listInForce(namespaceId, second, page)
+      const contracts = await contractRepository(db).withLines(namespaceId, items)
+      const agreements = await readAgreements(db, namespaceId, contracts, () => second, asOf ?? now)
+      const credit = await readCredit(db, namespaceId, agreements.plans, undefined)
+      return { hasMore, usageAsOf, credit, ...agreements }
+    })
+    const invoices = plans.map((plan, index) => {
+      const paidFrom = credit[index]
+      if (paidFrom === undefined) throw new Error('an invoice whose credit was not read')
+      return { plan, paidFrom }
+    })
+    const measured = await usage.readAll(
+      namespaceId,
+      invoices.map(({ plan, paidFrom }) => ({ ...plan, creditBefore: currencyUsageBefore(plan, paidFrom) })),
+    )
+    const items: Invoice[] = []
+    const pause = yielder()
+    for (const [index, { plan, paidFrom }] of invoices.entries()) {
+      if (pause.isDue()) await pause.yieldToOthers()
+      const read = measured[index]
+      if (read === undefined) throw new Error('an invoice whose usage was not read')
+      items.push(invoiceOf(plan, prices, { ...read, ...paidFrom, usageAsOf }, now))
+    }
+    return { items, hasMore }
+  }
+}

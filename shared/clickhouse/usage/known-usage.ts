@@ -1,0 +1,250 @@
+import { amountFromDatabase } from '../../amount/amount.ts'
+import { parseRatio, sumRatios } from '../../amount/ratio.ts'
+import type { WorkQueue } from '../../batching/work-queue.ts'
+import { mergeUsage, usageOfEvent } from '../../domain/billing/aggregate.ts'
+import type { UsageRow } from '../../domain/billing/rate-usage.ts'
+import { clampRange, type TimeRange } from '../../domain/time-range.ts'
+import type { UsageEvent } from '../../domain/usage-event.ts'
+import { DomainError } from '../../errors/domain-error.ts'
+import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { EVENT_COLUMNS, eventFromRow, type CurrentEvent, type EventRow } from '../events/usage-events.ts'
+import { nameTokens, propertiesOf, type NamedTokens } from './named-tokens.ts'
+import { knownUsageStatement, REPLACED, REPLACED_MAX, type KnownRow } from './rated-usage-statement.ts'
+import {
+  isOfCredit,
+  isOfPiece,
+  ratedUsageOf,
+  wantedOf,
+  type RatedPlan,
+  type RatedUsage,
+} from './rated-usage.ts'
+import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
+
+/**
+ * What events were before a time, as their revisions have it: ClickHouse keeps what an event is. Those that were never corrected are absent.
+ */
+export type EventsBefore = (
+  ids: readonly string[],
+  before: Micros,
+) => Promise<ReadonlyMap<string, CorrectedEvent>>
+
+/** What of an event its corrections change, and what it is known by. */
+type CorrectedEvent = Omit<UsageEvent, 'namespaceId' | 'accountId' | 'version'>
+
+/** An event that came, was amended or voided between two times, and what it was at either. */
+export interface ChangedEvent {
+  id: string
+  /** undefined: it was not there. */
+  then: EventState | undefined
+  now: EventState
+}
+
+/** An event as it was at some time. */
+export type EventState = Omit<CurrentEvent, 'accountId' | 'version'>
+
+/** Reads of one plan, which share a place. All times in Unix seconds. */
+export interface KnownReads {
+  /** What an invoice is rated by, as it was known: by what was accepted and corrected before a second. */
+  usageBefore(second: number): Promise<RatedUsage>
+  /**
+   * The events in the plan's ranges that were accepted or corrected from one second on and before another, by the last time that
+   * befell them, then by id.
+   *
+   * @param limit of them, the first
+   */
+  changesBetween(since: number, before: number, limit: number): Promise<ChangedEvent[]>
+}
+
+/** Revisions are looked up so many at once, each with up to 16 KiB of properties. */
+const REVISIONS_AT_ONCE = 1_000
+
+const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
+const SINCE = "fromUnixTimestamp64Micro({since:Int64}, 'UTC')"
+const OF_PIECES = `
+  arrayExists((startAt, endAt) -> toUnixTimestamp(occurred_at) >= startAt AND toUnixTimestamp(occurred_at) < endAt,
+    {starts:Array(UInt32)}, {ends:Array(UInt32)})`
+const CHANGED = `
+  FROM usage_events FINAL
+  PREWHERE ${IN_RANGE} ${OF_ACCOUNT}
+  WHERE accepted_at < ${BEFORE} AND (accepted_at >= ${SINCE} OR ifNull(corrected_at >= ${SINCE}, 0)) AND ${OF_PIECES}`
+// Within: what is selected there has the names of columns.
+const STANDING_CHANGES = `
+  SELECT ${EVENT_COLUMNS}
+  FROM (SELECT * ${CHANGED} AND NOT ${REPLACED} ORDER BY ifNull(corrected_at, accepted_at), id LIMIT {limit:UInt32}) AS e`
+const REPLACED_SINCE = `
+  SELECT concat('event_', lower(hex(id))) AS event_id ${CHANGED} AND ${REPLACED} LIMIT ${REPLACED_MAX + 1}`
+
+/**
+ * Reads usage as it was known at some time, from the account's events alone. Such an answer stays what it is, whatever comes later; it is
+ * the caller's to ask for no time before which something may still turn up.
+ *
+ * @param rawReads the places that all such reads wait for; see rawReadPlaces
+ */
+export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
+  return {
+    /**
+     * @param plan its account is of the namespace
+     * @param work asks as often as it likes
+     * @throws DomainError overloaded when there was no place in time; unprocessable when its rates name too many values, or too
+     *   many events were corrected since
+     */
+    read<T>(
+      namespaceId: string,
+      plan: RatedPlan,
+      eventsBefore: EventsBefore,
+      work: (reads: KnownReads) => Promise<T>,
+    ): Promise<T> {
+      const wanted = wantedOf(namespaceId, [plan], nameTokens(plan.usage.named))
+      return rawReads.run(() =>
+        work({
+          usageBefore: (second) => readUsage(client, plan, wanted, eventsBefore, second * MICROS_PER_SECOND),
+          changesBetween: (since, second, limit) =>
+            readChanges(client, plan, wanted, eventsBefore, [since, second], limit),
+        }),
+      )
+    },
+  }
+}
+
+type Wanted = ReturnType<typeof wantedOf>
+
+async function readUsage(
+  client: ClickHouse,
+  plan: RatedPlan,
+  wanted: Wanted,
+  eventsBefore: EventsBefore,
+  before: Micros,
+): Promise<RatedUsage> {
+  const { named } = wanted
+  const statement = knownUsageStatement(wanted, before)
+  if (statement === undefined) return ratedUsageOf(plan, [], named)
+  const rows = await queryRows<KnownRow>(client, statement.query, statement.params)
+  const needed = rows.filter(
+    (row) => isOfCredit(row, plan) || plan.usage.ranges.some((range) => isOfPiece(row, range, named)),
+  )
+  const replaced = [...new Set(needed.flatMap((row) => row.replaced))].map((id) => `event_${id}`)
+  requireFew(replaced)
+  let usage = ratedUsageOf(
+    plan,
+    needed.filter((row) => row.replaced.length === 0),
+    named,
+  )
+  for await (const events of inBatches(eventsBefore, replaced, before))
+    usage = addEvents(usage, events, plan, named)
+  return usage
+}
+
+/** Puts events beside usage that does not hold them. */
+function addEvents(
+  { usage, currencyUsage }: RatedUsage,
+  events: readonly CorrectedEvent[],
+  plan: RatedPlan,
+  named: NamedTokens,
+): RatedUsage {
+  const counted = events.filter(({ voided }) => !voided)
+  const rows = counted.map(
+    ({ id, source, occurredAt, acceptedAt, quantity, propertyPairs }): UsageRow & { occurredAt: number } => ({
+      source,
+      occurredAt,
+      properties: propertiesOf(source, named.tokensOf(source, propertyPairs), named),
+      usage: usageOfEvent({ id, occurredAt, acceptedAt, quantity: amountFromDatabase(quantity) }),
+    }),
+  )
+  const added = new Map(usage)
+  for (const { piece, ...range } of plan.usage.ranges) {
+    const { startAt, endAt } = clampRange(range)
+    const ofPiece = rows.filter(({ occurredAt }) => occurredAt >= startAt && occurredAt < endAt)
+    if (ofPiece.length > 0) added.set(piece, mergeRows([...(usage.get(piece) ?? []), ...ofPiece]))
+  }
+  const ofCredit = counted.filter(
+    ({ source, occurredAt }) => source === plan.contract.currency && occurredAt < plan.creditBefore,
+  )
+  return {
+    usage: added,
+    currencyUsage: sumRatios([currencyUsage, ...ofCredit.map(({ quantity }) => parseRatio(quantity))]),
+  }
+}
+
+/** Those of the same source and values put together. */
+function mergeRows(rows: readonly UsageRow[]): UsageRow[] {
+  const merged = new Map<string, UsageRow>()
+  for (const { source, properties, usage } of rows) {
+    // The values are in the order of their tokens, wherever they were read.
+    const key = `${source} ${JSON.stringify(properties)}`
+    const before = merged.get(key)
+    merged.set(key, { source, properties, usage: before ? mergeUsage(before.usage, usage) : usage })
+  }
+  return [...merged.values()]
+}
+
+async function readChanges(
+  client: ClickHouse,
+  plan: RatedPlan,
+  { namespaceId, ranges }: Wanted,
+  eventsBefore: EventsBefore,
+  [since, before]: readonly [number, number],
+  limit: number,
+): Promise<ChangedEvent[]> {
+  const pieces = ranges.filter(({ startAt, endAt }) => startAt < endAt)
+  if (pieces.length === 0) return []
+  const micros = { since: since * MICROS_PER_SECOND, before: before * MICROS_PER_SECOND }
+  const params = {
+    ...{ namespaceId, accountId: plan.contract.accountId, ...micros, limit },
+    ...rangeParams(wholeOf(pieces)),
+    starts: pieces.map(({ startAt }) => startAt),
+    ends: pieces.map(({ endAt }) => endAt),
+  }
+  // In this order: what is corrected in between is found twice, and never not at all.
+  const standing = (await queryRows<EventRow>(client, STANDING_CHANGES, params)).map(eventFromRow)
+  const replaced = await queryRows<{ event_id: string }>(client, REPLACED_SINCE, params)
+  const replacedIds = replaced.map((row) => row.event_id)
+  requireFew(replacedIds)
+  let first: EventState[] = standing.sort(byLastTime)
+  for await (const events of inBatches(eventsBefore, replacedIds, micros.before)) {
+    const changed = events.filter((event) => lastTimeOf(event) >= micros.since)
+    const found = new Map([...first, ...changed].map((event) => [event.id, event]))
+    first = [...found.values()].sort(byLastTime).slice(0, limit)
+  }
+  const then = await eventsBefore(
+    first.filter(({ acceptedAt }) => acceptedAt < micros.since).map(({ id }) => id),
+    micros.since,
+  )
+  return first.map((now) => ({ id: now.id, then: then.get(now.id), now }))
+}
+
+const wholeOf = (ranges: readonly TimeRange[]): TimeRange => ({
+  startAt: Math.min(...ranges.map(({ startAt }) => startAt)),
+  endAt: Math.max(...ranges.map(({ endAt }) => endAt)),
+})
+
+const lastTimeOf = ({ acceptedAt, correctedAt }: Pick<EventState, 'acceptedAt' | 'correctedAt'>): Micros =>
+  correctedAt ?? acceptedAt
+
+const byLastTime = (a: EventState, b: EventState): number =>
+  lastTimeOf(a) - lastTimeOf(b) || (a.id < b.id ? -1 : 1)
+
+function requireFew(replaced: readonly string[]): void {
+  if (replaced.length > REPLACED_MAX)
+    throw new DomainError(
+      'unprocessable',
+      `more than ${REPLACED_MAX} of these events were corrected since: what they were is not read any more`,
+    )
+}
+
+/** @throws Error when one has no revisions: a correction is committed to them before it is anywhere else */
+async function* inBatches(
+  eventsBefore: EventsBefore,
+  ids: readonly string[],
+  before: Micros,
+): AsyncGenerator<CorrectedEvent[]> {
+  for (let start = 0; start < ids.length; start += REVISIONS_AT_ONCE) {
+    const some = ids.slice(start, start + REVISIONS_AT_ONCE)
+    const found = await eventsBefore(some, before)
+    yield some.map((id) => {
+      const event = found.get(id)
+      if (event === undefined) throw new Error(`${id} was corrected and has no revisions`)
+      return event
+    })
+  }
+}

@@ -1,0 +1,117 @@
+import { RATIO_ZERO, subtractRatios, type Ratio } from '../../amount/ratio.ts'
+import type { Invoice } from './invoice.ts'
+import { groupOf, type Rateable } from './matches.ts'
+import type { InvoicePlan, Piece } from './plan.ts'
+import { compareCodePoints, type InvoiceLine } from './rate-usage.ts'
+
+/** What a number was and is. */
+export interface Change {
+  /** null: it was not there, which counts as 0. */
+  then: Ratio | null
+  now: Ratio | null
+  /** Now less then. */
+  difference: Ratio
+}
+
+/** What a line is known by in two invoices of one plan. */
+export interface LineKey {
+  lineId: string
+  /** null: a price of the contract itself. */
+  rateId: string | null
+  value: string | null
+  startAt: number
+}
+
+/** A line of either invoice or both. */
+export interface LineDifference extends LineKey {
+  quantity: Change
+  amount: Change
+}
+
+/** How an invoice differs from what it was when less was known. */
+export interface InvoiceDifference {
+  /** In the order of the invoice. */
+  lines: LineDifference[]
+  subtotal: Change
+  total: Change
+  creditTotal: Change
+  amountDue: Change
+}
+
+/** Sets two invoices of one plan against each other. */
+export function differenceOf(
+  { pieces }: Pick<InvoicePlan, 'pieces'>,
+  then: Invoice,
+  now: Invoice,
+): InvoiceDifference {
+  const changeIn = (part: 'subtotal' | 'total' | 'creditTotal' | 'amountDue') =>
+    changeOf(then[part], now[part])
+  return {
+    lines: linesOf(pieces, then.lines, now.lines),
+    subtotal: changeIn('subtotal'),
+    total: changeIn('total'),
+    creditTotal: changeIn('creditTotal'),
+    amountDue: changeIn('amountDue'),
+  }
+}
+
+/** The lines that an event is counted in: of each rate that reaches it, in the pieces it lies in. */
+export function linesReachedBy(
+  { pieces, asOf }: Pick<InvoicePlan, 'pieces' | 'asOf'>,
+  event: Rateable & { occurredAt: number },
+): LineKey[] {
+  const { occurredAt } = event
+  return pieces
+    .filter(({ startAt, endAt }) => startAt <= occurredAt && occurredAt < Math.min(endAt, asOf))
+    .flatMap(({ line, startAt, rates }) =>
+      rates.flatMap((rate) => {
+        const value = groupOf(rate, event)
+        return value === undefined ? [] : [{ lineId: line.id, rateId: rate.id, value, startAt }]
+      }),
+    )
+}
+
+function linesOf(
+  pieces: readonly Piece[],
+  then: readonly InvoiceLine[],
+  now: readonly InvoiceLine[],
+): LineDifference[] {
+  const [before, after] = [byKey(then), byKey(now)]
+  const placeOf = ({ lineId, rateId, startAt }: LineKey) => {
+    const piece = pieces.findIndex(({ line, ...range }) => line.id === lineId && range.startAt === startAt)
+    return { piece, rate: pieces[piece]?.rates.findIndex(({ id }) => id === rateId) ?? -1 }
+  }
+  return [...new Map([...before, ...after]).entries()]
+    .map(([key, line]) => ({ key, id: keyOf(line), place: placeOf(keyOf(line)) }))
+    .sort(
+      (a, b) =>
+        a.place.piece - b.place.piece || a.place.rate - b.place.rate || byValue(a.id.value, b.id.value),
+    )
+    .map(({ key, id }) => ({
+      ...id,
+      quantity: changeOf(before.get(key)?.quantity, after.get(key)?.quantity),
+      amount: changeOf(before.get(key)?.amount, after.get(key)?.amount),
+    }))
+}
+
+const keyOf = ({ lineId, rate, value, startAt }: InvoiceLine): LineKey => ({
+  lineId,
+  rateId: rate?.id ?? null,
+  value,
+  startAt,
+})
+
+const byKey = (lines: readonly InvoiceLine[]): Map<string, InvoiceLine> =>
+  new Map(lines.map((line) => [JSON.stringify(keyOf(line)), line]))
+
+/** As in an invoice: the rest comes last. */
+function byValue(a: string | null, b: string | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null)
+  return compareCodePoints(a, b)
+}
+
+const changeOf = (then: Ratio | undefined, now: Ratio | undefined): Change => ({
+  then: then ?? null,
+  now: now ?? null,
+  difference: subtractRatios(now ?? RATIO_ZERO, then ?? RATIO_ZERO),
+})
