@@ -2,11 +2,12 @@ import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simu
 import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { CardLine } from '../../../shared/domain/billing/contract.ts'
 import { namedValues, ratesInForce } from '../../../shared/domain/billing/plan.ts'
-import { pricesOfRate } from '../../../shared/domain/billing/rate.ts'
+import { pricesOfRate, type Rate } from '../../../shared/domain/billing/rate.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import { simulateLines, type SimulatedCard } from '../../../shared/domain/billing/simulate.ts'
 import type { PriceRecord } from '../../../shared/domain/price-record.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
+import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { yielder } from '../../../shared/lifecycle/yielder.ts'
 import { contractLineRepository } from '../../../shared/postgres/contract-lines.ts'
@@ -40,8 +41,10 @@ export interface RatedAccount {
   candidateLines: InvoiceLine[]
 }
 
-/** How many accounts times periods are worked on at a time: what they used is in memory meanwhile. */
-const AT_A_TIME_MAX = 50_000
+/** How many rows of usage are held at a time, about: some 400 MB. */
+const ROWS_MAX = 300_000
+/** In so many sets of values a source is used by an account in a period, if it may be used in more. */
+const SETS_LIKELY = 20
 /** Longer lists of ids are told by the first and the last of them: a list is a parameter, and there are bounds to these. */
 const LISTED_MAX = 1_000
 
@@ -60,16 +63,22 @@ export async function* rateAccounts(
   accountIds: readonly string[],
   signal: AbortSignal,
 ): AsyncGenerator<RatedAccount> {
-  const atATime = Math.max(1, Math.floor(AT_A_TIME_MAX / ways.periods.length))
+  const fixed = [ways.candidate, ...(typeof ways.baseline === 'object' ? [ways.baseline] : [])]
+  const rowsOfAccount = ways.periods.length * likelyRows(fixed.flatMap(({ rates }) => rates))
+  const atATime = Math.max(1, Math.floor(ROWS_MAX / rowsOfAccount))
   const yielding = yielder()
   for (let start = 0; start < accountIds.length; start += atATime) {
     const some = accountIds.slice(start, start + atATime)
     const { followed, prices } = await inNamespace(deps.pool, namespaceId, (db) =>
       readTerms(db, namespaceId, ways, some),
     )
-    const cards = [ways.candidate, ...(typeof ways.baseline === 'object' ? [ways.baseline] : [])]
-    const rates = [...new Set([...cards, ...followed.values()].flatMap((card) => card.rates))]
-    const wanted = { accounts: namedOrBetween(some), periods: ways.periods, named: namedValues(rates) }
+    const rates = [...new Set([...fixed, ...followed.values()].flatMap((card) => card.rates))]
+    const wanted = {
+      accounts: namedOrBetween(some),
+      periods: ways.periods,
+      sources: sourcesOf(rates),
+      named: namedValues(rates),
+    }
     const usage = await deps.usage.read(namespaceId, wanted, signal)
     for (const accountId of some) {
       if (signal.aborted) throw new DomainError('overloaded', 'the simulation was given up')
@@ -86,6 +95,18 @@ export async function* rateAccounts(
       if (yielding.isDue()) await yielding.yieldToOthers()
     }
   }
+}
+
+const sourcesOf = (rates: readonly Rate[]): UsageSource[] => [
+  ...new Set(rates.flatMap(({ source }) => source ?? [])),
+]
+
+/** How many rows of usage an account has in a period, at least one. */
+function likelyRows(rates: readonly Rate[]): number {
+  const named = namedValues(rates)
+  const setsOf = (source: UsageSource) =>
+    [...(named.get(source)?.values() ?? [])].reduce((sets, { size }) => sets * (size + 1), 1)
+  return sourcesOf(rates).reduce((rows, source) => rows + Math.min(setsOf(source), SETS_LIKELY), 1)
 }
 
 const namedOrBetween = (ids: readonly string[]) =>

@@ -67,6 +67,8 @@ export type SimulateCard = (
 export const NO_CONTRACT_LINE = ''
 
 const RANGE_DAYS_MAX = 366
+/** What no request has the time for, however few rates there are. */
+const ACCOUNT_PERIODS_MAX = 500_000
 const DAY_S = 86_400
 
 /**
@@ -103,6 +105,11 @@ export function simulateCard({ pool, usage, listedUpTo }: SimulationDeps): Simul
     const toCome = found.ids.filter((id) => id > startingAfter)
     const ways = { periods, minorUnits: minorUnitsOf(currency), candidate, baseline }
     const wanted = isFirst ? toCome : toCome.slice(0, limit)
+    if (wanted.length * periods.length > ACCOUNT_PERIODS_MAX)
+      throw new DomainError(
+        'unprocessable',
+        `cadence: ${wanted.length} accounts in ${periods.length} periods are more than can be rated at once, at most ${ACCOUNT_PERIODS_MAX} accounts times periods: ask for longer or fewer periods, or for some account_ids`,
+      )
     const shown: (SimulatedAccount & RatedAccount)[] = []
     const all: SimulatedAccount[] = []
     for await (const rated of rateAccounts({ pool, usage }, namespaceId, ways, wanted, signal)) {

@@ -19,6 +19,8 @@ export interface RatedWanted {
   cutsByAccount: ReadonlyMap<string, readonly number[]> | AccountSpan
   /** All sources in each of these; they may meet, be apart and overlap. */
   ranges: readonly TimeRange[]
+  /** Of which sources alone; undefined: all. */
+  sources?: readonly string[]
   /** All usage of some currencies up to the last of these seconds. */
   credit: { currencies: readonly string[]; before: readonly number[] }
   /** What usage in the ranges is told apart by. */
@@ -174,6 +176,7 @@ function partsOf({ namespaceId, cutsByAccount, credit, named, ...wanted }: Rated
     isSpan(cutsByAccount)
       ? 'account_id BETWEEN {firstAccount:String} AND {lastAccount:String}'
       : 'account_id IN {accountIds:Array(String)}',
+    ...(wanted.sources === undefined ? [] : ['source IN {sources:Array(String)}']),
   ]
   const isNamed = named.sources.length > 0 && ranges.length > 0
   const ofCredit = hasCredit ? ' OR source IN {currencies:Array(String)}' : ''
@@ -193,6 +196,7 @@ function partsOf({ namespaceId, cutsByAccount, credit, named, ...wanted }: Rated
       ...(isSpan(cutsByAccount)
         ? { firstAccount: cutsByAccount.first, lastAccount: cutsByAccount.last }
         : { accountIds: [...cutsByAccount.keys()] }),
+      ...(wanted.sources && { sources: wanted.sources }),
       ...(hasCredit && {
         currencies: credit.currencies,
         rangesFrom: Math.min(inRanges.startAt, whole.endAt),

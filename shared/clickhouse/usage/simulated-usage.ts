@@ -2,6 +2,7 @@ import type { WorkQueue } from '../../batching/work-queue.ts'
 import type { UsageWanted } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import type { Properties } from '../../domain/properties.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { coverUsage, NO_ROLLUPS } from '../../domain/usage-cover.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
@@ -18,6 +19,8 @@ export interface SimulatedUsageWanted {
   accounts: readonly string[] | AccountSpan
   /** In order, each beginning where the one before ends. */
   periods: readonly TimeRange[]
+  /** Of these sources alone. */
+  sources: readonly UsageSource[]
   /** What usage of each source is told apart by. */
   named: UsageWanted['named']
 }
@@ -38,8 +41,9 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
 
   const readNow = async (
     namespaceId: string,
-    { accounts, periods, named }: SimulatedUsageWanted,
+    { accounts, periods, sources, named }: SimulatedUsageWanted,
   ): Promise<SimulatedUsage> => {
+    if (sources.length === 0) return new Map()
     const tokens = nameTokens(named)
     const ranges = periods.map(clampRange)
     const whole = { startAt: ranges[0]?.startAt ?? 0, endAt: ranges.at(-1)?.endAt ?? 0 }
@@ -49,7 +53,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
     const cutsByAccount = isSpan ? accounts : new Map(accounts.map((id) => [id, cuts]))
     const credit = { currencies: [], before: [] }
     const statement = ratedUsageStatement(
-      { namespaceId, cutsByAccount, ranges, credit, named: tokens },
+      { namespaceId, cutsByAccount, ranges, sources, credit, named: tokens },
       state,
     )
     const usage: SimulatedUsage = new Map()

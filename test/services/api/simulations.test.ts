@@ -421,15 +421,15 @@ describe('simulations over HTTP', function () {
     expect((await world.ask(NO_CARD, { changes: { end: [newId('rate')] } })).status).to.equal(404)
   })
 
-  it('refuse more than 100,000 accounts', async () => {
+  it('refuse more than 100,000 accounts, and more periods than so many accounts can be rated in', async () => {
     const world = await makePricing(1, 0)
     const card = await world.card([])
     await running.clickhouse.command({
       query: `
         INSERT INTO usage_events (namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, version)
         SELECT {namespaceId:String}, concat('account_', lower(leftPad(hex(number), 32, '0'))), 'usd',
-          toDateTime({at:UInt32}, 'UTC'),
-          concat('event_', lower(leftPad(hex({at:UInt32}), 8, '0')), lower(leftPad(hex(number), 24, '0'))),
+          toDateTime({at:UInt32} + (number = 0) AS second, 'UTC'),
+          concat('event_', lower(leftPad(hex(second), 8, '0')), lower(leftPad(hex(number), 24, '0'))),
           1, '{}', toDateTime64({at:UInt32}, 6, 'UTC'), 1
         FROM numbers(100001)`,
       query_params: { namespaceId: world.namespaceId, at: START + DAY },
@@ -439,6 +439,14 @@ describe('simulations over HTTP', function () {
       422,
       'more than 100000 accounts used something or follow a card between start_at and end_at: name some as account_ids',
     ])
-    expect((await world.ask(card, { against: 'none', account_ids: [world.account] })).status).to.equal(200)
+    // All but one.
+    const range = { start_at: START - 4 * DAY, end_at: START + DAY + 1, cadence: 'day' }
+    const often = await world.ask(card, { against: 'none', ...range })
+    expect([often.status, often.text]).to.deep.equal([
+      422,
+      'cadence: 100000 accounts in 6 periods are more than can be rated at once, at most 500000 accounts times periods: ask for longer or fewer periods, or for some account_ids',
+    ])
+    const named = { against: 'none', account_ids: [world.account], ...range }
+    expect((await world.ask(card, named)).status).to.equal(200)
   })
 })
