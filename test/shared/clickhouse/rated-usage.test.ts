@@ -436,6 +436,50 @@ describe('usage that invoices are rated by', function () {
     expect((await reader.read(NAMESPACE, wanted, new AbortController().signal)).size).to.equal(0)
   })
 
+  it('shares a question among invoices, as far as its parameters hold what is asked', async () => {
+    const now = await stage.epochs.now()
+    const start = dayOf(now) - 30 * DAY_S
+    await store(makeReport({ source: 'metric_t', quantity: '2', occurredAt: start + 60 }))
+    const planOf = (nth: number, pieces: number, values = 0): RatedPlan => ({
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: 0,
+      usage: {
+        ranges: Array.from({ length: pieces }, (_, piece) => ({
+          piece,
+          startAt: start + piece * 7 * 60 + nth,
+          endAt: start + (piece + 1) * 7 * 60 + nth,
+        })),
+        named: new Map(
+          values === 0
+            ? []
+            : [
+                [
+                  'metric_u',
+                  new Map([['model', new Set(Array.from({ length: values }, (_, n) => `${nth} ${n}`))]]),
+                ],
+              ],
+        ),
+      },
+    })
+    const plans = (count: number, pieces: number, values?: number) =>
+      Array.from({ length: count }, (_, nth) => planOf(nth, pieces, values))
+    const reader = ratedUsageReader(countingClickHouse(stage.client, counts), rawReadPlaces())
+    const statements = async (work: () => Promise<RatedUsage[]>) => {
+      counts.clear()
+      const read = await work()
+      for (const { usage } of read)
+        expect([...usage.values()].flat().map(({ usage: { sum } }) => formatAmount(sum))).to.deep.equal(['2'])
+      return counts.clickhouse.filter(({ query }) => query.includes('is_named')).length
+    }
+    expect(await statements(() => reader.readAll(NAMESPACE, plans(40, 10)))).to.equal(1)
+    expect(
+      await statements(() => Promise.all(plans(40, 10).map((plan) => reader.read(NAMESPACE, plan)))),
+    ).to.be.below(4)
+    // 20,000 cuts, and 15,000 values.
+    expect(await statements(() => reader.readAll(NAMESPACE, plans(50, 200)))).to.be.within(3, 4)
+    expect(await statements(() => reader.readAll(NAMESPACE, plans(3, 1, 5_000)))).to.equal(3)
+  })
+
   it('refuses more values than a question can name', async () => {
     const values = new Set(Array.from({ length: 8_001 }, (_, n) => String(n)))
     const planOf = (some: Set<string>): RatedPlan => ({
