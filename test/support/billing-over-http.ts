@@ -143,8 +143,11 @@ export async function makeAgreement(
     const card = await api.create<{ id: string }>('/v2/rate-cards', body)
     ids.set(id, card.id)
     const made = await api.get<{ data: { id: string }[] }>(`/v2/rate-cards/${card.id}/rates`)
+    // Of rates that are the same in all else each has a name of its own.
+    const left = new Set(rates)
     for (const rate of made.body.data) {
-      const given = rates.find((one) => isMatch(rate, rateToBody(one, idOf)))
+      const given = [...left].find((one) => isMatch(rate, rateToBody(one, idOf)))
+      if (given !== undefined) left.delete(given)
       labels.set(rate.id, given?.id ?? 'a rate that nobody made')
     }
   }
