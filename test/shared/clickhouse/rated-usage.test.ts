@@ -4,7 +4,11 @@ import { formatAmount } from '../../../shared/amount/amount.ts'
 import { RATIO_ZERO } from '../../../shared/amount/ratio.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
-import { ratedUsageReader, type RatedPlan, type RatedUsage } from '../../../shared/clickhouse/usage/rated-usage.ts'
+import {
+  ratedUsageReader,
+  type RatedPlan,
+  type RatedUsage,
+} from '../../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
