@@ -90,7 +90,7 @@ module.exports = {
       comment: 'Usage, grants and balances are pure functions; they can be understood and tested alone.',
       severity: 'error',
       from: { path: '^shared/domain/' },
-      to: { path: '^shared/', pathNot: '^shared/(domain|amount|errors|time)/' },
+      to: { path: '^shared/', pathNot: '^shared/(domain|amount|collections|errors|time)/' },
     },
     {
       name: 'domain-does-no-io',

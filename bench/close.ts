@@ -51,13 +51,13 @@ export async function benchClose({ events, folder, save, print }: BenchCloseOpti
     const before: number[] = []
     for (let n = 0; n < BALANCES_BEFORE; n++) before.push(await timeOf(balance))
 
-    let isClosing = true
+    const closed = new AbortController()
     const meanwhile: number[] = []
     const reading = (async () => {
-      while (isClosing) meanwhile.push(await timeOf(balance))
+      while (!closed.signal.aborted) meanwhile.push(await timeOf(balance))
     })()
     const { seconds, invoices } = await close(client, endsAt - 1)
-    isClosing = false
+    closed.abort()
     await reading
     if (invoices !== ACCOUNTS) throw new Error(`${invoices} invoices of ${ACCOUNTS} contracts`)
 

@@ -168,10 +168,16 @@ export async function makeAgreement(
       `UPDATE contracts SET cancel_at = to_timestamp($1), cancel_mode = 'at', cancel_requested_at = to_timestamp($1) WHERE contract_id = $2`,
       [cancelAt, made.id],
     )
+  const order = grants.map(({ id }) => id).sort()
   for (const { id, amount, effective_at, expires_at, voided_at } of grants) {
-    const grant = await stored.grant({ currency: contract.currency, amount, effective_at, expires_at })
+    const made = await stored.grant({ currency: contract.currency, amount, effective_at, expires_at })
+    // Of those that are equal in all else the id decides which is spent first.
+    const grant = `grant_${order.indexOf(id).toString(16).padStart(32, '0')}`
     labels.set(grant, id)
-    await stored.change('UPDATE grants SET created_at = to_timestamp(0) WHERE grant_id = $1', [grant])
+    await stored.change('UPDATE grants SET grant_id = $2, created_at = to_timestamp(0) WHERE grant_id = $1', [
+      made,
+      grant,
+    ])
     if (voided_at !== undefined)
       await stored.change('UPDATE grants SET voided_at = to_timestamp($1) WHERE grant_id = $2', [
         voided_at,

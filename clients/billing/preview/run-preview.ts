@@ -102,7 +102,8 @@ const lineOf = (preview: InvoiceSummaryBody, format: PreviewFormat): string =>
   format === 'csv' ? csvLine(preview) : JSON.stringify(preview)
 
 async function askPage(ask: Ask, query: Record<string, string | number | undefined>): Promise<PageBody> {
-  const given = Object.entries({ ...query, limit: PAGE }).filter(([, value]) => value !== undefined)
+  const all: Record<string, string | number | undefined> = { ...query, limit: PAGE }
+  const given = Object.entries(all).filter(([, value]) => value !== undefined)
   const path = `/v2/invoice-previews?${given.map(([name, value]) => `${name}=${value}`).join('&')}`
   const answer = await ask({ method: 'GET', path })
   if (answer.status !== 200) throw new StartupError(`Tally refused: ${answer.text}`)

@@ -70,7 +70,9 @@ describe('npm run preview', function () {
     expect((await preview(['--at', at, '--as-of', String(now), '--out', csv])).code).to.equal(0)
     const [header = '', ...lines] = (await readFile(csv, 'utf8')).trimEnd().split('\n')
     const columns = header.split(',')
-    const rows = lines.map((line) => Object.fromEntries(line.split(',').map((cell, n) => [columns[n], cell])))
+    const rows = lines.map((line): Partial<Record<string, string>> =>
+      Object.fromEntries(line.split(',').map((cell, n) => [columns[n] ?? '', cell])),
+    )
     expect(lines.every((line) => line.split(',').length === columns.length)).to.equal(true)
     expect(rows.map((row) => row['contract_id'])).to.deep.equal(previews.map((one) => one.contract_id))
     expect(rows[102]).to.include({
