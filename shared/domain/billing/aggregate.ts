@@ -1,5 +1,5 @@
-import { addAmounts, compareAmounts, type Amount } from '../../amount/amount.ts'
-import { parseRatio, RATIO_ZERO, type Ratio } from '../../amount/ratio.ts'
+import { addAmounts, compareAmounts, formatAmount, type Amount } from '../../amount/amount.ts'
+import { parseRatio, ratioOf, RATIO_ZERO, type Ratio } from '../../amount/ratio.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import { formatAggregation, type Aggregation } from '../usage-aggregate.ts'
 
@@ -46,7 +46,10 @@ function isLater(a: LatestEvent, b: LatestEvent): boolean {
 }
 
 /** One aggregation: exact, but for an average, which has 18 places, half even, as everywhere in usage. Of no events it is 0. */
-export const quantityOf = (usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio =>
-  usage === undefined
-    ? RATIO_ZERO
-    : parseRatio(formatAggregation({ ...usage, latest: usage.latest.quantity }, aggregation))
+export function quantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
+  if (usage === undefined) return RATIO_ZERO
+  if (aggregation === 'count') return ratioOf(usage.count)
+  const { sum, count } = usage
+  if (aggregation === 'avg') return parseRatio(formatAggregation({ sum, count }, aggregation))
+  return parseRatio(formatAmount(aggregation === 'latest' ? usage.latest.quantity : usage[aggregation]))
+}

@@ -145,6 +145,7 @@ export function chargeCardLine(
 
 /** All a rate has prices for, in the order of the invoice: by code point, the rest last. */
 function pricedValues({ prices, priceId }: Rate): { value: string | null; priceId: string }[] {
+  if (prices.length === 0) return priceId === null ? [] : [{ value: REST, priceId }]
   const listed = prices.toSorted((a, b) => compareCodePoints(a.value, b.value))
   return priceId === null ? listed : [...listed, { value: REST, priceId }]
 }

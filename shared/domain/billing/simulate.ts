@@ -83,10 +83,13 @@ export function simulateLines(
 ): InvoiceLine[] {
   if (card === undefined) return []
   const { line, rates } = card
-  return periods.flatMap(({ startAt, endAt, rowsBySource }) => {
+  const lines: InvoiceLine[] = []
+  for (const { startAt, endAt, rowsBySource } of periods) {
     const share = { seconds: endAt - startAt, of: endAt - startAt }
-    return chargeCardLine({ line, rates, startAt, endAt, share }, rowsBySource, prices, minorUnits).lines
-  })
+    const piece = { line, rates, startAt, endAt, share }
+    lines.push(...chargeCardLine(piece, rowsBySource, prices, minorUnits).lines)
+  }
+  return lines
 }
 
 /** Sets what an account pays against what it would. */

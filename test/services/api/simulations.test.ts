@@ -1,7 +1,13 @@
 import { expect } from 'chai'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
+import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
+import { rateAccounts } from '../../../services/api/rate-cards/rate-accounts.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { newId } from '../../../shared/domain/ids.ts'
+import { cardLineOf } from '../../support/billing-stage.ts'
 import { readBillingVectors } from '../../support/billing-vectors.ts'
+import { failureOf } from '../../support/failure-of.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import type { SimulationBody } from '../../support/simulation-body.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
@@ -371,6 +377,31 @@ describe('simulations over HTTP', function () {
     } finally {
       listedUpTo.second = second
     }
+  })
+
+  it('are given up between two accounts when nobody waits any more', async () => {
+    const world = await makePricing(2)
+    const usage = simulatedUsageReader(running.clickhouse, rawReadPlaces())
+    const gone = new AbortController()
+    const ways = {
+      periods: [{ startAt: START, endAt: END }],
+      minorUnits: 2,
+      candidate: { line: cardLineOf(), rates: [] },
+      baseline: 'nothing' as const,
+    }
+    const rating = rateAccounts(
+      { pool: running.pool, usage },
+      world.namespaceId,
+      ways,
+      world.accounts,
+      gone.signal,
+    )
+    const first = await rating.next()
+    expect(first.done === true ? undefined : first.value.accountId).to.equal(world.account)
+    gone.abort()
+    expect(await failureOf(rating.next()))
+      .to.be.instanceOf(DomainError)
+      .with.property('code', 'overloaded')
   })
 
   it('show nothing where there is nobody', async () => {
