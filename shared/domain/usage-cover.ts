@@ -112,9 +112,12 @@ export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): U
 export const coverUsageCutAt = (range: TimeRange, cuts: readonly number[], state: RollupState): UsageCover =>
   coverUsage(range, {
     ...state,
+    // Each once: what is read raw is told by how long it is, too.
     dirtySlots: [
-      ...state.dirtySlots,
-      ...cuts.filter((cut) => dayOf(cut) !== cut).map((cut) => cut - (cut % state.slotS)),
+      ...new Set([
+        ...state.dirtySlots,
+        ...cuts.filter((cut) => dayOf(cut) !== cut).map((cut) => cut - (cut % state.slotS)),
+      ]),
     ],
   })
 

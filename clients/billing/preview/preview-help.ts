@@ -16,7 +16,7 @@ what to write
 
 which period
   --at TIME               of each contract the period that this second lies in: 2026-10-31 is that day's first second, in
-                          UTC; now unless given. Contracts that are not in force then are left out
+                          UTC; what --as-of is unless given. Contracts that are not in force then are left out
   --as-of TIME            usage that occurred before counts; now unless given
 
 how

@@ -80,7 +80,8 @@ async function writePreviews(
   const totals = new Map<string, number>()
   let contracts = 0
   let cursor: string | undefined
-  let [second, usageBefore] = [at, asOf]
+  // Both are those of the first page, which may take them for the company's now.
+  let [second, usageBefore] = [at ?? asOf, asOf]
   if (format === 'csv') await output.write([CSV_HEADER])
   for (;;) {
     signal.throwIfAborted()
@@ -92,9 +93,8 @@ async function writePreviews(
     const last = page.data.at(-1)
     if (!page.has_more || last === undefined) return { contracts, totals }
     cursor = last.contract_id
-    // The company's now, which a test company may have set: what the first page took it for.
     usageBefore ??= last.as_of
-    second ??= last.as_of
+    second ??= usageBefore
   }
 }
 
@@ -107,7 +107,11 @@ async function askPage(ask: Ask, query: Record<string, string | number | undefin
   const path = `/v2/invoice-previews?${given.map(([name, value]) => `${name}=${value}`).join('&')}`
   const answer = await ask({ method: 'GET', path })
   if (answer.status !== 200) throw new StartupError(`Tally refused: ${answer.text}`)
-  return JSON.parse(answer.text) as PageBody
+  try {
+    return JSON.parse(answer.text) as PageBody
+  } catch {
+    throw new StartupError(`GET ${path} was answered with 200 and no JSON: is this the URL of a Tally?`)
+  }
 }
 
 async function openOutput(

@@ -15,25 +15,37 @@ interface ListRequest {
   page: PageRequest
 }
 
-export type ListInvoices = (namespaceId: string, request: ListRequest, now: number) => Promise<Page<Invoice>>
+export type ListInvoices = (
+  namespaceId: string,
+  request: ListRequest,
+  now: number,
+  signal: AbortSignal,
+) => Promise<Page<Invoice>>
 
 /**
  * What the periods that a second lies in come to: a page of the contracts in force then, read as one.
  *
+ * @param signal gives up waiting for a place to read usage
  * @throws DomainError malformed when the page begins after no contract of the namespace; unprocessable when `asOf` lies after now
  */
 export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvoices {
-  return async (namespaceId, { at, asOf, page }, now) => {
+  return async (namespaceId, { at, asOf, page }, now, signal) => {
     requireNotToCome(asOf, now)
     const second = at ?? now
     const loadedUpTo = await listedUpTo() // first: what is read below holds all that was accepted before
-    const { hasMore, usageAsOf, plans, prices, credit } = await inNamespace(pool, namespaceId, async (db) => {
-      const usageAsOf = unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo))
-      const { items, hasMore } = await contractRepository(db).listInForce(namespaceId, second, page)
-      const contracts = await contractRepository(db).withLines(namespaceId, items)
+    const {
+      usageAsOf,
+      items: listed,
+      hasMore,
+    } = await inNamespace(pool, namespaceId, async (db) => ({
+      usageAsOf: unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo)),
+      ...(await contractRepository(db).listInForce(namespaceId, second, page)),
+    }))
+    // By themselves: lists are read in the order of an index, whatever that costs, and nothing else should be.
+    const { plans, prices, credit } = await inNamespace(pool, namespaceId, async (db) => {
+      const contracts = await contractRepository(db).withLines(namespaceId, listed)
       const agreements = await readAgreements(db, namespaceId, contracts, () => second, asOf ?? now)
-      const credit = await readCredit(db, namespaceId, agreements.plans, undefined)
-      return { hasMore, usageAsOf, credit, ...agreements }
+      return { ...agreements, credit: await readCredit(db, namespaceId, agreements.plans, undefined) }
     })
     const invoices = plans.map((plan, index) => {
       const paidFrom = credit[index]
@@ -43,6 +55,7 @@ export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvo
     const measured = await usage.readAll(
       namespaceId,
       invoices.map(({ plan, paidFrom }) => ({ ...plan, creditBefore: currencyUsageBefore(plan, paidFrom) })),
+      signal,
     )
     const items: Invoice[] = []
     const pause = yielder()

@@ -1,4 +1,8 @@
-import type { ChangedEvent, knownUsageReader } from '../../../shared/clickhouse/usage/known-usage.ts'
+import type {
+  ChangedEvent,
+  KnownReads,
+  knownUsageReader,
+} from '../../../shared/clickhouse/usage/known-usage.ts'
 import type { RatedUsage, ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
 import { contractKnownAt } from '../../../shared/domain/billing/contract-status.ts'
 import { differenceOf, type InvoiceDifference } from '../../../shared/domain/billing/difference.ts'
@@ -55,7 +59,12 @@ export interface PreviewDifference extends InvoiceDifference {
   hasMore: boolean
 }
 
-export type PreviewInvoice = (namespaceId: string, request: PreviewRequest, now: number) => Promise<Preview>
+export type PreviewInvoice = (
+  namespaceId: string,
+  request: PreviewRequest,
+  now: number,
+  signal: AbortSignal,
+) => Promise<Preview>
 
 const EVENTS_MAX = 100
 
@@ -65,11 +74,12 @@ const EVENTS_MAX = 100
  * What came since is told of what was known at one time and at another, so with `differenceSince` the invoice is that of what was known
  * when it was asked for: what comes while it is answered is left out.
  *
+ * @param signal gives up waiting for a place to read usage
  * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it, `asOf` after now, `knownAt`
  *   after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused with
  */
 export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
-  return async (namespaceId, request, now) => {
+  return async (namespaceId, request, now, signal) => {
     const { knownAt, differenceSince } = request
     const inTransaction = request.whatIf === undefined ? inNamespace : inNamespaceUndone
     const loadedUpTo = await listedUpTo() // first: what is read below holds all that was accepted before
@@ -84,7 +94,7 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
       invoiceOf(plan, prices, { ...measured, ...credit, usageAsOf }, knownAt ?? now)
     if (knownAt === undefined && differenceSince === undefined) {
       const creditBefore = currencyUsageBefore(plan, read.credit)
-      const measured = await usage.read(namespaceId, { ...plan, creditBefore })
+      const measured = await usage.read(namespaceId, { ...plan, creditBefore }, signal)
       return {
         invoice: invoice(measured, read.credit),
         plan,
@@ -95,7 +105,7 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
     }
     const eventsBefore = (ids: readonly string[], before: Micros) =>
       inNamespace(pool, namespaceId, (db) => eventRevisionRepository(db).listBefore(namespaceId, ids, before))
-    return knownUsage.read(namespaceId, plan, eventsBefore, async (reads) => {
+    const work = async (reads: KnownReads) => {
       const made = invoice(await reads.usageBefore(usageAsOf), read.credit)
       const answer = { invoice: made, plan, prices, isAsKnown: true }
       if (differenceSince === undefined || read.creditThen === undefined)
@@ -109,7 +119,8 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
         hasMore: events.length > EVENTS_MAX,
       }
       return { ...answer, difference }
-    })
+    }
+    return knownUsage.read(namespaceId, plan, eventsBefore, work, signal)
   }
 }
 

@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express'
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
+import { goneSignal } from '../../../shared/http/gone-signal.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
 import { nowIn } from '../core/now-in.ts'
@@ -41,7 +42,7 @@ function postInvoicePreview(preview: PreviewInvoice): RequestHandler {
       whatIf: whatIfOf(contractId, body, now),
     }
     const { namespaceId } = callerOf(res)
-    const made = await preview(namespaceId, request, now)
+    const made = await preview(namespaceId, request, now, goneSignal(res))
     const { difference, plan } = made
     res.json({
       ...previewToBody(made.invoice, made.prices, queryOf(namespaceId, made)),
@@ -58,7 +59,12 @@ interface PreviewsQuery {
 function getInvoicePreviews(list: ListInvoices): RequestHandler {
   return async (req, res) => {
     const { at, as_of: asOf } = req.query as PreviewsQuery
-    const page = await list(callerOf(res).namespaceId, { at, asOf, page: pageOfQuery(req) }, nowIn(res))
+    const page = await list(
+      callerOf(res).namespaceId,
+      { at, asOf, page: pageOfQuery(req) },
+      nowIn(res),
+      goneSignal(res),
+    )
     res.json(pageToBody(page, summaryToBody))
   }
 }

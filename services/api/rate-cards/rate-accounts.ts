@@ -41,7 +41,7 @@ export interface RatedAccount {
   candidateLines: InvoiceLine[]
 }
 
-/** How many rows of usage are held at a time, about: some 400 MB. */
+/** How many rows of usage are meant to be held at a time: some 400 MB. It is a guess, as nobody knows them before they are read. */
 const ROWS_MAX = 300_000
 /** In so many sets of values a source is used by an account in a period, if it may be used in more. */
 const SETS_LIKELY = 20
@@ -83,16 +83,17 @@ export async function* rateAccounts(
     for (const accountId of some) {
       if (signal.aborted) throw new DomainError('overloaded', 'the simulation was given up')
       const rows = usage.get(accountId)
-      const periods = ways.periods.map(({ startAt, endAt }, index) => ({
-        startAt,
-        endAt,
-        rowsBySource: groupBy(rows?.[index] ?? [], ({ source }) => source),
-      }))
-      const linesBy = (card: SimulatedCard | undefined) =>
-        simulateLines(card, periods, prices, ways.minorUnits)
       const { baseline, candidate } = cardsOf(ways, followed.get(accountId))
-      yield { accountId, baselineLines: linesBy(baseline), candidateLines: linesBy(candidate) }
-      if (yielding.isDue()) await yielding.yieldToOthers()
+      const account: RatedAccount = { accountId, baselineLines: [], candidateLines: [] }
+      for (const [index, range] of ways.periods.entries()) {
+        const rowsBySource = groupBy(rows?.[index] ?? [], ({ source }) => source)
+        const linesBy = (card: SimulatedCard | undefined) =>
+          simulateLines(card, [{ ...range, rowsBySource }], prices, ways.minorUnits)
+        account.baselineLines.push(...linesBy(baseline))
+        account.candidateLines.push(...linesBy(candidate))
+        if (yielding.isDue()) await yielding.yieldToOthers()
+      }
+      yield account
     }
   }
 }

@@ -1,3 +1,4 @@
+import { pricesOfRate } from '../../../shared/domain/billing/rate.ts'
 import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import type { CardLine } from '../../../shared/domain/billing/contract.ts'
 import { minorUnitsOf } from '../../../shared/domain/billing/invoice.ts'
@@ -69,6 +70,8 @@ export const NO_CONTRACT_LINE = ''
 const RANGE_DAYS_MAX = 366
 /** What no request has the time for, however few rates there are. */
 const ACCOUNT_PERIODS_MAX = 500_000
+/** … and how many lines, of all that rates have prices for: half a minute's work. */
+const LINES_MAX = 10_000_000
 const DAY_S = 86_400
 
 /**
@@ -109,6 +112,14 @@ export function simulateCard({ pool, usage, listedUpTo }: SimulationDeps): Simul
       throw new DomainError(
         'unprocessable',
         `cadence: ${wanted.length} accounts in ${periods.length} periods are more than can be rated at once, at most ${ACCOUNT_PERIODS_MAX} accounts times periods: ask for longer or fewer periods, or for some account_ids`,
+      )
+    const linesOfPeriod = [candidate, ...(typeof baseline === 'object' ? [baseline] : [])]
+      .flatMap(({ rates }) => rates)
+      .reduce((count, rate) => count + pricesOfRate(rate).length, 0)
+    if (wanted.length * periods.length * linesOfPeriod > LINES_MAX)
+      throw new DomainError(
+        'unprocessable',
+        `cadence: ${wanted.length} accounts, in ${periods.length} periods by ${linesOfPeriod} prices each, are more than can be rated at once, at most ${LINES_MAX} lines: ask for longer or fewer periods, or for some account_ids`,
       )
     const shown: (SimulatedAccount & RatedAccount)[] = []
     const all: SimulatedAccount[] = []

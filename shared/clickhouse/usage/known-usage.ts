@@ -86,6 +86,7 @@ export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
     /**
      * @param plan its account is of the namespace
      * @param work asks as often as it likes
+     * @param signal gives up waiting for a place
      * @throws DomainError overloaded when there was no place in time; unprocessable when its rates name too many values, or too
      *   many events were corrected since
      */
@@ -94,15 +95,16 @@ export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       plan: RatedPlan,
       eventsBefore: EventsBefore,
       work: (reads: KnownReads) => Promise<T>,
+      signal?: AbortSignal,
     ): Promise<T> {
       const wanted = wantedOf(namespaceId, [plan], nameTokens(plan.usage.named))
-      return rawReads.run(() =>
+      const reads = () =>
         work({
           usageBefore: (second) => readUsage(client, plan, wanted, eventsBefore, second * MICROS_PER_SECOND),
           changesBetween: (since, second, limit) =>
             readChanges(client, plan, wanted, eventsBefore, [since, second], limit),
-        }),
-      )
+        })
+      return rawReads.run(reads, signal)
     },
   }
 }

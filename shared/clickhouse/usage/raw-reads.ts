@@ -19,6 +19,6 @@ export const rawReadPlaces = (
     waitingMax: WAITING_MAX,
     waitMs: WAIT_MS,
     turnedAway: (reason) =>
-      new DomainError('overloaded', `too much usage is read by its properties: ${reason}, try again later`),
+      new DomainError('overloaded', `too much usage is read at once: ${reason}, try again later`),
     ...options,
   })

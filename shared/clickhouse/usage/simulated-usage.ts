@@ -1,7 +1,6 @@
 import type { WorkQueue } from '../../batching/work-queue.ts'
 import type { UsageWanted } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
-import type { Properties } from '../../domain/properties.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { coverUsage, NO_ROLLUPS } from '../../domain/usage-cover.ts'
@@ -10,7 +9,7 @@ import { queryRows, streamRows, type ClickHouse } from '../clickhouse.ts'
 import { selectsOf } from '../rollups/cover-query.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
-import { nameTokens, type NamedTokens } from './named-tokens.ts'
+import { nameTokens, propertiesOf } from './named-tokens.ts'
 import { ratedUsageStatement, type RatedRow, type AccountSpan } from './rated-usage-statement.ts'
 import { usageFromRow } from './rated-usage.ts'
 
@@ -68,7 +67,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
         if (ofPeriod === undefined) throw new Error(`no period begins at ${row.segment}`)
         ofPeriod.push({
           source: row.source,
-          properties: propertiesOf(row, tokens),
+          properties: propertiesOf(row.source, row.tokens, tokens),
           usage: usageFromRow(row),
         })
         if (yielding.isDue()) await yielding.yieldToOthers()
@@ -110,6 +109,3 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       rawReads.run(() => retryIfStale(() => listNow(namespaceId, range, atMost)), signal),
   }
 }
-
-const propertiesOf = ({ source, tokens }: RatedRow, named: NamedTokens): Properties =>
-  Object.fromEntries(tokens.map((token) => named.pairOf(source, token)).filter((pair) => pair !== undefined))

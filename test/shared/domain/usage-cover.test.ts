@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   coverUsage,
+  coverUsageCutAt,
   DAY_S,
   dayOf,
   coveringRanges,
@@ -213,6 +214,21 @@ describe('the cover of a range', () => {
         )
       }),
       { numRuns: 2_000 },
+    )
+  })
+
+  it('reads a slot once that several cuts lie in, or that is late as well', () => {
+    fc.assert(
+      fc.property(
+        state,
+        fc.array(fc.nat(900), { minLength: 1, maxLength: 8 }),
+        ({ state: drawn, range, more }, near) => {
+          const cuts = [...more, ...near.map((by) => range.startAt + by)]
+          const { raw, slots, days } = coverUsageCutAt(range, cuts, drawn)
+          for (const places of [raw.slots, raw.days, slots?.except ?? [], days?.except ?? []])
+            expect(places).to.deep.equal([...new Set(places)])
+        },
+      ),
     )
   })
 })
