@@ -175,7 +175,7 @@ export async function makeAgreement(
   for (const { id, amount, effective_at, expires_at, voided_at } of grants) {
     const made = await stored.grant({ currency: contract.currency, amount, effective_at, expires_at })
     // Of those that are equal in all else the id decides which is spent first.
-    const grant = `grant_${order.indexOf(id).toString(16).padStart(32, '0')}`
+    const grant = `grant_${order.indexOf(id).toString(16).padStart(8, '0')}${account.slice(-24)}`
     labels.set(grant, id)
     await stored.change('UPDATE grants SET grant_id = $2, created_at = to_timestamp(0) WHERE grant_id = $1', [
       made,
@@ -363,7 +363,8 @@ function storedEvents(
   const order = events.map(({ id }) => id).sort()
   return events.flatMap(
     ({ id, source, quantity, occurred_at, accepted_at, properties = {}, corrections = [] }) => {
-      const nth = order.indexOf(id).toString(16).padStart(24, '0')
+      // A company may have several accounts with such events.
+      const nth = `${order.indexOf(id).toString(16).padStart(8, '0')}${account.slice(-16)}`
       let event = makeReport({
         id: `event_${occurred_at.toString(16).padStart(8, '0')}${nth}`,
         namespaceId,
