@@ -1106,4 +1106,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'coalesce(ends_at >= to_timestamp($3), true)',
     suites: ['services/api/invoice-list'],
   },
+  {
+    name: 'a debit takes what is spent first, whatever it settles',
+    file: 'shared/domain/billing/credit.ts',
+    right: 'debited.get(expiresAt) ?? RATIO_ZERO',
+    wrong: 'RATIO_ZERO',
+    suites: ['shared/domain/billing/naive', 'shared/domain/billing/settling'],
+    each: true,
+  },
 ]

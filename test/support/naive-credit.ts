@@ -50,12 +50,23 @@ export function naiveCredit({ contract, events, before, total, ...of }: NaiveCre
   const creditTotal = lesser(total, down(available, of.minorUnits))
   const applied: CreditJson['credits_applied'] = []
   let usedUp = minus(granted, available)
+  const left = spending.map(({ amount }) => readFraction(amount))
+  // What a debit takes: of the first grants that end when it does.
+  for (const debit of inForce.filter(({ amount }) => isLess(readFraction(amount), NOTHING))) {
+    let owed = minus(NOTHING, readFraction(debit.amount))
+    for (const [nth, grant] of spending.entries()) {
+      if (grant.expires_at !== debit.expires_at) continue
+      const spent = lesser(lesser(left[nth] ?? NOTHING, owed), usedUp)
+      left[nth] = minus(left[nth] ?? NOTHING, spent)
+      owed = minus(owed, spent)
+      usedUp = minus(usedUp, spent)
+    }
+  }
   let toTake = creditTotal
-  for (const grant of spending) {
-    const amount = readFraction(grant.amount)
-    const spent = lesser(amount, usedUp)
+  for (const [nth, grant] of spending.entries()) {
+    const spent = lesser(left[nth] ?? NOTHING, usedUp)
     usedUp = minus(usedUp, spent)
-    const taken = lesser(minus(amount, spent), toTake)
+    const taken = lesser(minus(left[nth] ?? NOTHING, spent), toTake)
     toTake = minus(toTake, taken)
     if (isLess(NOTHING, taken)) applied.push({ grant_id: grant.id, amount: writeFraction(taken) })
   }

@@ -1,5 +1,5 @@
+import { groupBy } from '../../collections/group-by.ts'
 import {
-  addRatios,
   compareRatios,
   maxRatio,
   minRatio,
@@ -60,7 +60,7 @@ export function applyCredit({ total, grants, usage, before, minorUnits }: Credit
   const creditTotal = minRatio(total, roundDown(available, minorUnits))
   return {
     available,
-    creditsApplied: take(positive.toSorted(bySpending), subtractRatios(granted, available), creditTotal),
+    creditsApplied: take(leftOf(inForce, subtractRatios(granted, available)), creditTotal),
     creditTotal,
     amountDue: subtractRatios(total, creditTotal),
   }
@@ -81,15 +81,55 @@ function bySpending(a: CreditGrant, b: CreditGrant): number {
   return a.id < b.id ? -1 : Number(a.id > b.id)
 }
 
-/** Takes an amount of grants one after the other, behind what of them is used up. */
-function take(grants: readonly CreditGrant[], usedUp: Ratio, amount: Ratio): CreditApplied[] {
+/** A grant, and what of it is not used up. */
+interface Left {
+  grant: CreditGrant
+  left: Ratio
+}
+
+/**
+ * What is left of the positive grants, in the order of spending, when so much of them is used up. Debits take of grants that end when
+ * they do first: whoever settles an invoice debits each grant with that grant's own end. All else, such as usage in the currency,
+ * takes what is spent first.
+ */
+function leftOf(inForce: readonly CreditGrant[], usedUp: Ratio): Left[] {
+  const debits = groupBy(
+    inForce.filter((grant) => !isPositive(grant)),
+    ({ expiresAt }) => expiresAt,
+  )
+  const debited = new Map(
+    [...debits].map(([end, ofEnd]) => [
+      end,
+      subtractRatios(RATIO_ZERO, sumRatios(ofEnd.map(({ amount }) => amount))),
+    ]),
+  )
+  let toUse = usedUp
+  const use = (from: Left, atMost: Ratio): Ratio => {
+    const used = minRatio(minRatio(from.left, atMost), toUse)
+    from.left = subtractRatios(from.left, used)
+    toUse = subtractRatios(toUse, used)
+    return used
+  }
+  const all = inForce
+    .filter(isPositive)
+    .toSorted(bySpending)
+    .map((grant): Left => ({ grant, left: grant.amount }))
+  for (const one of all) {
+    const { expiresAt } = one.grant
+    const ofEnd = debited.get(expiresAt) ?? RATIO_ZERO
+    debited.set(expiresAt, subtractRatios(ofEnd, use(one, ofEnd)))
+  }
+  for (const one of all) use(one, one.left)
+  return all
+}
+
+/** Takes an amount of grants one after the other. */
+function take(grants: readonly Left[], amount: Ratio): CreditApplied[] {
   const applied: CreditApplied[] = []
-  const end = addRatios(usedUp, amount)
-  let reached = RATIO_ZERO
-  for (const grant of grants) {
-    const from = maxRatio(reached, usedUp)
-    reached = addRatios(reached, grant.amount)
-    const taken = subtractRatios(minRatio(reached, end), from)
+  let toTake = amount
+  for (const { grant, left } of grants) {
+    const taken = minRatio(left, toTake)
+    toTake = subtractRatios(toTake, taken)
     if (compareRatios(taken, RATIO_ZERO) > 0) applied.push({ grantId: grant.id, amount: taken })
   }
   return applied

@@ -66,7 +66,10 @@ export function planInvoice(
   const fullPeriod = periodAt(contract, at)
   const period = intersect(fullPeriod, inForce)
   if (period === undefined || at < period.startAt || at >= period.endAt)
-    throw new DomainError('unprocessable', 'at lies outside the contract')
+    throw new DomainError(
+      'unprocessable',
+      `at lies outside the contract, which runs from ${inForce.startAt} ${Number.isFinite(inForce.endAt) ? `to ${inForce.endAt}` : 'on'}`,
+    )
   const pieces = piecesOf(contract, rateCards, fullPeriod)
   return {
     contract,
