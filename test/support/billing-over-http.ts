@@ -60,6 +60,7 @@ interface DifferenceBody {
   since: number
   lines: (LineKeyBody & { quantity: ChangeBody; amount: ChangeBody })[]
   subtotal: ChangeBody
+  minimum_adjustment: ChangeBody
   total: ChangeBody
   credit_total: ChangeBody
   amount_due: ChangeBody

@@ -18,6 +18,7 @@ export const differenceToBody = (difference: PreviewDifference, plan: InvoicePla
   since: difference.since,
   lines: difference.lines.map(lineToBody),
   subtotal: changeToBody(difference.subtotal),
+  minimum_adjustment: changeToBody(difference.minimumAdjustment),
   total: changeToBody(difference.total),
   credit_total: changeToBody(difference.creditTotal),
   amount_due: changeToBody(difference.amountDue),

@@ -33,6 +33,7 @@ export interface InvoiceDifference {
   /** In the order of the invoice. */
   lines: LineDifference[]
   subtotal: Change
+  minimumAdjustment: Change
   total: Change
   creditTotal: Change
   amountDue: Change
@@ -44,11 +45,12 @@ export function differenceOf(
   then: Invoice,
   now: Invoice,
 ): InvoiceDifference {
-  const changeIn = (part: 'subtotal' | 'total' | 'creditTotal' | 'amountDue') =>
+  const changeIn = (part: 'subtotal' | 'minimumAdjustment' | 'total' | 'creditTotal' | 'amountDue') =>
     changeOf(then[part], now[part])
   return {
     lines: linesOf(pieces, then.lines, now.lines),
     subtotal: changeIn('subtotal'),
+    minimumAdjustment: changeIn('minimumAdjustment'),
     total: changeIn('total'),
     creditTotal: changeIn('creditTotal'),
     amountDue: changeIn('amountDue'),

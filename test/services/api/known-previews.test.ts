@@ -351,6 +351,7 @@ function requireAddedUp(then: PreviewBody, now: PreviewBody, answer: PreviewBody
     })
   }
   isChange(difference.subtotal, then.subtotal, now.subtotal)
+  isChange(difference.minimum_adjustment, then.minimum_adjustment, now.minimum_adjustment)
   isChange(difference.total, then.total, now.total)
   isChange(difference.credit_total, then.credit_total, now.credit_total)
   isChange(difference.amount_due, then.amount_due, now.amount_due)

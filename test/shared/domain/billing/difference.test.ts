@@ -43,6 +43,7 @@ describe('the difference between two invoices of a plan', () => {
           if (is === undefined) gone++
         }
         requireAddedUp(totals.subtotal, before.subtotal, after.subtotal)
+        requireAddedUp(totals.minimumAdjustment, before.minimumAdjustment, after.minimumAdjustment)
         requireAddedUp(totals.total, before.total, after.total)
         requireAddedUp(totals.creditTotal, before.creditTotal, after.creditTotal)
         requireAddedUp(totals.amountDue, before.amountDue, after.amountDue)
