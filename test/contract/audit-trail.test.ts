@@ -18,6 +18,7 @@ const WITHOUT_TRAIL: Readonly<Record<string, string>> = {
   seedTestCompany: 'what it makes up is no work of anybody',
   drainTestCompany: 'it waits, and changes nothing',
   previewInvoice: 'it reads, and what it tries out is rolled back',
+  simulateRateCard: 'it reads, and what it tries out is rolled back',
 }
 
 interface Entry {

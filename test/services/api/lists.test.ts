@@ -21,6 +21,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   listRates: 'rate-cards.test.ts, and list-plans.test.ts',
   listApiKeys: 'api-keys.test.ts',
   listContractLines: 'contracts.test.ts, and list-plans.test.ts',
+  listInvoicePreviews: 'invoice-list.test.ts, and list-plans.test.ts',
   listAuditTrail: '../../contract/audit-trail.test.ts',
 }
 
