@@ -452,7 +452,9 @@ describe('simulations over HTTP', function () {
     expect((await world.ask(NO_CARD, { changes: { end: [newId('rate')] } })).status).to.equal(404)
   })
 
-  it('refuse more than 100,000 accounts, and more periods than so many accounts can be rated in', async () => {
+  it('refuse more than 100,000 accounts, and more periods than so many accounts can be rated in', async function () {
+    // So many rows go past the loader, which would tell rollups of them.
+    if (running.inside === undefined) return this.skip()
     const world = await makePricing(1, 0)
     const card = await world.card([])
     await running.clickhouse.command({
