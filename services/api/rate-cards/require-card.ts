@@ -1,5 +1,5 @@
 import { findOverlap } from '../../../shared/domain/billing/overlap.ts'
-import { namedValues } from '../../../shared/domain/billing/plan.ts'
+import { countNamed, namedValues } from '../../../shared/domain/billing/named-values.ts'
 import { pricesOfRate, type Rate } from '../../../shared/domain/billing/rate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
@@ -30,7 +30,7 @@ export function requireCard(rates: readonly Rate[], requested: RequestedRates, n
   requireSize(peakOf(rates), IN_FORCE_MAX, `${field}: the card would have`, 'in force at a time')
   const notEnded = rates.filter(({ endsAt }) => endsAt === null || endsAt > now)
   requireSize(sizeOf(notEnded), NOT_ENDED_MAX, `${field}: the card would have`, 'that have not ended')
-  const values = countValues([...new Set([...notEnded, ...requested.rates])])
+  const values = countNamed(namedValues([...new Set([...notEnded, ...requested.rates])]))
   if (values > VALUES_MAX)
     throw new DomainError(
       'unprocessable',
@@ -67,12 +67,6 @@ const sizeOf = (rates: readonly Rate[]): CardSize => ({
   rates: rates.length,
   prices: rates.reduce((sum, rate) => sum + pricesOfRate(rate).length, 0),
 })
-
-/** Of filters and prices; one that several rates name is counted once. */
-const countValues = (rates: readonly Rate[]): number =>
-  [...namedValues(rates).values()]
-    .flatMap((ofSource) => [...ofSource.values()])
-    .reduce((sum, { size }) => sum + size, 0)
 
 /** The most that are in force at a second, and the most prices that are. */
 function peakOf(rates: readonly Rate[]): CardSize {

@@ -1,7 +1,7 @@
 import { amountFromDatabase } from '../../amount/amount.ts'
 import { parseRatio, sumRatios } from '../../amount/ratio.ts'
 import type { WorkQueue } from '../../batching/work-queue.ts'
-import { mergeUsage, usageOfEvent } from '../../domain/billing/aggregate.ts'
+import { usageOfEvent } from '../../domain/billing/aggregate.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import type { UsageEvent } from '../../domain/usage-event.ts'
@@ -10,10 +10,17 @@ import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { EVENT_COLUMNS, eventFromRow, type CurrentEvent, type EventRow } from '../events/usage-events.ts'
 import { nameTokens, propertiesOf, type NamedTokens } from './named-tokens.ts'
-import { knownUsageStatement, REPLACED, REPLACED_MAX, type KnownRow } from './rated-usage-statement.ts'
+import {
+  BEFORE,
+  knownUsageStatement,
+  REPLACED,
+  REPLACED_MAX,
+  type KnownRow,
+} from './rated-usage-statement.ts'
 import {
   isOfCredit,
   isOfPiece,
+  mergeRows,
   ratedUsageOf,
   wantedOf,
   type RatedPlan,
@@ -59,7 +66,6 @@ export interface KnownReads {
 /** Revisions are looked up so many at once, each with up to 16 KiB of properties. */
 const REVISIONS_AT_ONCE = 1_000
 
-const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
 const SINCE = "fromUnixTimestamp64Micro({since:Int64}, 'UTC')"
 const OF_PIECES = `
   arrayExists((startAt, endAt) -> toUnixTimestamp(occurred_at) >= startAt AND toUnixTimestamp(occurred_at) < endAt,
@@ -166,18 +172,6 @@ function addEvents(
     usage: added,
     currencyUsage: sumRatios([currencyUsage, ...ofCredit.map(({ quantity }) => parseRatio(quantity))]),
   }
-}
-
-/** Those of the same source and values put together. */
-function mergeRows(rows: readonly UsageRow[]): UsageRow[] {
-  const merged = new Map<string, UsageRow>()
-  for (const { source, properties, usage } of rows) {
-    // The values are in the order of their tokens, wherever they were read.
-    const key = `${source} ${JSON.stringify(properties)}`
-    const before = merged.get(key)
-    merged.set(key, { source, properties, usage: before ? mergeUsage(before.usage, usage) : usage })
-  }
-  return [...merged.values()]
 }
 
 async function readChanges(

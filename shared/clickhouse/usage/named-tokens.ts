@@ -1,4 +1,4 @@
-import type { UsageWanted } from '../../domain/billing/plan.ts'
+import type { NamedValues } from '../../domain/billing/named-values.ts'
 import type { Properties } from '../../domain/properties.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { DomainError } from '../../errors/domain-error.ts'
@@ -24,7 +24,7 @@ export interface NamedTokens {
 }
 
 /** @throws DomainError unprocessable when they are more than can be asked for */
-export function nameTokens(named: UsageWanted['named']): NamedTokens {
+export function nameTokens(named: NamedValues): NamedTokens {
   const bySource = new Map<UsageSource, Map<string, NamedPair>>()
   for (const [source, properties] of named) {
     const tokens = new Map<string, NamedPair>()
@@ -64,30 +64,3 @@ export const propertiesOf = (
   Object.fromEntries(tokens.map((token) => named.pairOf(source, token)).filter((pair) => pair !== undefined))
 
 export const NOTHING_NAMED: NamedTokens = nameTokens(new Map())
-
-type Named = UsageWanted['named']
-
-/** What several ask for, together. */
-export function mergeNamed(all: readonly Named[]): Named {
-  const [first = new Map(), ...others] = all
-  if (others.length === 0) return first
-  const merged = new Map<UsageSource, Map<string, Set<string>>>()
-  for (const named of all)
-    for (const [source, properties] of named) {
-      const ofSource = merged.get(source) ?? new Map<string, Set<string>>()
-      merged.set(source, ofSource)
-      for (const [property, values] of properties) {
-        const before = ofSource.get(property) ?? new Set<string>()
-        ofSource.set(property, before)
-        for (const value of values) before.add(value)
-      }
-    }
-  return merged
-}
-
-/** How many values are named, of all sources and properties. */
-export const countNamed = (named: Named): number =>
-  [...named.values()].reduce(
-    (count, properties) => [...properties.values()].reduce((sum, { size }) => sum + size, count),
-    0,
-  )

@@ -61,7 +61,8 @@ const NAMED = `
 // with a million events and 2,000 tokens: 14 s, and 0.15 s so).
 const NAMED_TOKENS = `1 AS is_named, arraySort(arrayFilter(token -> concat(source, token) IN (${NAMED}), property_tokens)) AS tokens`
 
-const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
+/** The time that is asked about, in microseconds. */
+export const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
 /** More replaced events than this are not read: each takes a look at what it was. */
 export const REPLACED_MAX = 200_000
 /** Whether an event was another at a time than its row says, because it was corrected since. */

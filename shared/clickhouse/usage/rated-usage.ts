@@ -5,6 +5,7 @@ import { groupBy } from '../../collections/group-by.ts'
 import type { WorkQueue } from '../../batching/work-queue.ts'
 import { mergeUsage, type MeasuredUsage } from '../../domain/billing/aggregate.ts'
 import type { Contract } from '../../domain/billing/contract.ts'
+import { countNamed, mergeNamed } from '../../domain/billing/named-values.ts'
 import type { InvoicePlan } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
@@ -13,14 +14,7 @@ import { occurredAtOfEventId } from '../../domain/usage-event.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
-import {
-  countNamed,
-  mergeNamed,
-  nameTokens,
-  NOTHING_NAMED,
-  TOKENS_MAX,
-  type NamedTokens,
-} from './named-tokens.ts'
+import { nameTokens, NOTHING_NAMED, TOKENS_MAX, type NamedTokens } from './named-tokens.ts'
 import { ratedUsageStatement, type RatedRow, type RatedWanted } from './rated-usage-statement.ts'
 
 /** What of a plan says which usage it needs. */
@@ -187,24 +181,28 @@ export const isOfCredit = ({ source, segment, is_named }: PlaceOfRow, plan: Rate
   source === plan.contract.currency && is_named === 0 && Number(segment) < creditEnd(plan)
 
 /** Rows of the segments of a piece; those that the plan itself does not tell apart are put together. */
-function usageRows(rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedTokens): UsageRow[] {
-  const found = new Map<string, UsageRow>()
-  for (const row of rows) {
-    const ofSource = plan.usage.named.get(row.source)
-    const pairs = row.tokens
-      .map((token) => named.pairOf(row.source, token))
-      .filter((pair) => pair !== undefined)
-      .filter(([property, value]) => ofSource?.get(property)?.has(value))
-    const key = JSON.stringify([row.source, ...pairs])
-    const before = found.get(key)
-    const usage = usageFromRow(row)
-    found.set(key, {
-      source: row.source,
-      properties: Object.fromEntries(pairs),
-      usage: before === undefined ? usage : mergeUsage(before.usage, usage),
-    })
+const usageRows = (rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedTokens): UsageRow[] =>
+  mergeRows(
+    rows.map((row) => {
+      const ofSource = plan.usage.named.get(row.source)
+      const pairs = row.tokens
+        .map((token) => named.pairOf(row.source, token))
+        .filter((pair) => pair !== undefined)
+        .filter(([property, value]) => ofSource?.get(property)?.has(value))
+      return { source: row.source, properties: Object.fromEntries(pairs), usage: usageFromRow(row) }
+    }),
+  )
+
+/** Those of the same source and values put together. */
+export function mergeRows(rows: readonly UsageRow[]): UsageRow[] {
+  const merged = new Map<string, UsageRow>()
+  for (const { source, properties, usage } of rows) {
+    // The values are in the order of their tokens, wherever they were read.
+    const key = `${source} ${JSON.stringify(properties)}`
+    const before = merged.get(key)
+    merged.set(key, { source, properties, usage: before ? mergeUsage(before.usage, usage) : usage })
   }
-  return [...found.values()]
+  return [...merged.values()]
 }
 
 export function usageFromRow(row: RowOfAccount): MeasuredUsage {

@@ -1,8 +1,8 @@
 import { DomainError } from '../../errors/domain-error.ts'
 import { intersect, type TimeRange } from '../time-range.ts'
-import type { UsageSource } from '../usage-source.ts'
 import { byStart, isOpenAt } from './change.ts'
 import type { CardLine, Contract, ContractLine, CreditLine } from './contract.ts'
+import { namedValues, type NamedValues } from './named-values.ts'
 import { periodAt } from './periods.ts'
 import { contractRange, pieceOf, shareOf, type Share } from './pieces.ts'
 import { pricesOfRate, type Rate } from './rate.ts'
@@ -15,15 +15,12 @@ export interface Piece<L extends ContractLine = ContractLine> extends TimeRange 
   rates: readonly Rate[]
 }
 
-/** The values of properties that a source's rates tell apart: property to values. */
-type NamedValues = ReadonlyMap<string, ReadonlySet<string>>
-
 /** Usage that must be read to rate a contract's period. */
 export interface UsageWanted {
   /** All sources of the account in each of these ranges; `piece` is its number within the plan's pieces. */
   ranges: readonly ({ piece: number } & TimeRange)[]
   /** What usage must be told apart by; a source that is absent needs no properties. */
-  named: ReadonlyMap<UsageSource, NamedValues>
+  named: NamedValues
 }
 
 /** What an invoice preview is made of, before anything is read. All instants in Unix seconds. */
@@ -101,29 +98,6 @@ export const pricesOf = ({ pieces }: InvoicePlan): string[] => [
     }),
   ),
 ]
-
-/** What usage of each source must be told apart by. */
-export function namedValues(rates: readonly Rate[]): Map<UsageSource, Map<string, Set<string>>> {
-  const named = new Map<UsageSource, Map<string, Set<string>>>()
-  const add = (source: UsageSource, property: string, values: Iterable<string>) => {
-    const ofSource = named.get(source) ?? new Map<string, Set<string>>()
-    named.set(source, ofSource)
-    const before = ofSource.get(property) ?? new Set<string>()
-    ofSource.set(property, before)
-    for (const value of values) before.add(value)
-  }
-  for (const { source, filters, groupBy, prices } of rates) {
-    if (source === null) continue
-    for (const { property, values } of filters) add(source, property, values)
-    if (groupBy !== null)
-      add(
-        source,
-        groupBy,
-        prices.map(({ value }) => value),
-      )
-  }
-  return named
-}
 
 /** A card's rates at a second, in the order of the invoice. */
 export const ratesInForce = (rates: readonly Rate[], second: number): Rate[] =>

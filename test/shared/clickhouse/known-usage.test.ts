@@ -10,7 +10,7 @@ import {
 } from '../../../shared/clickhouse/usage/known-usage.ts'
 import type { RatedPlan } from '../../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
-import { namedValues } from '../../../shared/domain/billing/plan.ts'
+import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'

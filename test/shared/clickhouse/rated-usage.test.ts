@@ -12,7 +12,7 @@ import {
 import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { namedValues } from '../../../shared/domain/billing/plan.ts'
+import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
 import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'

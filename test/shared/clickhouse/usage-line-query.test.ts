@@ -14,7 +14,7 @@ import {
   type MeasuredUsage,
 } from '../../../shared/domain/billing/aggregate.ts'
 import { groupOf } from '../../../shared/domain/billing/matches.ts'
-import { namedValues } from '../../../shared/domain/billing/plan.ts'
+import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import type { Rate } from '../../../shared/domain/billing/rate.ts'
 import { propertyPairs, propertyText, type Properties } from '../../../shared/domain/properties.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
