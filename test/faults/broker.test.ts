@@ -57,7 +57,7 @@ describe('the broker of the event log', function () {
       const { ledger } = stage
       await ledger.during(async () => {
         await sleep(1_000)
-        kafka.pause()
+        await kafka.pause()
         const pausedAt = performance.now()
         await sleep(PAUSE_MS)
         kafka.resume()

@@ -104,7 +104,7 @@ const engineFaults = (
     await kafka.restart()
   },
   'broker asleep': async (random) => {
-    kafka.pause()
+    await kafka.pause()
     await sleep(4_000 * random())
     kafka.resume()
   },

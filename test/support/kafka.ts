@@ -10,6 +10,7 @@ import { askRun } from '../run/ask-run.ts'
 import { skipFor } from '../run/pending.ts'
 import { endChild } from './end-child.ts'
 import { endWithUs } from './end-with-us.ts'
+import { standStill } from './stand-still.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** A real broker of Apache Kafka. */
@@ -21,7 +22,7 @@ export interface KafkaBroker {
   pid: () => number
   kill9(): Promise<void>
   /** SIGSTOP, until `resume`. */
-  pause(): void
+  pause(): Promise<void>
   resume(): void
   /** After kill9, on the same data and port; resolves when it serves. */
   restart(): Promise<void>
@@ -145,7 +146,7 @@ export async function startBroker(): Promise<KafkaBroker> {
     async kill9() {
       await endChild(child, 'SIGKILL')
     },
-    pause: () => child.kill('SIGSTOP'),
+    pause: () => standStill(child),
     resume: () => child.kill('SIGCONT'),
     async restart() {
       child = await launch(folder, classPath)

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { Redis } from 'ioredis'
 import type { RedisConfig } from '../../shared/redis/config.ts'
 import { skipFor } from '../run/pending.ts'
+import { standStill } from './stand-still.ts'
 import { makeTempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
@@ -24,7 +25,7 @@ export interface TestRedis {
 /** One of our own, which can fail. */
 export interface OwnRedis extends TestRedis {
   /** Stands still until it goes on (SIGSTOP). */
-  pause(): void
+  pause(): Promise<void>
   goOn(): void
   /** kill -9, and waits for the end. */
   kill(): Promise<void>
@@ -80,7 +81,7 @@ export async function startRedis(suite: Mocha.Context, ...options: string[]): Pr
   await start()
   const own = {
     ...redis,
-    pause: () => server?.kill('SIGSTOP'),
+    pause: async () => server && standStill(server),
     goOn: () => server?.kill('SIGCONT'),
     kill,
     start,

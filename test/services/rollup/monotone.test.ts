@@ -182,9 +182,11 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await sums.readAll()
     const compared = await expectRollupsExact(stage.client, NAMESPACE)
     process.stdout.write(`    (${JSON.stringify(compared)} rows agree with the events)\n`)
-    // A short run on a busy machine may not come to it.
-    if (READS !== undefined) expect(reachedPoints, 'a day that was closed meanwhile').to.include(DAY_CLOSED)
-    expect(pairs.met, 'pairs that met').to.be.greaterThan(0)
+    // A short run on a busy machine may come to neither.
+    if (READS !== undefined) {
+      expect(reachedPoints, 'a day that was closed meanwhile').to.include(DAY_CLOSED)
+      expect(pairs.met, 'pairs that met').to.be.greaterThan(0)
+    }
     expect(compared.slots).to.be.greaterThan(20)
     expect(compared.byTime).to.be.greaterThan(5)
     expect(compared.slotTotals).to.be.greaterThan(5)

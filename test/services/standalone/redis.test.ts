@@ -113,7 +113,7 @@ describe('two Tallies with one Redis', function () {
       const before = await timesOf(report, 1_500)
       const { key, id } = await issue()
       await use(key)
-      if (fault === 'paused') redis.pause()
+      if (fault === 'paused') await redis.pause()
       else await redis.kill()
       const during = await timesOf(report, 2_500)
       const limit = Math.max(2 * quantile(before, 0.99), redis.config.timeoutMs + 20)

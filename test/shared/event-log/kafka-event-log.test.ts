@@ -204,7 +204,7 @@ describe('event log on Kafka', function () {
     const options = { ...optionsFor(topic), appendDeadlineMs: 700, requestTimeoutMs: 500 }
     await withLog(options, async (log) => {
       await log.append([record(0, 'before')])
-      kafka.pause()
+      await kafka.pause()
       const startedAt = performance.now()
       const outcomes = await Promise.all(
         Array.from({ length: 20 }, (_, n) =>

@@ -133,7 +133,7 @@ describe('the cache of callers', function () {
       const digest = issue()
       expect(await isValid(one, digest)).to.equal(true)
       expect(await isValid(other, digest)).to.equal(true)
-      if (fault === 'paused') server.pause()
+      if (fault === 'paused') await server.pause()
       else await server.kill()
       valid.clear()
       await one.purges.purge(NAMES.caller(digest))

@@ -116,7 +116,7 @@ describe('a limit of rate that processes share', function () {
         const limits = limitsOf(quota, 1)
         const caller = newCaller()
         await useAll(limits, caller, [[0, 100]])
-        if (fault === 'paused') own.pause()
+        if (fault === 'paused') await own.pause()
         else await own.kill()
         const times: number[] = []
         const given = [0, 0, 0]

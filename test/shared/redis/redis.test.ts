@@ -40,7 +40,7 @@ describe('a connection to Redis', function () {
   for (const fault of ['paused', 'killed'] as const)
     it(`costs one time limit each pause while Redis is ${fault}, is logged once, and goes on by itself`, async () => {
       expect((await ask()).isWell).to.equal(true)
-      if (fault === 'paused') server.pause()
+      if (fault === 'paused') await server.pause()
       else await server.kill()
       const startedAt = performance.now()
       const answers = []
@@ -61,7 +61,7 @@ describe('a connection to Redis', function () {
     })
 
   const pause = async () => {
-    server.pause()
+    await server.pause()
     await Promise.resolve()
   }
   const goOn = async () => {

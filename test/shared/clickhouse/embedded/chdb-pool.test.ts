@@ -11,6 +11,9 @@ import { failureOf } from '../../../support/failure-of.ts'
 /** More than the pool has connections. */
 const MANY = 60
 
+/** Nobody waits longer for a connection. */
+const WAIT_MS = 30_000
+
 /** Prints some of its rows, then fails. */
 const FAILS_LATE = "SELECT number, throwIf(number = 200000, 'late') FROM numbers(300000)"
 
@@ -161,10 +164,15 @@ describe('the pool of connections to the embedded ClickHouse', () => {
 
   it('tells who waits in too long a queue that it is overloaded', async function () {
     this.timeout(120_000)
-    const asked = Array.from({ length: 10_100 }, () => failureOf(read('SELECT 1')))
-    const failures = (await Promise.all(asked)).filter((failure) => failure !== undefined)
-    expect(failures.length).to.be.within(1, 100)
-    for (const failure of failures)
+    const startedAt = performance.now()
+    const asked = Array.from({ length: 10_100 }, async () => {
+      const failure = await failureOf(read('SELECT 1'))
+      return failure === undefined ? [] : [{ failure, ms: performance.now() - startedAt }]
+    })
+    const failures = (await Promise.all(asked)).flat()
+    // A slow machine does not come to all who wait before they give up: those are no more than may wait.
+    expect(failures.filter(({ ms }) => ms < WAIT_MS).length).to.be.within(1, 100)
+    for (const { failure } of failures)
       expect(failure).to.be.instanceOf(DomainError).with.property('code', 'overloaded')
   })
 
