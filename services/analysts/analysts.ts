@@ -48,7 +48,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
       const kill = () => engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
       await queue.run(
         async () => send(await killedWhenGone(() => engine.answer(request, comment), kill, signal)),
-        signal,
+        { signal },
       )
     },
     async close() {

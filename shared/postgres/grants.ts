@@ -44,15 +44,18 @@ interface GrantRow {
 
 interface CreditRow extends Pick<
   GrantRow,
-  'grant_id' | 'account_id' | 'amount' | 'effective_at' | 'expires_at' | 'voided_at' | 'archived_at'
+  'grant_id' | 'amount' | 'effective_at' | 'expires_at' | 'voided_at' | 'archived_at'
 > {
-  source: string
+  /** Of the key, from 1 on. */
+  nth: string
 }
 
 /** Whose credit, in which currency. */
 export interface CreditKey {
   accountId: string
   currency: string
+  /** In Unix seconds; what begins then or later, or had expired before, is not wanted. */
+  before: number
 }
 
 const COLUMNS = `grant_id, account_id, metric_id, currency, amount, description, contract_v1_id, effective_at,
@@ -92,15 +95,16 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
-// As it was before a time: what was given since is not there, and what was ended since is not over. $4 null: as it is. One by one:
+// Known before a time: what was given since is not there, and what was ended since is not over. $5 null: as it is. One by one:
 // without statistics of a table that has just grown, all grants of the namespace would be gone through.
 const LIST_CREDIT = `
-  SELECT g.grant_id, g.account_id, g.source, g.amount, g.effective_at, g.expires_at,
-    CASE WHEN coalesce(g.voided_at < to_timestamp($4), true) THEN g.voided_at END AS voided_at,
-    CASE WHEN coalesce(g.archived_at < to_timestamp($4), true) THEN g.archived_at END AS archived_at
-  FROM unnest($2::text[], $3::text[]) AS w (account_id, source), LATERAL (
+  SELECT g.grant_id, g.amount, g.effective_at, g.expires_at,
+    CASE WHEN coalesce(g.voided_at < to_timestamp($5), true) THEN g.voided_at END AS voided_at,
+    CASE WHEN coalesce(g.archived_at < to_timestamp($5), true) THEN g.archived_at END AS archived_at, w.nth
+  FROM unnest($2::text[], $3::text[], $4::float8[]) WITH ORDINALITY AS w (account_id, source, before, nth), LATERAL (
     SELECT * FROM grants WHERE namespace_id = $1 AND account_id = w.account_id AND source = w.source
-      AND ($4::float8 IS NULL OR created_at < to_timestamp($4))
+      AND effective_at < to_timestamp(w.before) AND (expires_at IS NULL OR expires_at >= to_timestamp(w.before))
+      AND ($5::float8 IS NULL OR created_at < to_timestamp($5))
     OFFSET 0) AS g`
 
 /** Of whom grants are added up, and as of when. */
@@ -240,32 +244,27 @@ export const grantRepository = (db: Queryable) => ({
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
   /**
-   * All credit that accounts were ever given, each in a currency, also what is over; in any order.
+   * The credit of accounts, each in a currency, that has begun and not expired at a time; also what was voided or archived since.
    *
    * @param knownAt in Unix seconds of real time, as grants bear it: what was given, voided or archived before is, all else is not
    *   known; undefined: as it is now
+   * @returns for each key its grants, in any order
    */
   async listCredit(
     namespaceId: string,
     of: readonly CreditKey[],
     knownAt?: number,
-  ): Promise<(CreditKey & CreditGrant)[]> {
+  ): Promise<CreditGrant[][]> {
     const { rows } = await db.query<CreditRow>(LIST_CREDIT, [
       namespaceId,
       of.map(({ accountId }) => accountId),
       of.map(({ currency }) => currency),
+      of.map(({ before }) => before),
       knownAt ?? null,
     ])
-    return rows.map((row) => ({
-      accountId: row.account_id,
-      currency: row.source,
-      id: row.grant_id,
-      amount: parseRatio(row.amount),
-      effectiveAt: preciseSeconds(row.effective_at),
-      expiresAt: row.expires_at && preciseSeconds(row.expires_at),
-      voidedAt: row.voided_at && preciseSeconds(row.voided_at),
-      archivedAt: row.archived_at && preciseSeconds(row.archived_at),
-    }))
+    const credit: CreditGrant[][] = of.map(() => [])
+    for (const row of rows) credit[Number(row.nth) - 1]?.push(creditFromRow(row))
+    return credit
   },
 
   /**
@@ -333,4 +332,13 @@ const grantFromRow = (row: GrantRow): Grant => ({
   updatedAt: row.updated_at,
   voidedAt: row.voided_at,
   archivedAt: row.archived_at,
+})
+
+const creditFromRow = (row: CreditRow): CreditGrant => ({
+  id: row.grant_id,
+  amount: parseRatio(row.amount),
+  effectiveAt: preciseSeconds(row.effective_at),
+  expiresAt: row.expires_at && preciseSeconds(row.expires_at),
+  voidedAt: row.voided_at && preciseSeconds(row.voided_at),
+  archivedAt: row.archived_at && preciseSeconds(row.archived_at),
 })

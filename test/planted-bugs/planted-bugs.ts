@@ -937,7 +937,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a grant that was given later was known',
     file: 'shared/postgres/grants.ts',
-    right: 'OR created_at < to_timestamp($4))',
+    right: 'OR created_at < to_timestamp($5))',
     wrong: 'OR created_at IS NOT NULL)',
     suites: ['shared/postgres/known-up-to', 'services/api/invoice-previews'],
     each: true,
@@ -945,7 +945,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a grant that was voided later was void before',
     file: 'shared/postgres/grants.ts',
-    right: 'CASE WHEN coalesce(g.voided_at < to_timestamp($4), true) THEN g.voided_at END AS voided_at',
+    right: 'CASE WHEN coalesce(g.voided_at < to_timestamp($5), true) THEN g.voided_at END AS voided_at',
     wrong: 'voided_at',
     suites: ['shared/postgres/known-up-to'],
   },
@@ -1035,6 +1035,27 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'const at = Math.max(range.startAt, ...instantsOf(changes, now))',
     wrong: 'const at = Math.min(range.startAt, ...instantsOf(changes, now))',
     suites: ['services/api/simulations'],
+  },
+  {
+    name: 'accounts with more usage than is held at a time are left out of a simulation',
+    file: 'services/api/rate-cards/rate-accounts.ts',
+    right: '      atATime = Math.floor(some.length / 2)\n',
+    wrong: '      rated += some.length\n',
+    suites: ['services/api/simulations'],
+  },
+  {
+    name: 'a change bears the time of a host whose clock is behind',
+    file: 'services/api/core/change-once.ts',
+    right: 'Math.max(nowOf(res).getTime(), byDatabase)',
+    wrong: 'Math.min(nowOf(res).getTime(), byDatabase)',
+    suites: ['services/api/change-times'],
+  },
+  {
+    name: 'one who asks for much is given all places to read usage first',
+    file: 'shared/batching/work-queue.ts',
+    right: '    this.queues.delete(asker)\n    this.queues.set(asker, queue)\n',
+    wrong: '',
+    suites: ['batching/work-queue'],
   },
   {
     name: 'what a simulation changes of a card stays changed',

@@ -17,7 +17,7 @@ import { readLineChanges, type LineChangesBody } from './line-changes.ts'
  *
  * They return undefined when there is no such contract.
  */
-type Now = () => number
+type Now = () => number | Promise<number>
 
 /**
  * Changes what is said of a contract, and lets it end later.
@@ -34,7 +34,7 @@ export async function changeTerms(
 ): Promise<StoredContract | undefined> {
   const contract = await contractRepository(db).lock(namespaceId, contractId)
   if (contract === undefined) return undefined
-  requireNotOver(contract, now())
+  requireNotOver(contract, await now())
   const { endsAt } = changes
   if (endsAt !== undefined && (endsAt ?? Infinity) < (contract.endsAt ?? Infinity))
     throw new DomainError(
@@ -54,7 +54,7 @@ export async function changeLines(
 ): Promise<StoredContract | undefined> {
   const contract = await contractRepository(db).lock(namespaceId, contractId)
   if (contract === undefined) return undefined
-  const changes = await readLineChanges(db, namespaceId, contract, body, now())
+  const changes = await readLineChanges(db, namespaceId, contract, body, await now())
   if (changes.add.some(({ kind }) => kind === 'credit')) await requestCredits(db, namespaceId)
   return contractRepository(db).changeLines(namespaceId, contract, changes)
 }
@@ -75,7 +75,7 @@ export async function cancelContract(
 ): Promise<StoredContract | undefined> {
   const contract = await contractRepository(db).lock(namespaceId, contractId)
   if (contract === undefined) return undefined
-  const second = now()
+  const second = await now()
   const cancelAt = cancellationOf(contract, request, second)
   if (contractStatus(contract, second) === 'canceled') return contract
   const cancellation = { mode: request.mode, reason, requestedAt: second }
@@ -95,7 +95,7 @@ export async function uncancelContract(
 ): Promise<StoredContract | undefined> {
   const contract = await contractRepository(db).lock(namespaceId, contractId)
   if (contract === undefined) return undefined
-  requireNotOver(contract, now())
+  requireNotOver(contract, await now())
   return contract.cancelAt === null
     ? contract
     : contractRepository(db).setCancellation(namespaceId, contract, null, null)

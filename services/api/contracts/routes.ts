@@ -165,7 +165,7 @@ const changeContractOnce = (
     db: PoolClient,
     namespaceId: string,
     req: OfContract,
-    now: () => number,
+    now: () => Promise<number>,
   ) => Promise<StoredContract | undefined>,
 ) =>
   changeOnce(create, { route: `POST /v2/contracts/{contract_id}/${verb}`, action, toBody: bodyOfNow, work })

@@ -1,4 +1,3 @@
-import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { Contract } from '../../../shared/domain/billing/contract.ts'
 import type { InvoiceReadings } from '../../../shared/domain/billing/invoice.ts'
 import { planInvoice, pricesOf, type InvoicePlan } from '../../../shared/domain/billing/plan.ts'
@@ -50,18 +49,21 @@ export async function readCredit(
   plans: readonly InvoicePlan[],
   knownAt: number | undefined,
 ): Promise<CreditReadings[]> {
-  // An account may have several contracts in a currency.
-  const keys = new Map(plans.map(({ contract }) => [nameOfCredit(contract), contract]))
-  const grants = groupBy(
-    await grantRepository(db).listCredit(namespaceId, [...keys.values()], knownAt),
-    nameOfCredit,
+  const grants = await grantRepository(db).listCredit(
+    namespaceId,
+    plans.map(({ contract: { accountId, currency }, creditBefore: before }) => ({
+      accountId,
+      currency,
+      before,
+    })),
+    knownAt,
   )
   const creditsWritten = await contractRepository(db).listCredits(
     namespaceId,
     plans.flatMap(({ creditLines }) => creditLines.map(({ id }) => id)),
     knownAt,
   )
-  return plans.map(({ contract }) => ({ grants: grants.get(nameOfCredit(contract)) ?? [], creditsWritten }))
+  return grants.map((ofPlan) => ({ grants: ofPlan, creditsWritten }))
 }
 
 const unique = <T>(all: Iterable<T>): T[] => [...new Set(all)]
@@ -72,6 +74,3 @@ const cardsOf = (contracts: readonly Contract[]): string[] =>
       lines.flatMap((line) => (line.kind === 'card' ? [line.rateCardId] : [])),
     ),
   )
-
-const nameOfCredit = ({ accountId, currency }: Pick<Contract, 'accountId' | 'currency'>): string =>
-  `${accountId} ${currency}`

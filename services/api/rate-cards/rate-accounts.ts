@@ -20,6 +20,8 @@ import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 export interface RateAccountsDeps {
   pool: Pool
   usage: Pick<ReturnType<typeof simulatedUsageReader>, 'read'>
+  /** How many rows of usage are held at a time, unless a single account has more; undefined: some 400 MB of them. */
+  rowsMax?: number
 }
 
 /** The two ways in which accounts are rated. */
@@ -42,9 +44,11 @@ export interface RatedAccount {
   candidateLines: InvoiceLine[]
 }
 
-/** How many rows of usage are meant to be held at a time: some 400 MB. It is a guess, as nobody knows them before they are read. */
 const ROWS_MAX = 300_000
-/** In so many sets of values a source is used by an account in a period, if it may be used in more. */
+/**
+ * In so many sets of values a source is used by an account in a period, if it may be used in more. It is a guess, by which is decided how
+ * many accounts are tried at first.
+ */
 const SETS_LIKELY = 20
 /** Longer lists of ids are told by the first and the last of them: a list is a parameter, and there are bounds to these. */
 const LISTED_MAX = 1_000
@@ -66,10 +70,11 @@ export async function* rateAccounts(
 ): AsyncGenerator<RatedAccount> {
   const fixed = [ways.candidate, ...(typeof ways.baseline === 'object' ? [ways.baseline] : [])]
   const rowsOfAccount = ways.periods.length * likelyRows(fixed.flatMap(({ rates }) => rates))
-  const atATime = Math.max(1, Math.floor(ROWS_MAX / rowsOfAccount))
+  const { rowsMax = ROWS_MAX } = deps
+  let atATime = Math.max(1, Math.floor(rowsMax / rowsOfAccount))
   const yielding = yielder()
-  for (let start = 0; start < accountIds.length; start += atATime) {
-    const some = accountIds.slice(start, start + atATime)
+  for (let rated = 0; rated < accountIds.length;) {
+    const some = accountIds.slice(rated, rated + atATime)
     const { followed, prices } = await inNamespace(deps.pool, namespaceId, (db) =>
       readTerms(db, namespaceId, ways, some),
     )
@@ -79,8 +84,14 @@ export async function* rateAccounts(
       periods: ways.periods,
       sources: sourcesOf(rates),
       named: namedValues(rates),
+      rowsMax: some.length === 1 ? undefined : rowsMax,
     }
     const usage = await deps.usage.read(namespaceId, wanted, signal)
+    if (usage === undefined) {
+      atATime = Math.floor(some.length / 2)
+      continue
+    }
+    rated += some.length
     for (const accountId of some) {
       if (signal.aborted) throw new DomainError('overloaded', 'the simulation was given up')
       const rows = usage.get(accountId)

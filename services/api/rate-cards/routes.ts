@@ -176,8 +176,8 @@ const postChange = (create: Create) =>
     action: 'rate_card.changed',
     toBody: cardWithRatesToBody,
     // With the defaults of openapi.yaml filled in.
-    work: (db, namespaceId, { params, body }: OfRateCard, now) =>
-      changeCard(db, namespaceId, params.rate_card_id, body as CardChangeBody, now()),
+    work: async (db, namespaceId, { params, body }: OfRateCard, now) =>
+      changeCard(db, namespaceId, params.rate_card_id, body as CardChangeBody, await now()),
   })
 
 function postSimulation(deps: SimulationDeps): RequestHandler<OfRateCard['params']> {

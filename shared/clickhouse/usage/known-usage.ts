@@ -110,7 +110,7 @@ export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
           changesBetween: (since, second, limit) =>
             readChanges(client, plan, wanted, eventsBefore, [since, second], limit),
         })
-      return rawReads.run(reads, signal)
+      return rawReads.run(reads, { asker: namespaceId, signal })
     },
   }
 }

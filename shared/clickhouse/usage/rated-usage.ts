@@ -94,7 +94,10 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       const named = nameTokens(plan.usage.named)
       if (named.sources.length === 0) return readShared({ namespaceId, plan, nth: nth++ })
       // Why the place comes first: what rollups hold is known for a moment only.
-      const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), signal)
+      const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), {
+        asker: namespaceId,
+        signal,
+      })
       return read as RatedUsage
     },
 
@@ -107,7 +110,12 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       const read: RatedUsage[] = []
       for (const some of halvedWhileTooMany(plans)) {
         const named = nameTokens(mergeNamed(some.map(({ usage }) => usage.named)))
-        read.push(...(await rawReads.run(() => readTogether(namespaceId, some, named), signal)))
+        read.push(
+          ...(await rawReads.run(() => readTogether(namespaceId, some, named), {
+            asker: namespaceId,
+            signal,
+          })),
+        )
       }
       return read
     },

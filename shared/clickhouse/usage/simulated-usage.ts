@@ -22,6 +22,8 @@ export interface SimulatedUsageWanted {
   sources: readonly UsageSource[]
   /** What usage of each source is told apart by. */
   named: UsageWanted['named']
+  /** More rows are not read: a row is usage of an account and source in a period, with one set of values. Undefined: whatever there is. */
+  rowsMax?: number | undefined
 }
 
 /** By account: its usage in each of the periods, in their order. Accounts without any are absent. */
@@ -40,8 +42,8 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
 
   const readNow = async (
     namespaceId: string,
-    { accounts, periods, sources, named }: SimulatedUsageWanted,
-  ): Promise<SimulatedUsage> => {
+    { accounts, periods, sources, named, rowsMax }: SimulatedUsageWanted,
+  ): Promise<SimulatedUsage | undefined> => {
     if (sources.length === 0) return new Map()
     const tokens = nameTokens(named)
     const ranges = periods.map(clampRange)
@@ -59,8 +61,14 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
     if (statement === undefined) return usage
     const periodOf = new Map(ranges.map(({ startAt }, index) => [String(startAt), index]))
     const yielding = yielder(SMALL_STEPS)
-    for await (const rows of streamRows<RatedRow>(client, statement.query, statement.params))
+    let count = 0
+    const [query, params] =
+      rowsMax === undefined
+        ? [statement.query, statement.params]
+        : [`${statement.query} LIMIT {rowsMax:UInt32}`, { ...statement.params, rowsMax: rowsMax + 1 }]
+    for await (const rows of streamRows<RatedRow>(client, query, params))
       for (const row of rows) {
+        if (++count > (rowsMax ?? Infinity)) return undefined
         let ofAccount = usage.get(row.account_id)
         if (ofAccount === undefined) usage.set(row.account_id, (ofAccount = periods.map(() => [])))
         const ofPeriod = ofAccount[periodOf.get(row.segment) ?? NaN]
@@ -94,10 +102,15 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
   return {
     /**
      * @param signal gives up waiting for a place
+     * @returns undefined when there are more rows than wanted
      * @throws DomainError overloaded when there was no place in time; unprocessable when more values are named than can be told apart
      */
-    read: (namespaceId: string, wanted: SimulatedUsageWanted, signal: AbortSignal): Promise<SimulatedUsage> =>
-      rawReads.run(() => retryIfStale(() => readNow(namespaceId, wanted)), signal),
+    read: (
+      namespaceId: string,
+      wanted: SimulatedUsageWanted,
+      signal: AbortSignal,
+    ): Promise<SimulatedUsage | undefined> =>
+      rawReads.run(() => retryIfStale(() => readNow(namespaceId, wanted)), { asker: namespaceId, signal }),
 
     /** The accounts that used something in a range, by id, at most so many. @throws DomainError overloaded, as read does */
     listAccounts: (
@@ -106,6 +119,9 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       atMost: number,
       signal: AbortSignal,
     ): Promise<string[]> =>
-      rawReads.run(() => retryIfStale(() => listNow(namespaceId, range, atMost)), signal),
+      rawReads.run(() => retryIfStale(() => listNow(namespaceId, range, atMost)), {
+        asker: namespaceId,
+        signal,
+      }),
   }
 }

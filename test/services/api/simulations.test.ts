@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { rateAccounts } from '../../../services/api/rate-cards/rate-accounts.ts'
@@ -402,6 +404,71 @@ describe('simulations over HTTP', function () {
     expect(await failureOf(rating.next()))
       .to.be.instanceOf(DomainError)
       .with.property('code', 'overloaded')
+  })
+
+  it('hold no more usage at a time than is meant to be, and come to the same', async () => {
+    const world = await makePricing(5)
+    const accounts = world.accounts.toSorted()
+    const price_id = await world.price(unit('1'))
+    const card = await world.card([
+      {
+        ...{ metric_id: world.metrics[0], group_by: 'region', price_id },
+        prices: ['eu', 'us', 'ap'].map((value) => ({ value, price_id })),
+      },
+    ])
+    await world.store(
+      ...accounts.flatMap((accountId, nth) =>
+        ['eu', 'us', 'ap'].slice(nth % 2).map((region) => ({
+          ...{ accountId, quantity: `${nth + 1}.5`, properties: { region } },
+          ...{ source: world.metrics[0] ?? '', occurredAt: START + DAY },
+        })),
+      ),
+    )
+    const rates = await inNamespace(running.pool, world.namespaceId, (db) =>
+      rateCardRepository(db).listRatesOf(world.namespaceId, [card]),
+    )
+    const ways = {
+      periods: [{ startAt: START, endAt: END }],
+      minorUnits: 2,
+      candidate: { line: cardLineOf({ rateCardId: card }), rates: rates.get(card) ?? [] },
+      baseline: 'nothing' as const,
+    }
+    const reader = simulatedUsageReader(running.clickhouse, rawReadPlaces())
+    /** Of each read: how many accounts it was of, and how many rows were held, if it was not too many. */
+    const reads: [accounts: number, rows: number | undefined][] = []
+    const usage: Pick<typeof reader, 'read'> = {
+      async read(namespaceId, wanted, signal) {
+        const read = await reader.read(namespaceId, wanted, signal)
+        const rows = read && [...read.values()].flat(2).length
+        reads.push(['first' in wanted.accounts ? NaN : wanted.accounts.length, rows])
+        return read
+      },
+    }
+    const rate = async (rowsMax?: number) => {
+      reads.length = 0
+      const deps = { pool: running.pool, usage, ...(rowsMax !== undefined && { rowsMax }) }
+      const rated: object[] = []
+      for await (const account of rateAccounts(
+        deps,
+        world.namespaceId,
+        ways,
+        accounts,
+        new AbortController().signal,
+      ))
+        rated.push(account)
+      return rated
+    }
+    const whole = await rate()
+    expect(whole).to.have.length(5)
+    expect(reads).to.deep.equal([[5, 13]])
+    expect(await rate(12)).to.deep.equal(whole)
+    expect(reads).to.deep.include([2, 5])
+    expect(await rate(5)).to.deep.equal(whole)
+    // Who has more by themselves is read all the same.
+    expect(await rate(2)).to.deep.equal(whole)
+    expect(reads.filter(([, rows]) => rows !== undefined)).to.deep.equal(
+      [3, 2, 3, 2, 3].map((rows) => [1, rows]),
+    )
   })
 
   it('show nothing where there is nobody', async () => {

@@ -26,6 +26,8 @@ const OTHER = randomUUID()
 /** As where the event log has nothing that is not loaded. */
 const ALL_LOADED = 4e15
 const SECOND = 1_000_000
+/** After all grants have begun, in Unix seconds. */
+const LATER_S = 4_000_000_000
 const SEED = process.env['FAULT_SEED'] ?? '0135274d'
 
 describe('up to when everything is known', function () {
@@ -200,8 +202,11 @@ describe('up to when everything is known', function () {
     }
     const writers = [write(), write()]
     const told: { upTo: Micros; credit: string }[] = []
-    const creditAt = (client: PoolClient, upTo: Micros) =>
-      grantRepository(client).listCredit(NAMESPACE, [{ accountId: account, currency: 'usd' }], upTo / SECOND)
+    const creditAt = async (client: PoolClient, upTo: Micros) => {
+      const of = { accountId: account, currency: 'usd', before: LATER_S }
+      const [credit = []] = await grantRepository(client).listCredit(NAMESPACE, [of], upTo / SECOND)
+      return credit
+    }
     const shown = (credit: Awaited<ReturnType<typeof creditAt>>) =>
       JSON.stringify(credit.map(({ id, voidedAt }) => [id, voidedAt]).sort())
     const states = () => new Set(told.map(({ credit }) => credit)).size

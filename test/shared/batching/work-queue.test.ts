@@ -1,0 +1,70 @@
+import { expect } from 'chai'
+import { WorkQueue, type WorkQueueOptions } from '../../../shared/batching/work-queue.ts'
+import { failureOf } from '../../support/failure-of.ts'
+
+describe('a work queue', () => {
+  const queueOf = (options: Partial<WorkQueueOptions> = {}) =>
+    new WorkQueue({
+      atOnce: 1,
+      waitingMax: 100,
+      waitMs: 10_000,
+      turnedAway: (reason) => new Error(reason),
+      ...options,
+    })
+  /** Work that goes on until it is ended. */
+  function held(queue: WorkQueue, asker?: string) {
+    let end = () => undefined as void
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    return { done: queue.run(() => ended, asker === undefined ? {} : { asker }), end }
+  }
+
+  it('gives places to askers in turn, and to those of one in the order they came', async () => {
+    const queue = queueOf()
+    const first = held(queue, 'a')
+    const order: string[] = []
+    const all = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map((name) =>
+      queue.run(
+        () => {
+          order.push(name)
+          return Promise.resolve()
+        },
+        { asker: name.charAt(0) },
+      ),
+    )
+    first.end()
+    await Promise.all([first.done, ...all])
+    expect(order).to.deep.equal(['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+    expect(queue.atWork).to.equal(0)
+  })
+
+  it('turns one away who asks for too much, and not the others', async () => {
+    const queue = queueOf({ waitingMax: 5, waitingMaxOfOne: 3 })
+    const first = held(queue)
+    const ask = (asker: string) => failureOf(queue.run(() => Promise.resolve(), { asker }))
+    const asked = ['a', 'a', 'a', 'a', 'b', 'b', 'b'].map(ask)
+    first.end()
+    const failures = await Promise.all(asked)
+    const busy = 'too many queries are waiting'
+    expect(failures.map((failure) => (failure as Error | undefined)?.message)).to.deep.equal([
+      ...[undefined, undefined, undefined, busy],
+      ...[undefined, undefined, busy],
+    ])
+  })
+
+  it('keeps no place for who has gone, waited too long, or comes when it is closed', async () => {
+    const queue = queueOf({ waitMs: 20 })
+    const first = held(queue)
+    const gone = new AbortController()
+    const ofGone = failureOf(queue.run(() => Promise.resolve(), { signal: gone.signal }))
+    const ofLate = failureOf(queue.run(() => Promise.resolve(), { asker: 'late' }))
+    gone.abort()
+    expect(await ofGone).to.have.property('message', 'the client has gone')
+    expect(await ofLate).to.have.property('message', 'no place within 20 ms')
+    const ofClosed = failureOf(queue.run(() => Promise.resolve()))
+    queue.close()
+    expect(await ofClosed).to.have.property('message', 'it is stopping')
+    first.end()
+    await first.done
+    expect(queue.atWork).to.equal(0)
+  })
+})
