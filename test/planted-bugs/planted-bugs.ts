@@ -1055,7 +1055,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/batching/work-queue.ts',
     right: '    this.queues.delete(asker)\n    this.queues.set(asker, queue)\n',
     wrong: '',
-    suites: ['batching/work-queue'],
+    suites: ['shared/batching/work-queue'],
   },
   {
     name: 'what a simulation changes of a card stays changed',
