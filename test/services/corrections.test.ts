@@ -160,6 +160,7 @@ describe('correcting usage over HTTP', function () {
   it('holds both of two corrections of different fields, however they race, and counts what the last revision says', async () => {
     for (let round = 0; round < 8; round++) {
       const id = await reportOne({ properties: { a: 1 }, occurred_at: now - 100 })
+      await stage.loaded() // each of them would wait for that, and give up on a slow machine
       const answers = await Promise.all([
         ...Array.from({ length: 4 }, (_, n) => patch(id, { quantity: String(10 + n) })),
         ...Array.from({ length: 4 }, (_, n) => patch(id, { properties: { a: 10 + n } })),
