@@ -1037,6 +1037,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/api/simulations'],
   },
   {
+    name: 'credit that a tried change gives at once is not in the preview',
+    file: 'services/api/invoice-previews/preview-invoice.ts',
+    right: 'whatIf === undefined ? now : now + 1',
+    wrong: 'now',
+    suites: ['services/api/invoice-previews'],
+  },
+  {
     name: 'accounts with more usage than is held at a time are left out of a simulation',
     file: 'services/api/rate-cards/rate-accounts.ts',
     right: '      atATime = Math.floor(some.length / 2)\n',

@@ -53,7 +53,9 @@ export async function runPreview(context: ProgramContext): Promise<number> {
       )
       await output.finish()
       progress.stop()
-      context.err(`${contracts.toLocaleString('en-US')} contracts at ${showUrl(settings.baseUrl)}`)
+      context.err(
+        `${contracts.toLocaleString('en-US')} contract${contracts === 1 ? '' : 's'} at ${showUrl(settings.baseUrl)}`,
+      )
       for (const [currency, count] of totals) context.err(`${count.toLocaleString('en-US')} in ${currency}`)
       return EXIT_OK
     } catch (err) {

@@ -145,7 +145,7 @@ export function requireNotToCome(asOf: number | undefined, now: number): void {
 async function readAgreement(
   db: PoolClient,
   namespaceId: string,
-  { contractId, at, asOf, knownAt, differenceSince }: PreviewRequest,
+  { contractId, at, asOf, knownAt, differenceSince, whatIf }: PreviewRequest,
   usageAsOf: number,
   now: number,
 ) {
@@ -153,13 +153,9 @@ async function readAgreement(
   if (found === undefined) throw new DomainError('unprocessable', 'contract_id: there is no such contract')
   const contract = knownAt === undefined ? found : contractKnownAt(found, knownAt)
   const second = at ?? defaultSecond(contract, knownAt ?? now)
-  const { plans, prices } = await readAgreements(
-    db,
-    namespaceId,
-    [contract],
-    () => second,
-    asOf ?? knownAt ?? now,
-  )
+  // What is tried out begins now, and is in force a second later.
+  const latest = knownAt ?? (whatIf === undefined ? now : now + 1)
+  const { plans, prices } = await readAgreements(db, namespaceId, [contract], () => second, asOf ?? latest)
   const [plan] = plans
   if (plan === undefined) throw new Error('a contract without a plan')
   const creditAt = async (second: number | undefined) =>

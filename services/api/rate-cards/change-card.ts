@@ -39,7 +39,7 @@ export async function changeCard(
   if (effectiveAt < now && (await cards.isFollowed(namespaceId, rateCardId)))
     throw new DomainError(
       'unprocessable',
-      'effective_at: lies in the past, which a contract has followed the card in',
+      'effective_at: lies in the past, in which a contract followed the card',
     )
   await requirePossible(db, namespaceId, requested, card.currency)
   // What ended before is in nobody's way: what is added starts later.

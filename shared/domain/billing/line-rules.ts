@@ -115,7 +115,10 @@ function findPriceFault(
   const text = findReferenceFault('price', price, currency)
   if (text !== undefined) return { field: 'price_id', text }
   if (price?.terms.model === 'percentage')
-    return { field: 'price_id', text: 'the price is a percentage, and there is no usage' }
+    return {
+      field: 'price_id',
+      text: 'the price is a percentage, which needs usage: put it into a rate of a card',
+    }
   if (price?.terms.model === 'flat' && saysQuantity)
     return { field: 'quantity', text: 'a flat price takes none' }
   return undefined

@@ -81,7 +81,7 @@ export function findUseFault(
     if (rate.groupBy !== null || rate.filters.length > 0) return 'is a fixed charge, which has no properties'
     return terms.model === 'flat' && terms.recurring
       ? undefined
-      : 'is no flat, recurring price, and there is no usage'
+      : 'is no flat, recurring price, and without metric_id or currency there is no usage'
   }
   if (terms.model === 'flat') return 'is flat, which no usage feeds'
   if (terms.model === 'percentage' && !isMetric(rate.source) && rate.source !== currency)

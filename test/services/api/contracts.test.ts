@@ -330,7 +330,7 @@ describe('contracts over HTTP', function () {
       await expectLineRefused(
         { price_id: percentage },
         422,
-        '.price_id: the price is a percentage, and there is no usage',
+        '.price_id: the price is a percentage, which needs usage: put it into a rate of a card',
       )
       const flat = await stage.price()
       await expectLineRefused({ price_id: flat, quantity: '1' }, 422, '.quantity: a flat price takes none')
@@ -437,7 +437,7 @@ describe('contracts over HTTP', function () {
       await expectLineRefused(
         await line(fixed, PER_UNIT),
         422,
-        `${own}no flat, recurring price, and there is no usage`,
+        `${own}no flat, recurring price, and without metric_id or currency there is no usage`,
       )
       for (const [product, terms] of [
         [used, percentage],

@@ -193,6 +193,14 @@ describe('invoice previews over HTTP', function () {
     expect(withoutIds(await preview({ as_of }))).to.deep.equal(withoutIds(tried))
   })
 
+  it('show the credit that a change gives at once', async () => {
+    const before = await preview()
+    const add = [{ credit: { amount: '7.25', currency: 'usd' } }]
+    const tried = await preview({ changes: { add } })
+    expect([before.credit_total, tried.credit_total]).to.deep.equal(['0', '7.25'])
+    expect((await preview()).credit_total).to.equal('0')
+  })
+
   it('show what a cancellation would come to, exactly as after it, and cancel nothing', async () => {
     const [as_of, cancel_at] = [now, now + 5 * DAY]
     const tried = await preview({ as_of, cancel_at })
