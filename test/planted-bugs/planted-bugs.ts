@@ -328,7 +328,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right: 'AND voided = 0 ${WITH_PROPERTY}`',
     wrong: '${WITH_PROPERTY}`',
-    suites: ['services/api/usage-model', 'services/corrections-model'],
+    suites: ['services/corrections'],
   },
   {
     name: 'properties are found by the index alone, even those whose hash ends with a zero byte',

@@ -172,12 +172,16 @@ describe('correcting usage over HTTP', function () {
       expect(last.quantity).to.match(/^1[0-3]$/)
       expect(last.properties['a']).to.be.within(10, 13)
       await stage.loaded()
-      const { body } = await api.get<{ data: { quantity: string }[] }>(
-        `/v2/events/aggregate?property=a&value=${String(last.properties['a'])}`,
-      )
-      expect(body.data.map(({ quantity }) => quantity)).to.deep.equal([last.quantity])
+      const byProperty = async () => {
+        const { body } = await api.get<{ data: { quantity: string }[] }>(
+          `/v2/events/aggregate?property=a&value=${String(last.properties['a'])}`,
+        )
+        return body.data.map(({ quantity }) => quantity)
+      }
+      expect(await byProperty()).to.deep.equal([last.quantity])
       await voidIt(id)
       await stage.loaded()
+      expect(await byProperty(), 'once it is void').to.deep.equal([])
     }
   })
 
