@@ -484,6 +484,31 @@ describe('usage that invoices are rated by', function () {
     expect(await statements(() => reader.readAll(NAMESPACE, plans(3, 1, 5_000)))).to.equal(3)
   })
 
+  it('begins and ends each invoice where it does, also where others that are read with it begin and end elsewhere', async () => {
+    const start = dayOf(await stage.epochs.now()) - 30 * DAY_S
+    const ranges = [
+      [ACCOUNT, 0, 100],
+      [OTHER_ACCOUNT, 150, 300],
+    ] as const
+    await store(
+      ...[ACCOUNT, OTHER_ACCOUNT].flatMap((accountId) =>
+        [90, 120, 160, 290, 310].map((second) =>
+          makeReport({ accountId, source: 'metric_t', quantity: String(second), occurredAt: start + second }),
+        ),
+      ),
+    )
+    const plans = ranges.map(([accountId, from, to]): RatedPlan => ({
+      contract: { accountId, currency: 'usd' },
+      creditBefore: 0,
+      usage: { ranges: [{ piece: 0, startAt: start + from, endAt: start + to }], named: new Map() },
+    }))
+    for (const order of [plans, plans.toReversed()]) {
+      const read = await ratedUsageReader(stage.client, rawReadPlaces()).readAll(NAMESPACE, order)
+      const sums = read.map(({ usage }) => usage.get(0)?.map((row) => formatAmount(row.usage.sum)))
+      expect(order === plans ? sums : sums.reverse()).to.deep.equal([['90'], ['450']])
+    }
+  })
+
   it('refuses more values than a question can name', async () => {
     const values = new Set(Array.from({ length: 8_001 }, (_, n) => String(n)))
     const planOf = (some: Set<string>): RatedPlan => ({
