@@ -262,7 +262,8 @@ describe('previews as they were known', function () {
       }
       await writing
     }
-    expect(new Set(asked.map(({ text }) => text)).size).to.be.greaterThan(asked.length / 2)
+    // A quick machine asks several times within a second.
+    expect(new Set(asked.map(({ text }) => text)).size).to.be.greaterThan(asked.length / 4)
     for (const { at, knownAt, text } of asked)
       expect((await ask({ contract_id, at, known_at: knownAt })).text, `known at ${knownAt}`).to.equal(text)
 
