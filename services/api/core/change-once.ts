@@ -1,11 +1,11 @@
 import type { Request, RequestHandler, Response } from 'express'
 import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { secondsOf } from './body-fields.ts'
+import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import { aheadMsOf, nowOf } from '../../../shared/http/enter-world.ts'
 import { readClock } from '../../../shared/postgres/core/clock.ts'
-import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { secondsOf } from './body-fields.ts'
 import { idOf, type Create } from './create.ts'
 
 /** A change of one resource that a request makes once, however often it is sent with its Idempotency-Key. */

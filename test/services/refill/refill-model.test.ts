@@ -200,6 +200,7 @@ describe('refills, held against a model', function () {
       }),
       { numRuns: timesIn({ embedded: 12, processes: 4 }), endOnFailure: true },
     )
-    expect(made).to.be.greaterThan(timesIn({ embedded: 20, processes: 5 }))
+    // Each history begins with one, unless it is paused first; how many follow is chance.
+    expect(made).to.be.greaterThan(timesIn({ embedded: 10, processes: 2 }))
   })
 })
