@@ -1,3 +1,4 @@
+import { readClock } from '../../../shared/postgres/core/clock.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { requireHarmless } from '../../../shared/postgres/core/require-harmless-role.ts'
 import { requirePostgresSchema } from '../../../shared/postgres/core/require-schema.ts'
@@ -17,7 +18,6 @@ const OVERRIDES = `
   WHERE setrole IN (0, (SELECT oid FROM pg_roles WHERE rolname = current_user))
     AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))`
 const CONNECTIONS = "SELECT count(*)::int AS used FROM pg_stat_activity WHERE backend_type = 'client backend'"
-const NOW = 'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms'
 
 /** Version, migrations, durability, role, clock and connections. @throws Error when it cannot be reached */
 export async function checkPostgres(db: Queryable): Promise<Finding[]> {
@@ -53,10 +53,7 @@ export async function checkPostgres(db: Queryable): Promise<Finding[]> {
     {
       part: `${POSTGRES} clock`,
       look: async () => [
-        await clockDifference(`${POSTGRES} clock`, async () => {
-          const { rows } = await db.query<{ ms: number }>(NOW)
-          return rows[0]?.ms ?? 0
-        }),
+        await clockDifference(`${POSTGRES} clock`, async () => (await readClock(db)).getTime()),
       ],
     },
     { part: `${POSTGRES} connections`, look: () => checkConnections(db, settings) },

@@ -29,6 +29,9 @@ export interface SimulatedUsageWanted {
 /** By account: its usage in each of the periods, in their order. Accounts without any are absent. */
 export type SimulatedUsage = Map<string, UsageRow[][]>
 
+/** More than there can be, and no more than a limit can say. */
+const ANY_ROWS = 2 ** 32 - 2
+
 const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
 
 /**
@@ -42,7 +45,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
 
   const readNow = async (
     namespaceId: string,
-    { accounts, periods, sources, named, rowsMax }: SimulatedUsageWanted,
+    { accounts, periods, sources, named, rowsMax = ANY_ROWS }: SimulatedUsageWanted,
   ): Promise<SimulatedUsage | undefined> => {
     if (sources.length === 0) return new Map()
     const tokens = nameTokens(named)
@@ -62,13 +65,10 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
     const periodOf = new Map(ranges.map(({ startAt }, index) => [String(startAt), index]))
     const yielding = yielder(SMALL_STEPS)
     let count = 0
-    const [query, params] =
-      rowsMax === undefined
-        ? [statement.query, statement.params]
-        : [`${statement.query} LIMIT {rowsMax:UInt32}`, { ...statement.params, rowsMax: rowsMax + 1 }]
-    for await (const rows of streamRows<RatedRow>(client, query, params))
+    const params = { ...statement.params, limit: rowsMax + 1 }
+    for await (const rows of streamRows<RatedRow>(client, `${statement.query} LIMIT {limit:UInt32}`, params))
       for (const row of rows) {
-        if (++count > (rowsMax ?? Infinity)) return undefined
+        if (++count > rowsMax) return undefined
         let ofAccount = usage.get(row.account_id)
         if (ofAccount === undefined) usage.set(row.account_id, (ofAccount = periods.map(() => [])))
         const ofPeriod = ofAccount[periodOf.get(row.segment) ?? NaN]

@@ -13,13 +13,9 @@ describe('a work queue', () => {
     })
   /** Work that goes on until it is ended. */
   function held(queue: WorkQueue, asker?: string) {
-    let end: (() => void) | undefined
-    const ended = new Promise<undefined>((resolve) => {
-      end = () => {
-        resolve(undefined)
-      }
-    })
-    return { done: queue.run(() => ended, asker === undefined ? {} : { asker }), end: () => end?.() }
+    let end: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => (end = resolve))
+    return { done: queue.run(() => ended, asker === undefined ? {} : { asker }), end }
   }
 
   it('gives places to askers in turn, and to those of one in the order they came', async () => {

@@ -60,17 +60,13 @@ describe('a connection to Redis', function () {
       expect(said).to.deep.equal(['Redis is away: each process counts limits alone', 'Redis is back'])
     })
 
-  const pause = async () => {
-    await server.pause()
-    await Promise.resolve()
-  }
   const goOn = async () => {
     server.goOn()
     await Promise.resolve()
   }
   for (const [state, fail, mend] of [
     ['away', () => server.kill(), () => server.start()],
-    ['standing still', pause, goOn],
+    ['standing still', () => server.pause(), goOn],
   ] as const)
     it(`opens while Redis is ${state}, says so, and finds it later`, async () => {
       await fail()
