@@ -1,6 +1,7 @@
 import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
+import { monthOf } from '../../shared/domain/month.ts'
 import { passOverMarks } from './recompute-late.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 
@@ -69,6 +70,9 @@ async function closeRange(
     reached('rollup-days')
     rowsRead += await tables.computeTotals(target, day)
     reached('rollup-totals')
+    if (monthOf(endAt) === endAt)
+      rowsRead += await tables.computeMonths(target, { startAt: monthOf(day.startAt), endAt })
+    reached('rollup-months')
   }
   await epochs.closed(epoch, endAt)
   reached('rollup-closed')

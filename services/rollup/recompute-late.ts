@@ -4,6 +4,7 @@ import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
+import { monthAfter, monthOf } from '../../shared/domain/month.ts'
 import type { TimeRange } from '../../shared/domain/time-range.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 
@@ -16,7 +17,7 @@ export interface Recomputed {
 export const MARKS_AT_ONCE = 500
 
 /**
- * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days, then theirs, in the epoch in use and in
+ * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days and theirs, then the months, in the epoch in use and in
  * one that is being built; and only then cancels exactly the marks it had read. Repeating any of it changes nothing.
  *
  * Slots that nobody has begun to close are passed over: whoever closes them reads the events later than this.
@@ -48,10 +49,13 @@ export async function recomputeLate(
   )
   reached('rollup-late-slot-totals')
   // Again: a day that somebody has begun to close may have been merged before these slots were stored.
-  for (const epoch of liveOf(await epochs.list(), now))
-    if (live.some((one) => one.epoch === epoch.epoch))
-      rowsRead += await recomputeDays(deps, epoch, days, today, marks)
+  for (const epoch of await stillLive(deps, live, now))
+    rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
+  // Again: so may a month before these days were.
+  for (const epoch of await stillLive(deps, live, now))
+    rowsRead += await recomputeMonths(deps, epoch, days, marks)
+  reached('rollup-late-months')
   await dirty.cancel(marks)
   reached('rollup-cancelled')
   return { marks: marks.length, rowsRead }
@@ -83,6 +87,14 @@ const liveOf = (known: readonly RollupEpoch[], now: number): RollupEpoch[] => {
     (one) => one === current || one.state === 'being built' || (one.state === 'in use' && !isReplaced),
   )
 }
+
+/** Those of them that are live still, with how far somebody has begun to close their slots by now. */
+const stillLive = async (
+  { epochs }: RollupDeps,
+  live: readonly RollupEpoch[],
+  now: number,
+): Promise<RollupEpoch[]> =>
+  liveOf(await epochs.list(), now).filter(({ epoch }) => live.some((one) => one.epoch === epoch))
 
 const ageOf = (day: number, today: number): number => (today - day) / DAY_S
 
@@ -128,6 +140,19 @@ async function recomputeDays(
     rowsRead += await tables.computeMarkedDays(epoch, range, marks, kindsOf(run.days), run.from)
   }
   return rowsRead
+}
+
+async function recomputeMonths(
+  { tables }: RollupDeps,
+  epoch: RollupEpoch,
+  days: readonly MarkedDay[],
+  marks: readonly ReadMark[],
+): Promise<number> {
+  const ended = days.filter(({ day }) => monthAfter(day) <= epoch.closingThrough)
+  const [first, last] = [ended[0], ended.at(-1)]
+  if (first === undefined || last === undefined) return 0
+  const range = { startAt: monthOf(first.day), endAt: monthAfter(last.day) }
+  return tables.computeMarkedMonths(epoch, range, marks, kindsOf(ended))
 }
 
 interface Run {

@@ -1,4 +1,5 @@
 import { groupBy } from '../collections/group-by.ts'
+import { monthAfter, monthOf } from './month.ts'
 import { countKeyBuckets, rangeOfKeyBuckets, keyBucketAfter, type TimeRange } from './time-range.ts'
 
 export const DAY_S = 86_400
@@ -12,6 +13,12 @@ export const SLOTS_READ_FOR_DAYS = 33
  * in 0012 and 0014 keep theirs for five days.
  */
 const SLOT_TOTALS_READ_FOR_DAYS = 2
+
+/** Months are read where they are this long together: days of fewer cost less than one more table does. */
+const MONTHS_MIN_S = 180 * DAY_S
+
+/** Runs of months at most, the longest: each is left out of the days by a condition of its own. */
+const MONTH_RUNS_MAX = 4
 
 /** Which rollups can be relied upon, as of one moment. */
 export interface RollupState {
@@ -30,7 +37,9 @@ export interface RollupState {
 
 /** From where each second of a range is read: from exactly one place. */
 export interface UsageCover {
-  /** Whole days from usage_by_day: those in between, but for some. */
+  /** Whole months from usage_by_month: runs of them, in order, none of which meet. */
+  months: TimeRange[]
+  /** Whole days from usage_by_day: those in between, but for the months and for some. */
   days: (TimeRange & { except: number[] }) | undefined
   /** Whole slots from usage_by_slot, or their totals: those of these days that lie in between, but for some. */
   slots: (TimeRange & { days: number[]; except: number[] }) | undefined
@@ -48,21 +57,40 @@ export const oldestSlotDay = (now: number): number => dayOf(now) - SLOTS_READ_FO
 export const oldestSlotTotalsDay = (now: number): number =>
   dayOf(now) - (SLOT_TOTALS_READ_FOR_DAYS - 1) * DAY_S
 
-/** Decides where usage of a range is read: from days where they are whole, closed and clean, then slots, then events. */
-export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): UsageCover {
+/** What matters to where usage is read, besides the range. */
+export interface CoverOptions {
+  /** Unix seconds: nothing that is read as one has one of these within. A day with one is read by slots, and its slot from the events. */
+  cuts?: readonly number[]
+  /** Whether months may be read; else days are, for readers who tell days apart or read totals of all accounts. */
+  hasMonths?: boolean
+}
+
+/** Decides where usage of a range is read: from months and days where they are whole, closed and clean, then slots, then events. */
+export function coverUsage(
+  { startAt, endAt }: TimeRange,
+  state: RollupState,
+  { cuts = [], hasMonths = true }: CoverOptions = {},
+): UsageCover {
   const { slotS, closedThrough } = state
+  // Each once: what is read raw is told by how long it is, too.
+  const dirtySlots = [
+    ...new Set([
+      ...state.dirtySlots,
+      ...cuts.filter((cut) => dayOf(cut) !== cut).map((cut) => cut - (cut % slotS)),
+    ]),
+  ]
   const raw: UsageCover['raw'] = { ranges: [], slots: [], days: [] }
   const addRange = (from: number, to: number) => {
     if (from < to) raw.ranges.push({ startAt: from, endAt: to })
   }
   addRange(Math.max(startAt, closedThrough), endAt)
   const closedEnd = Math.min(endAt, closedThrough)
-  if (startAt >= closedEnd) return { days: undefined, slots: undefined, raw }
+  if (startAt >= closedEnd) return { months: [], days: undefined, slots: undefined, raw }
 
   const firstDay = ceilTo(startAt, DAY_S)
   const endDay = Math.max(firstDay, dayOf(closedEnd))
   const wholly = new Set(state.dirtyDays)
-  const slotsByDay = groupBy(state.dirtySlots, dayOf)
+  const slotsByDay = groupBy(dirtySlots, dayOf)
   const dirty = [...new Set([...wholly, ...slotsByDay.keys()])]
     .filter((day) => day >= firstDay && day < endDay)
     .sort((a, b) => a - b)
@@ -90,11 +118,12 @@ export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): U
   for (const day of dirty) coverPart(day, day + DAY_S)
   coverPart(endDay, closedEnd)
 
+  const parted = [...dirty, ...cuts.filter((cut) => monthOf(cut) !== cut)]
+  const months = hasMonths ? wholeMonths({ startAt: firstDay, endAt: endDay }, parted) : []
+  const daysS = endDay - firstDay - secondsOf(months) - dirty.length * DAY_S
   return {
-    days:
-      endDay - firstDay > dirty.length * DAY_S
-        ? { startAt: firstDay, endAt: endDay, except: dirty }
-        : undefined,
+    months,
+    days: daysS > 0 ? { startAt: firstDay, endAt: endDay, except: dirty } : undefined,
     slots:
       slotDays.length === 0
         ? undefined
@@ -104,22 +133,25 @@ export function coverUsage({ startAt, endAt }: TimeRange, state: RollupState): U
 }
 
 /**
- * The same, so that nothing that is read as one has a cut within: a day with a cut in it is read by slots, and the slot with the
- * cut from the events.
+ * Runs of whole months of a range in which nothing lies; none where they are few.
  *
- * @param cuts Unix seconds
+ * @param parted seconds, in any order
  */
-export const coverUsageCutAt = (range: TimeRange, cuts: readonly number[], state: RollupState): UsageCover =>
-  coverUsage(range, {
-    ...state,
-    // Each once: what is read raw is told by how long it is, too.
-    dirtySlots: [
-      ...new Set([
-        ...state.dirtySlots,
-        ...cuts.filter((cut) => dayOf(cut) !== cut).map((cut) => cut - (cut % state.slotS)),
-      ]),
-    ],
-  })
+function wholeMonths({ startAt, endAt }: TimeRange, parted: readonly number[]): TimeRange[] {
+  const first = monthOf(startAt) === startAt ? startAt : monthAfter(startAt)
+  const end = monthOf(endAt)
+  const left = [...new Set(parted.map(monthOf))]
+    .filter((month) => month >= first && month < end)
+    .sort((a, b) => a - b)
+  const runs: TimeRange[] = []
+  let from = first
+  for (const month of [...left, end]) {
+    if (from < month) runs.push({ startAt: from, endAt: month })
+    from = monthAfter(month)
+  }
+  const longest = runs.sort((a, b) => lengthOf(b) - lengthOf(a)).slice(0, MONTH_RUNS_MAX)
+  return secondsOf(longest) < MONTHS_MIN_S ? [] : longest.sort((a, b) => a.startAt - b.startAt)
+}
 
 /** What there is while there are no rollups: everything is read from the events. */
 export const NO_ROLLUPS: RollupState = {
@@ -178,5 +210,11 @@ export function enumerateShortRanges(
   }
   return { buckets: [...buckets], ranges: long }
 }
+
+const lengthOf = ({ startAt, endAt }: TimeRange): number => endAt - startAt
+
+/** How long ranges are together, none of which meet. */
+export const secondsOf = (ranges: readonly TimeRange[]): number =>
+  ranges.reduce((sum, range) => sum + lengthOf(range), 0)
 
 const ceilTo = (second: number, step: number): number => Math.ceil(second / step) * step

@@ -26,7 +26,7 @@ const HOUR_S = 3_600
 /** Points of the first build, which there is when no rollups are in use. */
 const NEED_BUILD: ReadonlySet<RollupPoint> = new Set(['rollup-building', 'rollup-built'])
 /** Points that come when a day ends. */
-const NEED_DAY_END: ReadonlySet<RollupPoint> = new Set(['rollup-days', 'rollup-totals'])
+const NEED_DAY_END: ReadonlySet<RollupPoint> = new Set(['rollup-days', 'rollup-totals', 'rollup-months'])
 /** Points that come with each slot that ends; the others come with each batch that is late. */
 const OF_SLOTS: ReadonlySet<RollupPoint> = new Set([
   'rollup-closing',

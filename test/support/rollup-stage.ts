@@ -5,6 +5,7 @@ import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-ep
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import { DAY_S, dayOf, oldestSlotTotalsDay } from '../../shared/domain/usage-cover.ts'
+import { monthOf } from '../../shared/domain/month.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 
 /** Longer than a process goes by the epoch it knows. */
@@ -77,7 +78,7 @@ interface Rolled {
 }
 
 /**
- * Every slot, day and total that is closed says what the events say, to the last digit and with nothing missing or over; for
+ * Every slot, day, month and total that is closed says what the events say, to the last digit and with nothing missing or over; for
  * when no marks stand.
  *
  * @returns how many rows of each were compared
@@ -85,7 +86,14 @@ interface Rolled {
 export async function expectRollupsExact(
   client: ClickHouse,
   namespaceId: string,
-): Promise<{ slots: number; byTime: number; slotTotals: number; days: number; totals: number }> {
+): Promise<{
+  slots: number
+  byTime: number
+  slotTotals: number
+  days: number
+  months: number
+  totals: number
+}> {
   const epochs = rollupEpochRepository(client)
   const current = (await epochs.list()).findLast(({ state }) => state === 'in use')
   if (current === undefined) throw new Error('there are no rollups')
@@ -94,7 +102,7 @@ export async function expectRollupsExact(
   const slotsFrom = dayOf(now) - (SLOTS_KEPT_FOR_DAYS - 1) * DAY_S
   const totalsFrom = oldestSlotTotalsDay(now)
 
-  const compare = async (table: string, column: string, step: number, from: number, to: number) => {
+  const compare = async (table: string, column: string, startOf: string, from: number, to: number) => {
     const account = table.endsWith('_total') ? "''" : 'account_id'
     const at = `toUnixTimestamp(toDateTime(${column}, 'UTC'))`
     const order = 'ORDER BY at, account_id, source'
@@ -108,7 +116,7 @@ export async function expectRollupsExact(
     )
     const meant = await queryRows<Rolled>(
       client,
-      `SELECT intDiv(toUnixTimestamp(occurred_at), ${step}) * ${step} AS at, ${account} AS account_id, source, ${OF_EVENTS}
+      `SELECT toUnixTimestamp(toDateTime(${startOf}, 'UTC')) AS at, ${account} AS account_id, source, ${OF_EVENTS}
         FROM usage_events FINAL
         WHERE namespace_id = {namespaceId:String} AND toUnixTimestamp(occurred_at) >= {from:UInt32}
           AND toUnixTimestamp(occurred_at) < {to:UInt32}
@@ -121,11 +129,20 @@ export async function expectRollupsExact(
     return held.length
   }
   const endDay = dayOf(closedThrough)
+  const slot = `intDiv(toUnixTimestamp(occurred_at), ${slotS}) * ${slotS}`
+  const day = 'toDate(occurred_at)'
   return {
-    slots: await compare('usage_by_slot', 'slot', slotS, slotsFrom, closedThrough),
-    byTime: await compare('usage_by_slot_by_time', 'slot', slotS, totalsFrom, closedThrough),
-    slotTotals: await compare('usage_by_slot_total', 'slot', slotS, totalsFrom, closedThrough),
-    days: await compare('usage_by_day', 'day', DAY_S, 0, endDay),
-    totals: await compare('usage_by_day_total', 'day', DAY_S, 0, endDay),
+    slots: await compare('usage_by_slot', 'slot', slot, slotsFrom, closedThrough),
+    byTime: await compare('usage_by_slot_by_time', 'slot', slot, totalsFrom, closedThrough),
+    slotTotals: await compare('usage_by_slot_total', 'slot', slot, totalsFrom, closedThrough),
+    days: await compare('usage_by_day', 'day', day, 0, endDay),
+    months: await compare(
+      'usage_by_month',
+      'month',
+      'toStartOfMonth(occurred_at)',
+      0,
+      monthOf(closedThrough),
+    ),
+    totals: await compare('usage_by_day_total', 'day', day, 0, endDay),
   }
 }

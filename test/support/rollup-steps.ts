@@ -27,6 +27,7 @@ export const POINTS_OF: Record<RollupStep['kind'], readonly RollupPoint[]> = {
     'rollup-slot-totals',
     'rollup-days',
     'rollup-totals',
+    'rollup-months',
     'rollup-closed',
   ],
   late: [
@@ -34,6 +35,7 @@ export const POINTS_OF: Record<RollupStep['kind'], readonly RollupPoint[]> = {
     'rollup-late-slots',
     'rollup-late-slot-totals',
     'rollup-late-days',
+    'rollup-late-months',
     'rollup-cancelled',
   ],
 }

@@ -193,6 +193,7 @@ interface SumRow {
 
 const GROUPED = 'GROUP BY namespace_id, account_id, source, place'
 const OF_SUMS: Wanted = {
+  fromMonths: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
   fromDays: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
   fromSlots: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
   fromEvents:

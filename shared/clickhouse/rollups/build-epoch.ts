@@ -1,4 +1,5 @@
 import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from '../../domain/usage-cover.ts'
+import { monthAfter, monthOf } from '../../domain/month.ts'
 import { DomainError } from '../../errors/domain-error.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import type { rollupEpochRepository } from './rollup-epochs.ts'
@@ -91,6 +92,11 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
     await tables.computeTotals(target, whole)
     onProgress((done += days.length), filled.length)
   }
+  for (const month of new Set(filled.map(({ day }) => monthOf(day)))) {
+    signal?.throwIfAborted()
+    const range = { startAt: month, endAt: monthAfter(month) }
+    if (range.endAt <= through) await tables.computeMonths(target, range)
+  }
   reached('rollup-built')
   await epochs.use(epoch, through, await epochs.now())
   const state = (await epochs.list()).find((one) => one.epoch === epoch)?.state
@@ -99,7 +105,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
       'conflict',
       'somebody gave up these rollups meanwhile: is another rebuild under way?',
     )
-  await tables.mergeDays(target, signal).catch(onUnmerged)
+  await tables.mergeParts(target, signal).catch(onUnmerged)
   return epoch
 }
 

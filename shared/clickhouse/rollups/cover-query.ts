@@ -1,9 +1,10 @@
-import { keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
+import { keyBucketOf } from '../../domain/time-range.ts'
 import {
   DAY_S,
   coveringRanges,
   enumerateShortRanges,
   oldestSlotTotalsDay,
+  secondsOf,
   type UsageCover,
 } from '../../domain/usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
@@ -18,6 +19,7 @@ const RUNS_MAX = 4
 
 /** What a query wants of each place it reads: columns of the same names and types from all of them. */
 export interface Wanted {
+  fromMonths: string
   fromDays: string
   fromSlots: string
   fromEvents: string
@@ -29,6 +31,7 @@ export interface Wanted {
 
 /** The second in which what a row holds begins, in each of the places. */
 export const SECOND_OF = {
+  months: "toUnixTimestamp(toDateTime(month, 'UTC'))",
   days: "toUnixTimestamp(toDateTime(day, 'UTC'))",
   slots: 'toUnixTimestamp(slot)',
   events: 'toUnixTimestamp(occurred_at)',
@@ -37,12 +40,12 @@ export const SECOND_OF = {
 /**
  * A SELECT for each place that a cover reads.
  *
- * @param totals whether days, and slots of the last days, come from the totals of the namespace
+ * @param totals whether days, and slots of the last days, come from the totals of the namespace, of which there are none by month
  */
 export function selectsOf(
-  { days, slots, raw }: UsageCover,
+  { months, days, slots, raw }: UsageCover,
   { slotS, now }: KnownEpoch,
-  { fromDays, fromSlots, fromEvents, filters, timeFilter }: Wanted,
+  { fromMonths, fromDays, fromSlots, fromEvents, filters, timeFilter }: Wanted,
   totals: boolean,
 ): { selects: string[]; params: Record<string, unknown> } {
   const selects: string[] = []
@@ -51,17 +54,30 @@ export function selectsOf(
     ...filters,
     ...(timeFilter === undefined ? [] : [timeFilter(SECOND_OF[place])]),
   ]
-  const add = (place: 'days' | 'slots', columns: string, table: string, conditions: readonly string[]) => {
+  const add = (
+    place: 'months' | 'days' | 'slots',
+    columns: string,
+    table: string,
+    conditions: readonly string[],
+  ) => {
     const where = [...conditions, ...filtersOf(place)].join(' AND ')
     selects.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${where}`)
   }
   const rolled = ['epoch = {epoch:UInt32}']
+  const ofMonths = months.map(({ startAt, endAt }, nth) => {
+    Object.assign(params, { [`monthFrom${nth}`]: isoDay(startAt), [`monthTo${nth}`]: isoDay(endAt - DAY_S) })
+    return `BETWEEN {monthFrom${nth}:Date} AND {monthTo${nth}:Date}`
+  })
+  if (ofMonths.length > 0) {
+    const inRuns = `(${ofMonths.map((run) => `month ${run}`).join(' OR ')})`
+    add('months', fromMonths, 'usage_by_month', [...rolled, inRuns, 'count > 0'])
+  }
   if (days !== undefined) {
     Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
     const conditions = [...rolled, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
     const { conditions: butFor, params: exceptions } = exceptDays(days.except)
     Object.assign(params, exceptions)
-    conditions.push(...butFor)
+    conditions.push(...butFor, ...ofMonths.map((run) => `day NOT ${run}`))
     add('days', fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
   }
   if (slots !== undefined) {
@@ -162,9 +178,6 @@ function eventsOf(
   }
   return { conditions: [inKey, `(${exactly.join(' OR ')})`], params }
 }
-
-const secondsOf = (ranges: readonly TimeRange[]): number =>
-  ranges.reduce((sum, { startAt, endAt }) => sum + endAt - startAt, 0)
 
 /** Whether a key bucket begins at a second. */
 const beginsKeyBucket = (second: number): boolean => keyBucketOf(second) === second

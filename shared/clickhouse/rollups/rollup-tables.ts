@@ -49,6 +49,10 @@ const IN_RANGE = `
 const IN_SLOTS = `
   r.epoch = {epoch:UInt32} AND r.slot >= toDateTime({from:UInt32}, 'UTC') AND r.slot < toDateTime({to:UInt32}, 'UTC')`
 
+const IN_DAYS = `
+  r.epoch = {epoch:UInt32} AND r.day >= toDate(toDateTime({from:UInt32}, 'UTC'))
+  AND r.day < toDate(toDateTime({to:UInt32}, 'UTC'))`
+
 // Why PREWHERE, which FINAL does not get by itself: what events are chosen by is in their sorting key, so all rows of an event pass
 // or none does, and the rest is read and merged of those alone.
 const intoSlots = (slotS: number, where: string) => `
@@ -69,13 +73,17 @@ const intoDaysFromEvents = (where: string) => `
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, ${OF_EVENTS}
     FROM usage_events FINAL PREWHERE ${IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
+const intoMonths = (where: string) => `
+  INSERT INTO usage_by_month (epoch, namespace_id, account_id, source, month, ${COLUMNS})
+  SELECT * ${SPREAD} FROM (
+    SELECT {epoch:UInt32}, namespace_id, account_id, source, toStartOfMonth(day) AS month, ${OF_ROLLUPS}
+    FROM usage_by_day AS r FINAL WHERE ${IN_DAYS} AND ${where} GROUP BY namespace_id, account_id, source, month)`
+
 const intoTotals = (where: string) => `
   INSERT INTO usage_by_day_total (epoch, namespace_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, source, day, ${OF_ROLLUPS}
-    FROM usage_by_day AS r FINAL
-    WHERE r.epoch = {epoch:UInt32} AND r.day >= toDate(toDateTime({from:UInt32}, 'UTC'))
-      AND r.day < toDate(toDateTime({to:UInt32}, 'UTC')) AND ${where}
+    FROM usage_by_day AS r FINAL WHERE ${IN_DAYS} AND ${where}
     GROUP BY namespace_id, source, day)`
 
 const intoSlotTotals = (where: string) => `
@@ -130,6 +138,12 @@ const SLOT_TOTALS_OF_DAYS = `
   (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND whole_day = 1)`
 const TOTALS_OF_MARKS = `
   (namespace_id, day) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE})`
+const MONTHS_OF_ACCOUNTS = `
+  (namespace_id, account_id, toStartOfMonth(day)) IN (
+    SELECT DISTINCT namespace_id, account_id, toStartOfMonth(slot) FROM ${MARKED_IN_RANGE} AND account_id != '')`
+const MONTHS_OF_ALL = `
+  (namespace_id, toStartOfMonth(day)) IN (
+    SELECT DISTINCT namespace_id, toStartOfMonth(slot) FROM ${MARKED_IN_RANGE} AND account_id = '')`
 
 const MARKED_DAYS = `
   SELECT toUnixTimestamp(toStartOfDay(slot)) AS day, toUInt32(uniqExactIf((namespace_id, account_id), account_id != '')) AS accounts,
@@ -140,7 +154,7 @@ const MARKED_DAYS = `
 const PARTITIONS_OF = `
   SELECT table, partition_id AS id, toUInt32(count()) AS parts FROM system.parts
   WHERE database = currentDatabase() AND active
-    AND table IN ('usage_by_slot', 'usage_by_slot_by_time', 'usage_by_slot_total', 'usage_by_day', 'usage_by_day_total')
+    AND table IN ('usage_by_slot', 'usage_by_slot_by_time', 'usage_by_slot_total', 'usage_by_day', 'usage_by_month', 'usage_by_day_total')
     AND toUInt32OrZero(extract(partition, '^\\((\\d+),')) IN {epochs:Array(UInt32)}
   GROUP BY table, id ORDER BY table, id`
 
@@ -217,6 +231,10 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     computeDaysFromEvents: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoDaysFromEvents('1'), { epoch, ...rangeParams(range) }),
 
+    /** Every month of a range of whole months, merged from its days. */
+    computeMonths: ({ epoch }: RollupTarget, range: TimeRange) =>
+      run(intoMonths('1'), { epoch, ...rangeParams(range) }),
+
     computeTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoTotals('1'), { epoch, ...rangeParams(range) }),
 
@@ -225,14 +243,14 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       await client.command({ query: KILL, query_params: { comment } })
     },
 
-    /** Makes one part of each month of days, as an account's days are read from each part there is. */
-    async mergeDays({ epoch }: RollupTarget, signal?: AbortSignal): Promise<void> {
+    /** Makes one part of each partition of days and of months, as what an account used is read from each part there is. */
+    async mergeParts({ epoch }: RollupTarget, signal?: AbortSignal): Promise<void> {
       const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs: [epoch] })
       for (const { table, id, parts } of rows) {
         signal?.throwIfAborted()
-        if (table === 'usage_by_day' && parts > 1)
+        if ((table === 'usage_by_day' || table === 'usage_by_month') && parts > 1)
           await client.command({
-            query: `OPTIMIZE TABLE usage_by_day PARTITION ID '${id}' FINAL`,
+            query: `OPTIMIZE TABLE ${table} PARTITION ID '${id}' FINAL`,
             clickhouse_settings: { max_execution_time: queryTimeoutS, log_comment: comment },
           })
       }
@@ -304,6 +322,20 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       if (accountDays > 0) rows += await run(into(DAYS_OF_ACCOUNTS[way]), params)
       if (ofSlots || ofDays) rows += await run(into(DAYS_OF_ALL[from]), params)
       return rows + (await run(intoTotals(TOTALS_OF_MARKS), params))
+    },
+
+    /** The months of a range of whole months that marks tell of: once their days are computed. */
+    async computeMarkedMonths(
+      { epoch }: RollupTarget,
+      range: TimeRange,
+      marks: readonly ReadMark[],
+      { accountDays, ofSlots, ofDays }: MarkKinds,
+    ): Promise<RowsRead> {
+      const params = { epoch, ...rangeParams(range), ...markParams(marks) }
+      let rows = 0
+      if (accountDays > 0) rows += await run(intoMonths(MONTHS_OF_ACCOUNTS), params)
+      if (ofSlots || ofDays) rows += await run(intoMonths(MONTHS_OF_ALL), params)
+      return rows
     },
   }
 }

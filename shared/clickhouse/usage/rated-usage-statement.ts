@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../domain/time-range.ts'
-import { coverUsageCutAt, type RollupState } from '../../domain/usage-cover.ts'
+import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import { SECOND_OF, selectsOf, type Wanted } from '../rollups/cover-query.ts'
 import { MEASURED_COLUMNS } from '../rollups/measure-columns.ts'
@@ -92,13 +92,14 @@ export function ratedUsageStatement(wanted: RatedWanted, state: RollupState): St
   if (parts === undefined) return undefined
   const { whole, cuts, segmentOf, unnamedFilters, timeFilter } = parts
   const columns: Wanted = {
+    fromMonths: `account_id, ${segmentOf(SECOND_OF.months)}, ${UNNAMED}, ${rolled}`,
     fromDays: `account_id, ${segmentOf(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
     fromSlots: `account_id, ${segmentOf(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
     fromEvents: `account_id, ${segmentOf(SECOND_OF.events)}, ${UNNAMED}, ${ofEvent}`,
     filters: unnamedFilters,
     ...(timeFilter && { timeFilter }),
   }
-  const read = selectsOf(coverUsageCutAt(whole, cuts, state), state, columns, false)
+  const read = selectsOf(coverUsage(whole, state, { cuts }), state, columns, false)
   const named = parts.namedFilters && [
     eventsOf(`account_id, ${segmentOf(SECOND_OF.events)}, ${NAMED_TOKENS}`, parts.namedFilters, 'voided = 0'),
   ]

@@ -85,7 +85,12 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
 
   const listNow = async (namespaceId: string, range: TimeRange, atMost: number): Promise<string[]> => {
     const state = (await states.read(namespaceId, range, undefined)) ?? NO_ROLLUPS
-    const columns = { fromDays: 'account_id', fromSlots: 'account_id', fromEvents: 'account_id' }
+    const columns = {
+      fromMonths: 'account_id',
+      fromDays: 'account_id',
+      fromSlots: 'account_id',
+      fromEvents: 'account_id',
+    }
     const cover = coverUsage(clampRange(range), state)
     const { selects, params } = selectsOf(cover, state, { ...columns, filters: OF_NAMESPACE }, false)
     if (selects.length === 0) return []

@@ -1,6 +1,7 @@
 import type { Amount } from '../../amount/amount.ts'
 import { batchReadsByGroup } from '../../batching/batch-reads.ts'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import type { Period } from '../../domain/period.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { coverUsage } from '../../domain/usage-cover.ts'
@@ -59,12 +60,14 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     range: TimeRange,
     accountIds: readonly string[] | undefined,
     params: Record<string, unknown>,
+    period?: Period,
   ): Promise<Row[] | undefined> =>
     retryIfStale(async () => {
       const state = await states.read(namespaceId, range, accountIds)
       if (state === undefined) return undefined
       const totals = accountIds === undefined
-      const { selects, params: places } = selectsOf(coverUsage(range, state), state, wanted, totals)
+      const cover = coverUsage(range, state, { hasMonths: !totals && period !== 'day' })
+      const { selects, params: places } = selectsOf(cover, state, wanted, totals)
       if (selects.length === 0) return []
       const query = `SELECT ${select} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
       return queryRows<Row>(client, query, {
@@ -84,6 +87,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
       const rows = await read<AggregateRow>(
         { select: merged, groupBy: 'source' },
         {
+          fromMonths: rolled,
           fromDays: rolled,
           fromSlots: rolled,
           fromEvents: ofEvent,
@@ -108,6 +112,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
       const rows = await read<AggregateRow & { period_start: number }>(
         { select: `period_start, ${merged}`, groupBy: 'period_start, source' },
         {
+          fromMonths: `${startOf('month')}, ${rolled}`,
           fromDays: `${startOf('day')}, ${rolled}`,
           fromSlots: `${startOf('slot')}, ${rolled}`,
           fromEvents: `${startOf('occurred_at')}, ${ofEvent}`,
@@ -117,6 +122,7 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
         range,
         accountsOf(selection),
         paramsOf(selection),
+        period,
       )
       if (rows === undefined) return fromEvents()
       return groupRows(rows, (row) => row.period_start, aggregateFromRow)

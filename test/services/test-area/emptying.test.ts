@@ -112,6 +112,11 @@ describe('emptying what was reset', function () {
     await rows('usage_by_slot', 'account_id, slot', "'a', toStartOfDay(now()) + arrayJoin([0, 300])")
     await rows('usage_by_slot_total', 'slot', 'toStartOfDay(now()) + arrayJoin([0, 300])')
     await rows('usage_by_day', 'account_id, day', "'a', arrayJoin([today() - 40, today()])")
+    await rows(
+      'usage_by_month',
+      'account_id, month',
+      "'a', toStartOfMonth(arrayJoin([today() - 400, today()]))",
+    )
     await rows('usage_by_day_total', 'day', 'arrayJoin([today() - 40, today()])')
     const dirty = dirtySlotRepository(clickhouse.client)
     const slots = [{ namespaceId, accountId: '', slot: 1_690_070_400, kind: 'day' as const }]

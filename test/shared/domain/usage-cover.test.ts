@@ -2,7 +2,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import {
   coverUsage,
-  coverUsageCutAt,
   DAY_S,
   dayOf,
   coveringRanges,
@@ -11,6 +10,7 @@ import {
   type RollupState,
   type UsageCover,
 } from '../../../shared/domain/usage-cover.ts'
+import { monthAfter, monthOf } from '../../../shared/domain/month.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 13, 37, 11) / 1_000
@@ -59,15 +59,18 @@ const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
       .tuple(second, second)
       .map(([a, b]): TimeRange => ({ startAt: Math.min(a, b), endAt: Math.max(a, b) })),
     more: fc.array(second, { maxLength: 20 }),
+    cuts: fc.array(fc.oneof(second, second.map(dayOf), second.map(monthOf)), { maxLength: 4 }),
   })
 })
 
 /** Where a second is read: every place that has it. */
-function placesOf({ days, slots, raw }: UsageCover, slotS: number, at: number): string[] {
+function placesOf({ months, days, slots, raw }: UsageCover, slotS: number, at: number): string[] {
   const [day, slot] = [dayOf(at), at - (at % slotS)]
   const isIn = ({ startAt, endAt }: TimeRange, second: number) => second >= startAt && second < endAt
+  const isInMonths = months.some((run) => isIn(run, day))
   return [
-    ...(days !== undefined && isIn(days, day) && !days.except.includes(day) ? ['days'] : []),
+    ...months.filter((run) => isIn(run, day)).map(() => 'months'),
+    ...(days !== undefined && isIn(days, day) && !isInMonths && !days.except.includes(day) ? ['days'] : []),
     ...(slots !== undefined && isIn(slots, slot) && slots.days.includes(day) && !slots.except.includes(slot)
       ? ['slots']
       : []),
@@ -80,12 +83,12 @@ function placesOf({ days, slots, raw }: UsageCover, slotS: number, at: number): 
 describe('the cover of a range', () => {
   /** Seconds beside which something begins or ends; between two of them all is alike. */
   const edgesOf = (
-    { days, slots, raw }: UsageCover,
+    { months, days, slots, raw }: UsageCover,
     { slotS, closedThrough, dirtySlots, dirtyDays }: RollupState,
   ) =>
     [
       closedThrough,
-      ...[days, slots, ...raw.ranges].flatMap((range) =>
+      ...[...months, days, slots, ...raw.ranges].flatMap((range) =>
         range === undefined ? [] : [range.startAt, range.endAt],
       ),
       ...[...dirtySlots, ...raw.slots, ...(slots?.except ?? [])].flatMap((slot) => [slot, slot + slotS]),
@@ -98,8 +101,8 @@ describe('the cover of a range', () => {
 
   it('has every second of the range in exactly one place, and no other', () => {
     fc.assert(
-      fc.property(state, ({ state: known, range, more }) => {
-        const cover = coverUsage(range, known)
+      fc.property(state, fc.boolean(), ({ state: known, range, more, cuts }, hasMonths) => {
+        const cover = coverUsage(range, known, { cuts, hasMonths })
         const seconds = [
           ...edgesOf(cover, known),
           ...more,
@@ -121,20 +124,30 @@ describe('the cover of a range', () => {
 
   it('takes from rollups only what is whole, closed, clean and still kept', () => {
     fc.assert(
-      fc.property(state, ({ state: known, range, more }) => {
-        const cover = coverUsage(range, known)
+      fc.property(state, ({ state: known, range, more, cuts }) => {
+        const cover = coverUsage(range, known, { cuts })
         const { slotS, closedThrough, dirtySlots, dirtyDays, now } = known
         for (const at of [...edgesOf(cover, known), ...more]) {
           const [place] = placesOf(cover, slotS, at)
-          if (place !== 'days' && place !== 'slots') continue
-          const [startAt, length] = place === 'days' ? [dayOf(at), DAY_S] : [at - (at % slotS), slotS]
-          const endAt = startAt + length
+          if (place !== 'months' && place !== 'days' && place !== 'slots') continue
+          const { startAt, endAt } = {
+            months: { startAt: monthOf(at), endAt: monthAfter(at) },
+            days: { startAt: dayOf(at), endAt: dayOf(at) + DAY_S },
+            slots: { startAt: at - (at % slotS), endAt: at - (at % slotS) + slotS },
+          }[place]
           const shown = `${place} at ${at}`
           expect(startAt, shown).to.be.at.least(range.startAt)
           expect(endAt, shown).to.be.at.most(Math.min(range.endAt, closedThrough))
-          expect(dirtyDays.includes(dayOf(at)), shown).to.equal(false)
+          expect(
+            dirtyDays.some((day) => day === dayOf(at) || (day >= startAt && day < endAt)),
+            shown,
+          ).to.equal(false)
           expect(
             dirtySlots.some((slot) => slot >= startAt && slot < endAt),
+            shown,
+          ).to.equal(false)
+          expect(
+            cuts.some((cut) => cut > startAt && cut < endAt),
             shown,
           ).to.equal(false)
           if (place === 'slots')
@@ -145,7 +158,7 @@ describe('the cover of a range', () => {
     )
   })
 
-  it('takes whole closed clean days from days, so that long ranges are read fast', () => {
+  it('takes whole closed clean days from days or months, so that long ranges are read fast', () => {
     fc.assert(
       fc.property(state, ({ state: known, range, more }) => {
         const cover = coverUsage(range, known)
@@ -154,11 +167,36 @@ describe('the cover of a range', () => {
           const day = dayOf(at)
           const isWhole = day >= range.startAt && day + DAY_S <= Math.min(range.endAt, closedThrough)
           const isClean = !dirtyDays.includes(day) && !dirtySlots.some((slot) => dayOf(slot) === day)
-          if (isWhole && isClean) expect(placesOf(cover, known.slotS, at), String(at)).to.deep.equal(['days'])
+          if (isWhole && isClean)
+            expect(placesOf(cover, known.slotS, at)[0], String(at)).to.be.oneOf(['days', 'months'])
         }
       }),
       { numRuns: 2_000 },
     )
+  })
+
+  it('takes years from months, but for those in which something is late or cut', () => {
+    const startOf = (month: number) => Date.UTC(2024, month - 1, 1) / 1_000
+    const [june, september, december] = [startOf(6), startOf(9), startOf(12)]
+    const range = { startAt: Date.UTC(2023, 4, 17, 3) / 1_000, endAt: NOW }
+    const known = { epoch: 1, now: NOW, slotS: 300, closedThrough: NOW - 300, dirtySlots: [], dirtyDays: [] }
+    const monthsOf = (late: Partial<RollupState>, cuts: number[] = []) =>
+      coverUsage(range, { ...known, ...late }, { cuts }).months.map(({ startAt, endAt }) =>
+        [startAt, endAt].map((at) => new Date(at * 1_000).toISOString().slice(0, 7)).join(' '),
+      )
+    expect(monthsOf({})).to.deep.equal(['2023-06 2026-11'])
+    const late = { dirtyDays: [june + 29 * DAY_S], dirtySlots: [december + 300, december + 900] }
+    expect(monthsOf(late)).to.deep.equal(['2023-06 2024-06', '2024-07 2024-12', '2025-01 2026-11'])
+    const cut = ['2023-06 2024-06', '2024-07 2026-11']
+    expect(monthsOf({}, [june + DAY_S]), 'at the start of a day').to.deep.equal(cut)
+    expect(monthsOf({}, [june + 1]), 'within a slot').to.deep.equal(cut)
+    expect(monthsOf({}, [june]), 'where a month begins').to.deep.equal(['2023-06 2026-11'])
+    // Five runs: the shortest is read by days.
+    const four = { dirtyDays: [june, september, december, december + 70 * DAY_S] }
+    expect(monthsOf(four)).to.have.length(4).and.not.include('2025-01 2025-02')
+    expect(coverUsage(range, known, { hasMonths: false }).months).to.deep.equal([])
+    const short = { startAt: range.endAt - 150 * DAY_S, endAt: range.endAt }
+    expect(coverUsage(short, known).months, 'days of a few months cost less').to.deep.equal([])
   })
 
   it('is looked up within ranges that cover all of what is read raw, and are no more than asked', () => {
@@ -224,7 +262,7 @@ describe('the cover of a range', () => {
         fc.array(fc.nat(900), { minLength: 1, maxLength: 8 }),
         ({ state: drawn, range, more }, near) => {
           const cuts = [...more, ...near.map((by) => range.startAt + by)]
-          const { raw, slots, days } = coverUsageCutAt(range, cuts, drawn)
+          const { raw, slots, days } = coverUsage(range, drawn, { cuts })
           for (const places of [raw.slots, raw.days, slots?.except ?? [], days?.except ?? []])
             expect(places).to.deep.equal([...new Set(places)])
         },

@@ -1,10 +1,12 @@
--- The same of all accounts of a namespace together, merged from usage_by_day.
-CREATE TABLE IF NOT EXISTS usage_by_day_total
+-- The same by UTC month, merged from usage_by_day, for months that have ended: what an account used in years is a few dozen rows in a part
+-- for each year, where its days are a thousand in a part for each month.
+CREATE TABLE IF NOT EXISTS usage_by_month
 (
     epoch UInt32,
     namespace_id LowCardinality(String),
+    account_id String CODEC(ZSTD(1)),
     source LowCardinality(String),
-    day Date CODEC(Delta, ZSTD(1)),
+    month Date CODEC(Delta, ZSTD(1)),
     count UInt64 CODEC(T64, ZSTD(1)),
     sum Decimal(76, 18) CODEC(ZSTD(1)),
     min Decimal(38, 18) CODEC(ZSTD(1)),
@@ -15,7 +17,7 @@ CREATE TABLE IF NOT EXISTS usage_by_day_total
     version UInt128 CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(version)
-PARTITION BY (epoch, toYYYYMM(day))
-ORDER BY (epoch, namespace_id, source, day)
+PARTITION BY (epoch, toYear(month))
+ORDER BY (epoch, namespace_id, account_id, source, month)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
     min_bytes_for_wide_part = 1000000000, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1
