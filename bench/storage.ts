@@ -69,7 +69,7 @@ export async function benchStorage({ events, folder, save, print }: BenchStorage
   }
 }
 
-const isRollup = (table: string): boolean => /^usage_by_(slot|day)/.test(table)
+const isRollup = (table: string): boolean => /^usage_by_/.test(table)
 
 async function sizesOf(client: ClickHouse, events: number) {
   const tables = await queryRows<{ table: string; parts: number; rows: string; bytes: string }>(

@@ -11,13 +11,10 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import { readLineChanges, type LineChangesBody } from './line-changes.ts'
 
-/**
- * The changes of a contract. Each is within a transaction, holds the contract, and is told only then what time it is: whoever
- * waited for another change does not write what was due before it.
- *
- * They return undefined when there is no such contract.
- */
-type Now = () => number | Promise<number>
+// The changes of a contract. Each is within a transaction, holds the contract, and asks only then what time it is, in Unix seconds: whoever
+// waited for another change does not write what was due before it. They return undefined when there is no such contract.
+
+type Now = () => Promise<number>
 
 /**
  * Changes what is said of a contract, and lets it end later.

@@ -16,7 +16,7 @@ import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { answerOne } from '../core/answer-one.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { changeOne } from '../core/change-one.ts'
-import { changeOnce } from '../core/change-once.ts'
+import { changeOnce, changeTime } from '../core/change-once.ts'
 import { nowIn } from '../core/now-in.ts'
 import { idOf, type Create } from '../core/create.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
@@ -101,7 +101,7 @@ const patchContract = (pool: Pool): RequestHandler<OfContract['params']> =>
     toBody: bodyOfNow,
     work: (db, namespaceId, { params, body }: OfContract, res) =>
       changeTerms(db, namespaceId, params.contract_id, changesOf(body as ContractChangesBody), () =>
-        nowIn(res),
+        changeTime(db, res),
       ),
   })
 
@@ -156,7 +156,7 @@ const postUncancel = (create: Create) =>
     uncancelContract(db, namespaceId, params.contract_id, now),
   )
 
-/** @param work is told what time it is then, in Unix seconds */
+/** @param work see changeOnce */
 const changeContractOnce = (
   create: Create,
   verb: string,
@@ -168,6 +168,11 @@ const changeContractOnce = (
     now: () => Promise<number>,
   ) => Promise<StoredContract | undefined>,
 ) =>
-  changeOnce(create, { route: `POST /v2/contracts/{contract_id}/${verb}`, action, toBody: bodyOfNow, work })
+  changeOnce(create, {
+    route: `POST /v2/contracts/{contract_id}/${verb}`,
+    action,
+    toBody: contractToBody,
+    work,
+  })
 
 const noSuchContract = (): DomainError => new DomainError('not_found', 'no such contract')

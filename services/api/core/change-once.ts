@@ -7,15 +7,16 @@ import { readClock } from '../../../shared/postgres/core/clock.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { secondsOf } from './body-fields.ts'
 import { idOf, type Create } from './create.ts'
+import { nowIn } from './now-in.ts'
 
 /** A change of one resource that a request makes once, however often it is sent with its Idempotency-Key. */
 interface OnceChange<Params, T> {
   /** As the trail of keys knows it. */
   route: string
   action: AuditedAction
-  /** How the resource is shown. */
-  toBody: (resource: T, res: Response) => object
-  /** @param now what time it is then for the caller, in Unix seconds: by this process and by the database, whichever is later */
+  /** How the resource is shown. @param at what time it is, in Unix seconds: no earlier than the change */
+  toBody: (resource: T, at: number) => object
+  /** @param now see changeTime: to be asked once whatever the change waits for is locked */
   work: (
     db: PoolClient,
     namespaceId: string,
@@ -31,24 +32,26 @@ export function changeOnce<Params, T extends { id: string }>(
 ): RequestHandler<Params> {
   return async (req, res) => {
     const changes = (req.body as object | undefined) ?? {}
+    let changedAt = 0
     const changed = await create(
       callerOf(res),
       { route, key: idempotencyKeyOf(req), action, changes, idOf },
       async (db, namespaceId) => {
-        const resource = await work(db, namespaceId, req, () => changeTime(db, res))
+        const resource = await work(db, namespaceId, req, async () => (changedAt = await changeTime(db, res)))
         if (resource === undefined) throw new DomainError('not_found', 'no such resource')
         return resource
       },
     )
-    res.json(toBody(changed, res))
+    res.json(toBody(changed, Math.max(nowIn(res), changedAt)))
   }
 }
 
 /**
- * Why by the database, too: what was known up to a second is told by its clock, and a change that came later must not bear that second
- * because the clock of this host is behind.
+ * What time a change bears: for the caller, in Unix seconds, by this process and by the database, whichever is later. Why by the
+ * database, too: what was known up to a second is told by its clock, and a change that came later must not bear that second because the
+ * clock of this host is behind. And why now, not when the request came: it may have waited for others, who saw agreements as they were.
  */
-async function changeTime(db: PoolClient, res: Response): Promise<number> {
+export async function changeTime(db: PoolClient, res: Response): Promise<number> {
   const byDatabase = (await readClock(db)).getTime() + aheadMsOf(res)
   return secondsOf(new Date(Math.max(nowOf(res).getTime(), byDatabase)))
 }

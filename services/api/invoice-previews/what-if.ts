@@ -23,9 +23,10 @@ export function whatIfOf(
   now: number,
 ): WhatIf | undefined {
   if (changes === undefined && cancelAt === undefined) return undefined
+  const then = () => Promise.resolve(now)
   return async (db, namespaceId) => {
-    if (changes !== undefined) await changeLines(db, namespaceId, contractId, changes, () => now)
+    if (changes !== undefined) await changeLines(db, namespaceId, contractId, changes, then)
     if (cancelAt !== undefined)
-      await cancelContract(db, namespaceId, contractId, { mode: 'at', cancelAt }, null, () => now)
+      await cancelContract(db, namespaceId, contractId, { mode: 'at', cancelAt }, null, then)
   }
 }

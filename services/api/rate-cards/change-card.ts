@@ -18,8 +18,9 @@ export interface CardChangeBody {
 /**
  * Ends rates of a card and adds others, under the lock of the card. What was in force before the change stays what it was.
  *
- * @param now in whole Unix seconds, of the namespace
- * @returns the card with its rates that have not ended by now; undefined when there is none
+ * @param clock what time it is for the namespace, in Unix seconds: asked once the card is held, as whoever began to follow it meanwhile
+ *   has seen it as it was
+ * @returns the card with its rates that have not ended by then; undefined when there is none
  * @throws DomainError unprocessable when it lies before now and a contract has followed the card, ends what is not in force
  *   then, adds what cannot be added, or changes nothing
  */
@@ -28,13 +29,14 @@ export async function changeCard(
   namespaceId: string,
   rateCardId: string,
   body: CardChangeBody,
-  now: number,
+  clock: () => Promise<number>,
 ): Promise<CardWithRates | undefined> {
-  const { effective_at: effectiveAt = now, end } = body
-  const requested = changeOf(body, effectiveAt)
   const [cards, rates] = [rateCardRepository(db), rateRepository(db)]
   const card = await cards.lock(namespaceId, rateCardId)
   if (card === undefined) return undefined
+  const now = await clock()
+  const { effective_at: effectiveAt = now, end } = body
+  const requested = changeOf(body, effectiveAt)
   // After the lock: whoever begins to follow the card holds it until then.
   if (effectiveAt < now && (await cards.isFollowed(namespaceId, rateCardId)))
     throw new DomainError(

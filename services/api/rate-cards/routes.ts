@@ -177,7 +177,7 @@ const postChange = (create: Create) =>
     toBody: cardWithRatesToBody,
     // With the defaults of openapi.yaml filled in.
     work: async (db, namespaceId, { params, body }: OfRateCard, now) =>
-      changeCard(db, namespaceId, params.rate_card_id, body as CardChangeBody, await now()),
+      changeCard(db, namespaceId, params.rate_card_id, body as CardChangeBody, now),
   })
 
 function postSimulation(deps: SimulationDeps): RequestHandler<OfRateCard['params']> {

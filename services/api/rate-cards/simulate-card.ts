@@ -158,7 +158,7 @@ function readCandidate(
     const card =
       changes === undefined
         ? await rateCardRepository(db).find(namespaceId, rateCardId)
-        : await changeCard(db, namespaceId, rateCardId, changes, now)
+        : await changeCard(db, namespaceId, rateCardId, changes, () => Promise.resolve(now))
     if (card === undefined) throw new DomainError('not_found', 'no such rate card')
     const at = Math.max(range.startAt, ...instantsOf(changes, now))
     return { currency: card.currency, ...(await readCard(db, namespaceId, rateCardId, at)) }

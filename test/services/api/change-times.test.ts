@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { ContractBody } from '../../support/contract-stage.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { contractStage, type ContractBody } from '../../support/contract-stage.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld } from '../../support/stored-world.ts'
 
@@ -13,25 +15,66 @@ describe('the time that changes of agreements bear', function () {
   })
   after(() => running.stop())
 
+  const second = () => Math.floor(Date.now() / 1_000)
+
+  /** While the clock of this host, and so that of the API, is behind that of the database. */
+  async function behind(work: () => Promise<void>): Promise<void> {
+    const now = Date.now
+    Date.now = () => now() - BEHIND_S * 1_000
+    await work().finally(() => (Date.now = now))
+  }
+
   it('is not behind the clock of the database, by which is told what was known when', async function () {
     if (running.inside === undefined) return this.skip()
     const { api, account } = await makeStoredWorld(running)
-    const second = () => Math.floor(Date.now() / 1_000)
     const contract = await api.create<{ id: string }>('/v2/contracts', {
       ...{ account_id: account, currency: 'usd', cadence: 'day', starts_at: second() - 86_400 },
       lines: [{ minimum_amount: '1' }],
     })
     const before = second()
-    const now = Date.now
-    Date.now = () => now() - BEHIND_S * 1_000
-    try {
-      const { cancellation } = await api.create<ContractBody>(`/v2/contracts/${contract.id}/cancel`, {
+    await behind(async () => {
+      const { cancellation, status } = await api.create<ContractBody>(`/v2/contracts/${contract.id}/cancel`, {
         mode: 'immediate',
       })
       expect(cancellation?.requested_at).to.be.at.least(before)
       expect(cancellation?.cancel_at).to.be.at.least(before)
-    } finally {
-      Date.now = now
-    }
+      expect(status, 'as it is since').to.equal('canceled')
+    })
+  })
+
+  it('is not before a contract ended that is to go on, by a clock that is behind', async function () {
+    if (running.inside === undefined) return this.skip()
+    const { api, account } = await makeStoredWorld(running)
+    const ends = second() + 1
+    const contract = await api.create<{ id: string }>('/v2/contracts', {
+      ...{ account_id: account, currency: 'usd', cadence: 'day', starts_at: ends - 86_400, ends_at: ends },
+      lines: [{ minimum_amount: '1' }],
+    })
+    while (second() <= ends) await sleep(100)
+    await behind(async () => {
+      const { status, text } = await api.patch(`/v2/contracts/${contract.id}`, { ends_at: null })
+      expect(status, text).to.equal(409)
+    })
+  })
+
+  it('of a card is not before somebody began to follow it, for whom the change waited', async function () {
+    if (running.inside === undefined) return this.skip()
+    const { api, namespaceId } = await makeStoredWorld(running)
+    const stage = contractStage(api)
+    const card = await stage.card()
+    const rate = { price_id: await stage.price() }
+    let released = 0
+    // As a contract that begins to follow it holds it.
+    const { change } = await inNamespace(running.pool, namespaceId, async (db) => {
+      await db.query('SELECT 1 FROM rate_cards WHERE rate_card_id = $1 FOR SHARE', [card])
+      const asked = api.create<{ rates: { starts_at: number }[] }>(`/v2/rate-cards/${card}/changes`, {
+        add: [rate],
+      })
+      await sleep(2_100)
+      released = second()
+      return { change: asked }
+    })
+    const { rates } = await change
+    expect(Math.max(...rates.map(({ starts_at }) => starts_at))).to.be.at.least(released)
   })
 })
