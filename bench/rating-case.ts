@@ -97,7 +97,7 @@ const READINGS: InvoiceReadings = {
       archivedAt: null,
     },
   ],
-  creditsWritten: new Set(),
+  creditsWritten: new Map(),
   usageAsOf: AT,
 }
 

@@ -97,7 +97,7 @@ function dueOf(lines: readonly DueLine[], now: number): Credit[] {
   const due = lines.flatMap((line) => {
     const { times, nextCreditAt, endsAt, amount, expires } = line
     const rest = { startsAt: nextCreditAt, endsAt, amount, expires }
-    return creditsDue(times, rest, now, GRANTS_AT_ONCE).map((credit) => ({
+    return creditsDue(times, rest, now, { atMost: GRANTS_AT_ONCE }).map((credit) => ({
       ...credit,
       line,
       grantId: newId('grant'),

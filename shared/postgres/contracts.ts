@@ -1,5 +1,5 @@
 import type { Cadence } from '../domain/billing/periods.ts'
-import { creditKey } from '../domain/billing/invoice.ts'
+import type { NewestCredits } from '../domain/billing/invoice.ts'
 import type {
   Cancellation,
   ContractRecord,
@@ -46,7 +46,7 @@ interface ContractRow {
   updated_at: Date
 }
 
-interface CreditKeyRow {
+interface NewestCreditRow {
   contract_line_id: string
   period_start_at: Date
 }
@@ -107,14 +107,20 @@ const LIST_OF_CARD = `
     ORDER BY contract_created_at, contract_id LIMIT $2
   ) AS follower JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = follower.contract_id
   ORDER BY follower.contract_created_at, follower.contract_id`
-const LIST_CREDITS = `
-  SELECT contract_line_id, period_start_at FROM contract_credits
-  WHERE namespace_id = $1 AND contract_line_id = ANY ($2)`
+const NEWEST_CREDITS = `
+  SELECT n.contract_line_id, newest.period_start_at
+  FROM unnest($2::text[]) AS n (contract_line_id),
+    LATERAL (SELECT c.period_start_at FROM contract_credits AS c
+      WHERE c.namespace_id = $1 AND c.contract_line_id = n.contract_line_id
+      ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
 // By the time of the grant, as that is when credit of the account is told: the note of it is a moment older.
-const LIST_CREDITS_KNOWN = `
-  SELECT c.contract_line_id, c.period_start_at
-  FROM contract_credits AS c JOIN grants AS g ON g.namespace_id = $1 AND g.grant_id = c.grant_id
-  WHERE c.namespace_id = $1 AND c.contract_line_id = ANY ($2) AND g.created_at < to_timestamp($3)`
+const NEWEST_CREDITS_KNOWN = `
+  SELECT n.contract_line_id, newest.period_start_at
+  FROM unnest($2::text[]) AS n (contract_line_id),
+    LATERAL (SELECT c.period_start_at
+      FROM contract_credits AS c JOIN grants AS g ON g.namespace_id = $1 AND g.grant_id = c.grant_id
+      WHERE c.namespace_id = $1 AND c.contract_line_id = n.contract_line_id AND g.created_at < to_timestamp($3)
+      ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
 
 /**
  * Contracts and their lines. Whoever changes one, within a transaction, locks in this order and no other, so that no two
@@ -303,16 +309,20 @@ export const contractRepository = (db: Queryable) => ({
     withLines(db, namespaceId, contracts),
 
   /**
-   * Which grants of these lines are written: keys of creditKey.
+   * The newest grant that each of these lines has written: a line gives its grants in order.
    *
-   * @param knownAt in Unix seconds of real time: which were written before; undefined: which are now
+   * @param knownAt in Unix seconds of real time: of those that were written before; undefined: of those that are now
    */
-  async listCredits(namespaceId: string, lineIds: readonly string[], knownAt?: number): Promise<Set<string>> {
-    if (lineIds.length === 0) return new Set()
+  async newestCredits(
+    namespaceId: string,
+    lineIds: readonly string[],
+    knownAt?: number,
+  ): Promise<NewestCredits> {
+    if (lineIds.length === 0) return new Map()
     const { rows } = await (knownAt === undefined
-      ? db.query<CreditKeyRow>(LIST_CREDITS, [namespaceId, lineIds])
-      : db.query<CreditKeyRow>(LIST_CREDITS_KNOWN, [namespaceId, lineIds, knownAt]))
-    return new Set(rows.map((row) => creditKey(row.contract_line_id, row.period_start_at.getTime() / 1_000)))
+      ? db.query<NewestCreditRow>(NEWEST_CREDITS, [namespaceId, lineIds])
+      : db.query<NewestCreditRow>(NEWEST_CREDITS_KNOWN, [namespaceId, lineIds, knownAt]))
+    return new Map(rows.map((row) => [row.contract_line_id, row.period_start_at.getTime() / 1_000]))
   },
 })
 

@@ -46,7 +46,7 @@ export function invoiceOfWorld(
       usage: readUsage(plan, events),
       currencyUsage: quantityOf(measure(ofCurrency), 'sum'),
       grants: (world.grants ?? []).map(grantFromJson),
-      creditsWritten: new Set(),
+      creditsWritten: new Map(),
       usageAsOf: 1_800_000_000,
     },
     1_800_000_000,

@@ -1,7 +1,7 @@
 import { RATIO_ZERO } from '../../shared/amount/ratio.ts'
 import type { CardLine, Contract, ContractLine } from '../../shared/domain/billing/contract.ts'
 import type { CreditGrant } from '../../shared/domain/billing/credit.ts'
-import { invoiceOf, type Invoice } from '../../shared/domain/billing/invoice.ts'
+import { invoiceOf, type Invoice, type NewestCredits } from '../../shared/domain/billing/invoice.ts'
 import { planInvoice } from '../../shared/domain/billing/plan.ts'
 import type { Prices } from '../../shared/domain/billing/price.ts'
 import type { Rate } from '../../shared/domain/billing/rate.ts'
@@ -39,7 +39,7 @@ export interface PreviewOf {
   rates: readonly Rate[]
   events: readonly EventJson[]
   grants?: readonly CreditGrant[]
-  creditsWritten?: readonly string[]
+  creditsWritten?: NewestCredits
   at: number
   asOf: number
   usageAsOf?: number
@@ -48,13 +48,23 @@ export interface PreviewOf {
 
 /** Plans, reads and rates. */
 export function previewOf(contract: Contract, of: PreviewOf): Invoice {
-  const { prices, rates, events, grants = [], creditsWritten, at, asOf, usageAsOf = 0, now = 0 } = of
+  const {
+    prices,
+    rates,
+    events,
+    grants = [],
+    creditsWritten = new Map(),
+    at,
+    asOf,
+    usageAsOf = 0,
+    now = 0,
+  } = of
   const plan = planInvoice(contract, new Map([['card', rates]]), { at, asOf })
   const readings = {
     usage: readUsage(plan, events),
     currencyUsage: RATIO_ZERO,
     grants,
-    creditsWritten: new Set(creditsWritten),
+    creditsWritten,
     usageAsOf,
   }
   return invoiceOf(plan, prices, readings, now)

@@ -58,7 +58,7 @@ export async function readCredit(
     })),
     knownAt,
   )
-  const creditsWritten = await contractRepository(db).listCredits(
+  const creditsWritten = await contractRepository(db).newestCredits(
     namespaceId,
     plans.flatMap(({ creditLines }) => creditLines.map(({ id }) => id)),
     knownAt,

@@ -14,20 +14,24 @@ export interface DueCredit {
   expiresAt: number | null
 }
 
-/**
- * The grants a credit line was due until now, that second included, oldest first. What was canceled takes none back.
- *
- * @param atMost of them, the oldest
- */
+/** Which grants of a line are wanted; all, when nothing is said. */
+interface DueOptions {
+  /** Those of periods that end after this second. */
+  endingAfter?: number
+  /** No more, the oldest. */
+  atMost?: number
+}
+
+/** The grants a credit line was due until now, that second included, oldest first. What was canceled takes none back. */
 export function creditsDue(
   contract: ContractTimes,
   line: Pick<CreditLine, 'startsAt' | 'endsAt' | 'amount' | 'expires'>,
   now: number,
-  atMost = Infinity,
+  { endingAfter = 0, atMost = Infinity }: DueOptions = {},
 ): DueCredit[] {
   const due: DueCredit[] = []
   // A piece begins with the period, the line or the contract: with none before the latest of them.
-  const firstSecond = Math.max(line.startsAt, contract.startsAt)
+  const firstSecond = Math.max(line.startsAt, contract.startsAt, endingAfter)
   for (let k = periodIndex(contract, firstSecond); boundary(contract, k) <= now && due.length < atMost; k++) {
     const period = { startAt: boundary(contract, k), endAt: boundary(contract, k + 1) }
     const piece = pieceOf(line, contract, period)

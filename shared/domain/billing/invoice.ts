@@ -15,6 +15,7 @@ import { contractStatus, type ContractStatus } from './contract-status.ts'
 import { creditsDue } from './contract-credits.ts'
 import type { CardLine, PriceLine } from './contract.ts'
 import { applyCredit, hasCredit, type Credit, type CreditGrant } from './credit.ts'
+import { periodAt } from './periods.ts'
 import { shareRatio } from './pieces.ts'
 import type { InvoicePlan, Piece } from './plan.ts'
 import type { Prices } from './price.ts'
@@ -34,10 +35,10 @@ export interface InvoiceReadings {
   usage: ReadonlyMap<number, readonly UsageRow[]>
   /** All usage in the contract's currency, ever, before the plan's `creditBefore`; any where currencyUsageBefore is 0. */
   currencyUsage: Ratio
-  /** All of the account in the contract's currency; those not in force may be among them. */
+  /** The account's in the contract's currency that are in force at the plan's `creditBefore`; others may be among them. */
   grants: readonly CreditGrant[]
-  /** Which grants of the plan's credit lines are written, whatever became of them since: keys of creditKey. */
-  creditsWritten: ReadonlySet<string>
+  /** The newest grant of each of the plan's credit lines that is written, whatever became of it since: those before it are, too. */
+  creditsWritten: NewestCredits
   /** Every event accepted before is counted; in Unix seconds. */
   usageAsOf: number
 }
@@ -64,8 +65,8 @@ export interface Invoice extends Credit {
   warnings: Warning[]
 }
 
-/** What one grant of a credit line is known by: it is given once, whoever asks and when. */
-export const creditKey = (lineId: string, periodStartAt: number): string => `${lineId}/${periodStartAt}`
+/** By credit line: the start of the whole period that its newest grant is for. Those of all periods before are written, too. */
+export type NewestCredits = ReadonlyMap<string, number>
 
 /**
  * Rates a period: the one function behind previews, their list and what-ifs.
@@ -152,20 +153,31 @@ const grantsOf = (plan: InvoicePlan, { grants, creditsWritten }: GrantReadings):
   ...creditsToCome(plan, creditsWritten),
 ]
 
-/** Grants that are due and not yet written, as they will be: an answer does not depend on when they are. */
-const creditsToCome = (plan: InvoicePlan, written: ReadonlySet<string>): CreditGrant[] =>
-  plan.creditLines.flatMap((line) =>
-    creditsDue(plan.contract, line, plan.creditBefore)
-      .filter(({ periodStartAt }) => !written.has(creditKey(line.id, periodStartAt)))
-      .map(({ amount, effectiveAt, expiresAt }) => ({
+/**
+ * Grants that are due, not yet written and not over, as they will be: an answer does not depend on when they are written. However long a
+ * contract has run, no period is gone through of which the grant is written or has expired.
+ */
+const creditsToCome = (
+  { contract, creditLines, creditBefore }: InvoicePlan,
+  written: NewestCredits,
+): CreditGrant[] =>
+  creditLines.flatMap((line) => {
+    const newest = written.get(line.id)
+    const endingAfter = Math.max(
+      newest === undefined ? 0 : periodAt(contract, newest).endAt,
+      line.expires === 'period_end' ? creditBefore - 1 : 0,
+    )
+    return creditsDue(contract, line, creditBefore, { endingAfter }).map(
+      ({ amount, effectiveAt, expiresAt }) => ({
         id: null,
         amount: parseRatio(amount),
         effectiveAt,
         expiresAt,
         voidedAt: null,
         archivedAt: null,
-      })),
-  )
+      }),
+    )
+  })
 
 /** Of all pieces together, by source. */
 function addUnrated(all: readonly Unrated[]): Unrated[] {

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { REFILL_POINTS, type RefillPoint } from '../../../services/refill/crash-points.ts'
 import { giveContractCredits } from '../../../services/refill/give-contract-credits.ts'
+import type { CreditLine } from '../../../shared/domain/billing/contract.ts'
 import { creditsDue } from '../../../shared/domain/billing/contract-credits.ts'
-import { creditKey } from '../../../shared/domain/billing/invoice.ts'
 import type { StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
 import { contractLineRepository } from '../../../shared/postgres/contract-lines.ts'
 import { contractRepository } from '../../../shared/postgres/contracts.ts'
@@ -43,6 +43,18 @@ interface GiveOptions {
 }
 
 const CREDIT_POINTS = REFILL_POINTS.filter((point) => point.startsWith('credit-'))
+
+const creditKey = (lineId: string, periodStartAt: number) => `${lineId}/${periodStartAt}`
+
+/** Which grants of a contract's lines are written. */
+async function listWritten(db: PoolClient, { lines }: Pick<StoredContract, 'lines'>): Promise<Set<string>> {
+  const { rows } = await db.query<{ line: string; at: string }>(
+    `SELECT contract_line_id AS line, extract(epoch FROM period_start_at)::text AS at FROM contract_credits
+      WHERE contract_line_id = ANY ($1)`,
+    [lines.map(({ id }) => id)],
+  )
+  return new Set(rows.map(({ line, at }) => creditKey(line, Number(at))))
+}
 
 describe('credit of contracts', function () {
   this.timeout(120_000)
@@ -216,12 +228,7 @@ describe('credit of contracts', function () {
     const contract = (await world.within((db) =>
       contractRepository(db).find(world.namespaceId, id),
     )) as StoredContract
-    const written = await world.within((db) =>
-      contractRepository(db).listCredits(
-        world.namespaceId,
-        contract.lines.map((line) => line.id),
-      ),
-    )
+    const written = await world.within((db) => listWritten(db, contract))
     const due = contract.lines.flatMap((line) =>
       line.kind === 'credit'
         ? creditsDue(contract, line, now).map(({ periodStartAt }) => creditKey(line.id, periodStartAt))
@@ -550,9 +557,24 @@ describe('credit of contracts', function () {
                   wanted.set(creditKey(of.id, due.periodStartAt), due.effectiveAt)
             }
           }
-          const ids = contract.lines.map(({ id }) => id)
-          const written = await repository((of) => of.listCredits(namespaceId, ids))
+          const written = await within((db) => listWritten(db, contract))
           expect(written).to.deep.equal(new Set(wanted.keys()))
+          // Who knows the newest of a line knows all: there is no gap before it.
+          const ids = contract.lines.map(({ id }) => id)
+          const newest = await repository((of) => of.newestCredits(namespaceId, ids))
+          for (const of of contract.lines.filter(({ kind }) => kind === 'credit')) {
+            const starts = [...wanted.keys()].flatMap((key) => {
+              const [lineId, start] = key.split('/')
+              return lineId === of.id ? [Number(start)] : []
+            })
+            expect(newest.get(of.id)).to.equal(starts.length === 0 ? undefined : Math.max(...starts))
+            const upToNewest = creditsDue(contract, of as CreditLine, now).filter(
+              ({ periodStartAt }) => periodStartAt <= (newest.get(of.id) ?? -Infinity),
+            )
+            expect(upToNewest.map(({ periodStartAt }) => periodStartAt)).to.deep.equal(
+              starts.sort((a, b) => a - b),
+            )
+          }
           const { items } = await within((db) =>
             grantRepository(db).list(namespaceId, { contractId: contract.id }, { limit: ALL }),
           )

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { creditKey } from '../../../shared/domain/billing/invoice.ts'
 import { pieceOf } from '../../../shared/domain/billing/pieces.ts'
 import type { NewLine, StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
 import { newId } from '../../../shared/domain/ids.ts'
@@ -309,11 +308,9 @@ describe('contracts in PostgreSQL', function () {
       }
     })
     const written = (ids: string[]) =>
-      within((client) => contractRepository(client).listCredits(NAMESPACE, ids))
-    expect(await written([first, third])).to.deep.equal(
-      new Set([creditKey(first, 0), creditKey(first, 86_400)]),
-    )
-    expect(await written([])).to.deep.equal(new Set())
+      within((client) => contractRepository(client).newestCredits(NAMESPACE, ids))
+    expect(await written([first, third])).to.deep.equal(new Map([[first, 86_400]]))
+    expect(await written([])).to.deep.equal(new Map())
   })
 
   it('are listed by card once each, whenever and however often they followed it', async () => {

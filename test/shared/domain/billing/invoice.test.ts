@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { formatRatio, parseRatio } from '../../../../shared/amount/ratio.ts'
 import type { Contract, ContractLine, PriceOverride } from '../../../../shared/domain/billing/contract.ts'
 import type { CreditGrant } from '../../../../shared/domain/billing/credit.ts'
-import { creditKey, minorUnitsOf, type Invoice } from '../../../../shared/domain/billing/invoice.ts'
+import { minorUnitsOf, type Invoice, type NewestCredits } from '../../../../shared/domain/billing/invoice.ts'
 import { defaultSecond, planInvoice } from '../../../../shared/domain/billing/plan.ts'
 import type { Rate } from '../../../../shared/domain/billing/rate.ts'
 import { cardLineOf, dailyContract, previewOf } from '../../../support/billing-stage.ts'
@@ -53,7 +53,7 @@ interface Asked {
   rates?: Rate[]
   events?: EventJson[]
   grants?: CreditGrant[]
-  creditsWritten?: string[]
+  creditsWritten?: NewestCredits
   at?: number
   asOf?: number
 }
@@ -364,15 +364,52 @@ describe('an invoice', () => {
       voidedAt: null,
       archivedAt: null,
     }
-    const creditsWritten = [creditKey('line_credit', DAY_S)]
+    const creditsWritten = new Map([['line_credit', DAY_S]])
     expect(creditOf({ grants: [written], creditsWritten })).to.deep.equal([[['grant_a', '30']], '40'])
     // What was voided is not given again.
     expect(creditOf({ grants: [{ ...written, voidedAt: DAY_S }], creditsWritten })).to.deep.equal([[], '70'])
     // As of the second it begins it is not yet in force, while that of the day before, which ends then, still is.
-    const firstWritten = [creditKey('line_credit', 0)]
+    const firstWritten = new Map([['line_credit', 0]])
     expect(creditOf({ asOf: DAY_S, creditsWritten: firstWritten })).to.deep.equal([[], '70'])
     expect(creditOf({ asOf: DAY_S })).to.deep.equal([[[null, '30']], '40'])
     expect(creditOf({ asOf: DAY_S + 1, creditsWritten: firstWritten })).to.deep.equal([[[null, '30']], '40'])
+  })
+
+  it('goes through no period of which the credit is written or over, however long the contract has run', () => {
+    const years = 5 * 365
+    const minimum: ContractLine = {
+      kind: 'minimum',
+      id: 'line_minimum',
+      startsAt: 0,
+      endsAt: null,
+      minimumAmount: '100',
+    }
+    for (const [expires, creditsWritten, wanted] of [
+      ['period_end', new Map(), 1],
+      ['never', new Map([['line_credit', (years - 2) * DAY_S]]), 1],
+      ['never', new Map([['line_credit', (years - 5) * DAY_S]]), 4],
+    ] as const) {
+      let looks = 0
+      const line: ContractLine = {
+        kind: 'credit',
+        id: 'line_credit',
+        startsAt: 0,
+        get endsAt() {
+          looks++
+          return null
+        },
+        amount: '1',
+        source: 'usd',
+        expires,
+      }
+      const { creditsApplied } = preview(contract(line, minimum), {
+        at: years * DAY_S - 1,
+        asOf: years * DAY_S,
+        creditsWritten,
+      })
+      expect(creditsApplied.length, expires).to.equal(wanted)
+      expect(looks, expires).to.be.below(100)
+    }
   })
 
   it('is in a currency that has minor units', () => {
