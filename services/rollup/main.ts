@@ -19,7 +19,7 @@ const STATEMENTS_A_ROUND = 20
 const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
   name: 'rollup',
   about:
-    'Keeps usage by time slot and by day, so that answers need not read every event, in a process of its own; npm run migrate goes before.',
+    'Keeps usage by time slot, day and month, so that answers need not read every event, in a process of its own; npm run migrate goes before.',
   readConfig: readRollupServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres } = config

@@ -44,7 +44,10 @@ export function openRollup(
         if (inUse(await epochs.list()) !== undefined) return
         const onUnmerged = (err: unknown) => {
           if (!signal.aborted)
-            log.warn({ err: loggableError(err) }, 'could not merge days into one part a month')
+            log.warn(
+              { err: loggableError(err) },
+              'could not merge days and months into one part each partition',
+            )
         }
         const parts = { client: clickhouse, epochs, tables, reached, signal, onUnmerged }
         const epoch = await buildEpoch(parts, config.graceS)

@@ -1,3 +1,4 @@
+import { groupBy } from '../../shared/collections/group-by.ts'
 import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import type { MarksAfter, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
@@ -142,17 +143,21 @@ async function recomputeDays(
   return rowsRead
 }
 
+/** One month after the other: marks of an import tell of years, whose days would take a statement minutes. */
 async function recomputeMonths(
-  { tables }: RollupDeps,
+  { tables, signal }: RollupDeps,
   epoch: RollupEpoch,
   days: readonly MarkedDay[],
   marks: readonly ReadMark[],
 ): Promise<number> {
-  const ended = days.filter(({ day }) => monthAfter(day) <= epoch.closingThrough)
-  const [first, last] = [ended[0], ended.at(-1)]
-  if (first === undefined || last === undefined) return 0
-  const range = { startAt: monthOf(first.day), endAt: monthAfter(last.day) }
-  return tables.computeMarkedMonths(epoch, range, marks, kindsOf(ended))
+  let rowsRead = 0
+  for (const [month, ofMonth] of groupBy(days, ({ day }) => monthOf(day))) {
+    const range = { startAt: month, endAt: monthAfter(month) }
+    if (range.endAt > epoch.closingThrough) continue
+    signal.throwIfAborted()
+    rowsRead += await tables.computeMarkedMonths(epoch, range, marks, kindsOf(ofMonth))
+  }
+  return rowsRead
 }
 
 interface Run {

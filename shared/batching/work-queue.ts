@@ -12,10 +12,11 @@ export interface WorkQueueOptions {
 }
 
 const GONE = 'the client has gone'
+const TOO_MANY = 'too many queries are waiting'
 
-/** For whom work is done. */
-export interface AskedFor {
-  /** Who asks: places go round among those who wait. All are one if it is left out. */
+/** Who asks for a place, and how it is given up. */
+export interface PlaceRequest {
+  /** A free place goes to whoever of those who wait has fewest. All are one if it is left out. */
   asker?: string
   /** Gives up the place in the queue. */
   signal?: AbortSignal | undefined
@@ -27,13 +28,14 @@ interface Waiting {
 }
 
 /**
- * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for themselves: each
- * asker that waits is given a place in turn, and those of one asker in the order they came.
+ * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for themselves: a place
+ * that becomes free goes to the asker who has fewest, in turn where several have as few, and to those of one asker in the order they came.
+ * Where too many wait, the last of whoever has most waiting is turned away for one who has less.
  */
 export class WorkQueue {
   private readonly options: WorkQueueOptions
-  /** How many are at work now. */
-  atWork = 0
+  /** By asker, none of them 0. */
+  private readonly working = new Map<string, number>()
   private closed = false
   /** By asker, none of them empty, in the order in which they are given places. */
   private readonly queues = new Map<string, Set<Waiting>>()
@@ -48,17 +50,33 @@ export class WorkQueue {
    *
    * @throws Error the turnedAway of the options
    */
-  async run<T>(work: () => Promise<T>, { asker = '', signal }: AskedFor = {}): Promise<T> {
+  async run<T>(work: () => Promise<T>, { asker = '', signal }: PlaceRequest = {}): Promise<T> {
     const { turnedAway } = this.options
     if (this.closed) throw turnedAway('it is stopping')
     if (signal?.aborted === true) throw turnedAway(GONE) // it never tells that again
     if (this.atWork >= this.options.atOnce) await this.wait(asker, signal)
-    else this.atWork++
+    else this.begin(asker)
     try {
       return await work()
     } finally {
+      this.end(asker)
       this.passOn()
     }
+  }
+
+  /** How many are at work now. */
+  get atWork(): number {
+    return [...this.working.values()].reduce((sum, count) => sum + count, 0)
+  }
+
+  private begin(asker: string): void {
+    this.working.set(asker, (this.working.get(asker) ?? 0) + 1)
+  }
+
+  private end(asker: string): void {
+    const left = (this.working.get(asker) ?? 0) - 1
+    if (left > 0) this.working.set(asker, left)
+    else this.working.delete(asker)
   }
 
   /** Turns everybody away who waits or comes. */
@@ -71,8 +89,13 @@ export class WorkQueue {
   private wait(asker: string, signal?: AbortSignal): Promise<void> {
     const { waitingMax, waitingMaxOfOne = waitingMax, waitMs, turnedAway } = this.options
     const queue = this.queues.get(asker) ?? new Set()
-    if (this.waiting >= waitingMax || queue.size >= waitingMaxOfOne)
-      throw turnedAway('too many queries are waiting')
+    if (queue.size >= waitingMaxOfOne) throw turnedAway(TOO_MANY)
+    if (this.waiting >= waitingMax) {
+      const [longest] = [...this.queues.values()].sort((a, b) => b.size - a.size)
+      const last = [...(longest ?? [])].at(-1)
+      if (last === undefined || (longest?.size ?? 0) <= queue.size + 1) throw turnedAway(TOO_MANY)
+      last.turnAway(TOO_MANY)
+    }
     return new Promise((resolve, reject) => {
       const settle = (then: () => void) => {
         queue.delete(waiting)
@@ -84,6 +107,7 @@ export class WorkQueue {
       }
       const waiting: Waiting = {
         go: () => {
+          this.begin(asker) // at once: nobody else takes the place before its work begins
           settle(resolve)
         },
         turnAway: (reason) => {
@@ -105,18 +129,15 @@ export class WorkQueue {
     })
   }
 
-  /** The next asker's first takes over the place of the one that has ended. */
+  /** The first of the asker who has fewest places takes over the one that has become free. */
   private passOn(): void {
-    const [first] = this.queues
-    if (first === undefined) {
-      this.atWork--
-      return
-    }
-    const [asker, queue] = first
-    const [next] = queue
-    // To the end: all others come first the next time.
+    const has = (asker: string) => this.working.get(asker) ?? 0
+    const [asker] = [...this.queues.keys()].sort((a, b) => has(a) - has(b)) // those with as few stay in order
+    const queue = asker === undefined ? undefined : this.queues.get(asker)
+    if (asker === undefined || queue === undefined) return
+    // To the end: all others with as few come first the next time.
     this.queues.delete(asker)
     this.queues.set(asker, queue)
-    next?.go()
+    for (const first of [...queue].slice(0, 1)) first.go()
   }
 }

@@ -244,7 +244,7 @@ export const grantRepository = (db: Queryable) => ({
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
   /**
-   * The credit of accounts, each in a currency, that has begun and not expired at a time; also what was voided or archived since.
+   * The credit of accounts, each in a currency, that has begun and not expired at a time; what was voided or archived is among it, with when.
    *
    * @param knownAt in Unix seconds of real time, as grants bear it: what was given, voided or archived before is, all else is not
    *   known; undefined: as it is now

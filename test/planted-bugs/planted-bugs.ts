@@ -607,7 +607,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `      await write({ epoch, closing_through: through })
     },
 
-    /** After they and their totals, and the days and totals that end with them, are stored. */
+    /** After they and their totals, and the days, totals and months that end with them, are stored. */
     async closed(epoch: number, through: number): Promise<void> {
       await write({ epoch, closed_through: through })
 `,

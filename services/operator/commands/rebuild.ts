@@ -17,7 +17,7 @@ export const rebuild: Command = {
   name: 'rebuild',
   about: 'computes the rollups anew from all events, beside those in use',
   notes: [
-    'Usage is read from rollups by time slot and by day, which the rollup service keeps up to date. They can be computed anew at',
+    'Usage is read from rollups by time slot, day and month, which the rollup service keeps up to date. They can be computed anew at',
     'any time: answers are the same before, meanwhile and afterwards. The old ones are dropped ten minutes later. One that is cut',
     'short changes nothing: run it again.',
     '',

@@ -14,7 +14,7 @@ export interface BuildEpochDeps {
   /** Told of named points. */
   reached?: (point: 'rollup-building' | 'rollup-built') => void
   signal?: AbortSignal
-  /** Told why days were left in several parts: they are read as right and more slowly, until ClickHouse merges them by itself. */
+  /** Told why days and months were left in several parts: they are read as right and more slowly, until ClickHouse merges them by itself. */
   onUnmerged?: (err: unknown) => void
 }
 

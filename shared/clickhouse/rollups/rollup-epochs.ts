@@ -95,7 +95,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({ epoch, closing_through: through })
     },
 
-    /** After they and their totals, and the days and totals that end with them, are stored. */
+    /** After they and their totals, and the days, totals and months that end with them, are stored. */
     async closed(epoch: number, through: number): Promise<void> {
       await write({ epoch, closed_through: through })
     },

@@ -324,7 +324,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       return rows + (await run(intoTotals(TOTALS_OF_MARKS), params))
     },
 
-    /** The months of a range of whole months that marks tell of: once their days are computed. */
+    /** What marks tell of a month: once its days are computed. */
     async computeMarkedMonths(
       { epoch }: RollupTarget,
       range: TimeRange,

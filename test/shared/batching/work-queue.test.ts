@@ -37,6 +37,46 @@ describe('a work queue', () => {
     expect(queue.atWork).to.equal(0)
   })
 
+  it('gives a place to who has none before one who has some', async () => {
+    const queue = queueOf({ atOnce: 2 })
+    const [one, two] = [held(queue, 'a'), held(queue, 'a')]
+    const [third, other] = [held(queue, 'a'), held(queue, 'b')]
+    one.end()
+    await one.done
+    other.end()
+    await other.done // though another of a had waited for longer
+    two.end()
+    third.end()
+    await Promise.all([two.done, third.done])
+    expect(queue.atWork).to.equal(0)
+  })
+
+  it('takes a place to wait from whoever has most of them, when all are taken', async () => {
+    const queue = queueOf({ waitingMax: 3 })
+    const first = held(queue)
+    const busy = 'too many queries are waiting'
+    const done: string[] = []
+    const ask = (name: string) =>
+      failureOf(
+        queue.run(
+          () => {
+            done.push(name)
+            return Promise.resolve()
+          },
+          { asker: name.charAt(0) },
+        ),
+      )
+    const asked = ['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map(ask)
+    first.end()
+    const failures = await Promise.all([first.done, ...asked])
+    expect(failures.slice(1).map((failure) => (failure as Error | undefined)?.message)).to.deep.equal([
+      ...[undefined, busy, busy],
+      ...[undefined, busy],
+      undefined,
+    ])
+    expect(done).to.deep.equal(['a1', 'b1', 'c1'])
+  })
+
   it('turns one away who asks for too much, and not the others', async () => {
     const queue = queueOf({ waitingMax: 5, waitingMaxOfOne: 3 })
     const first = held(queue)
