@@ -32,7 +32,7 @@ import { metricHandlers } from './metrics/routes.ts'
 import { priceHandlers } from './prices/routes.ts'
 import { productHandlers } from './products/routes.ts'
 import { rateCardHandlers } from './rate-cards/routes.ts'
-import type { SimulationDeps } from './rate-cards/simulate-card.ts'
+import { simulationPlaces, type SimulationDeps } from './rate-cards/simulate-card.ts'
 import { refillHandlers } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailHandlers } from './trail/routes.ts'
@@ -102,6 +102,7 @@ export function apiApp(
       ...rateCardHandlers(pool, create, {
         pool,
         usage: deps.simulatedUsage,
+        places: simulationPlaces(),
         listedUpTo: deps.listedUpTo,
       }),
       ...contractHandlers(pool, create),

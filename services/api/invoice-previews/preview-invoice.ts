@@ -136,9 +136,9 @@ function requireKnown({ asOf, knownAt, differenceSince }: PreviewRequest, known:
   if (differenceSince > known) throw tooLate('difference_since')
 }
 
-/** @throws DomainError unprocessable when it does */
+/** The second that runs may be in it: what a preview with changes is as of can be asked for without them. @throws DomainError unprocessable */
 export function requireNotToCome(asOf: number | undefined, now: number): void {
-  if (asOf !== undefined && asOf > now) throw new DomainError('unprocessable', 'as_of lies in the future')
+  if (asOf !== undefined && asOf > now + 1) throw new DomainError('unprocessable', 'as_of lies in the future')
 }
 
 /** Everything that PostgreSQL holds of a preview. */

@@ -1,4 +1,7 @@
-import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
+import type {
+  simulatedUsageReader,
+  SimulatedUsage,
+} from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { CardLine } from '../../../shared/domain/billing/contract.ts'
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
@@ -20,8 +23,10 @@ import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 export interface RateAccountsDeps {
   pool: Pool
   usage: Pick<ReturnType<typeof simulatedUsageReader>, 'read'>
-  /** How many rows of usage are held at a time, unless a single account has more; undefined: some 400 MB of them. */
+  /** How many rows of usage are held at a time, … */
   rowsMax?: number
+  /** … and how many a single account may have, for tests; else ROWS_MAX. */
+  rowsMaxOfOne?: number
 }
 
 /** The two ways in which accounts are rated. */
@@ -44,6 +49,7 @@ export interface RatedAccount {
   candidateLines: InvoiceLine[]
 }
 
+/** Some 400 MB. */
 const ROWS_MAX = 300_000
 /**
  * In so many sets of values a source is used by an account in a period, if it may be used in more. It is a guess, by which is decided how
@@ -58,8 +64,8 @@ const LISTED_MAX = 1_000
  *
  * @param accountIds by id; without gaps where there are many: all in between that have usage
  * @param signal gives up
- * @throws DomainError unprocessable when the cards name too many values of properties; overloaded when there was no place to read usage, or
- *   it was given up
+ * @throws DomainError unprocessable when the cards name too many values of properties, or tell usage of an account apart in too many ways;
+ *   overloaded when there was no place to read usage, or it was given up
  */
 export async function* rateAccounts(
   deps: RateAccountsDeps,
@@ -70,8 +76,9 @@ export async function* rateAccounts(
 ): AsyncGenerator<RatedAccount> {
   const fixed = [ways.candidate, ...(typeof ways.baseline === 'object' ? [ways.baseline] : [])]
   const rowsOfAccount = ways.periods.length * likelyRows(fixed.flatMap(({ rates }) => rates))
-  const { rowsMax = ROWS_MAX } = deps
-  let atATime = Math.max(1, Math.floor(rowsMax / rowsOfAccount))
+  const { rowsMax = ROWS_MAX, rowsMaxOfOne = ROWS_MAX } = deps
+  const mostAtATime = Math.max(1, Math.floor(rowsMax / rowsOfAccount))
+  let atATime = mostAtATime
   const yielding = yielder()
   for (let rated = 0; rated < accountIds.length;) {
     const some = accountIds.slice(rated, rated + atATime)
@@ -84,13 +91,20 @@ export async function* rateAccounts(
       periods: ways.periods,
       sources: sourcesOf(rates),
       named: namedValues(rates),
-      rowsMax: some.length === 1 ? undefined : rowsMax,
+      rowsMax: some.length === 1 ? rowsMaxOfOne : rowsMax,
     }
     const usage = await deps.usage.read(namespaceId, wanted, signal)
     if (usage === undefined) {
+      if (some.length === 1)
+        throw new DomainError(
+          'unprocessable',
+          `account_ids: usage of ${some[0] ?? ''} is told apart in more than ${rowsMaxOfOne} ways, by period, metric and values of properties: ask for fewer periods`,
+        )
       atATime = Math.floor(some.length / 2)
       continue
     }
+    // They were fewer because of one that had much.
+    if (2 * countRows(usage) <= rowsMax) atATime = Math.min(2 * some.length, mostAtATime)
     rated += some.length
     for (const accountId of some) {
       if (signal.aborted) throw new DomainError('overloaded', 'the simulation was given up')
@@ -121,6 +135,9 @@ function likelyRows(rates: readonly Rate[]): number {
     [...(named.get(source)?.values() ?? [])].reduce((sets, { size }) => sets * (size + 1), 1)
   return sourcesOf(rates).reduce((rows, source) => rows + Math.min(setsOf(source), SETS_LIKELY), 1)
 }
+
+const countRows = (usage: SimulatedUsage): number =>
+  [...usage.values()].flat().reduce((count, rows) => count + rows.length, 0)
 
 const namedOrBetween = (ids: readonly string[]) =>
   ids.length <= LISTED_MAX ? ids : { first: ids[0] ?? '', last: ids.at(-1) ?? '' }

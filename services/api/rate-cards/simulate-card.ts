@@ -12,6 +12,7 @@ import {
   type SimulatedCard,
   type SimulationTotals,
 } from '../../../shared/domain/billing/simulate.ts'
+import { WorkQueue } from '../../../shared/batching/work-queue.ts'
 import type { Page, PageRequest } from '../../../shared/domain/page.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
@@ -28,7 +29,28 @@ export interface SimulationDeps {
   usage: ReturnType<typeof simulatedUsageReader>
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
+  /** Places of the process for what holds the usage of many accounts while they are rated; see simulationPlaces. */
+  places: WorkQueue
 }
+
+/** Each holds up to 400 MB. */
+const AT_ONCE = 2
+const WAITING_MAX = 100
+/** … of one company. */
+const WAITING_MAX_OF_ONE = 10
+/** Well below what a request may take (REQUEST_TIMEOUT_MS), so that it still tells why. */
+const WAIT_MS = 10_000
+
+/** Who is turned away gets a DomainError overloaded. */
+export const simulationPlaces = (): WorkQueue =>
+  new WorkQueue({
+    atOnce: AT_ONCE,
+    waitingMax: WAITING_MAX,
+    waitingMaxOfOne: WAITING_MAX_OF_ONE,
+    waitMs: WAIT_MS,
+    turnedAway: (reason) =>
+      new DomainError('overloaded', `too much is simulated at once: ${reason}, try again later`),
+  })
 
 /** What is to be simulated; instants in Unix seconds. */
 export interface SimulationRequest {
@@ -83,7 +105,7 @@ const DAY_S = 86_400
  *   an account that cannot be compared; whatever a change of the card is refused with; and as listSimulatedAccounts and
  *   rateAccounts do
  */
-export function simulateCard({ pool, usage, listedUpTo }: SimulationDeps): SimulateCard {
+export function simulateCard({ pool, usage, listedUpTo, places }: SimulationDeps): SimulateCard {
   return async (namespaceId, request, now, signal) => {
     const { range, accountIds, page } = request
     requireRange(range, now)
@@ -123,11 +145,16 @@ export function simulateCard({ pool, usage, listedUpTo }: SimulationDeps): Simul
       )
     const shown: (SimulatedAccount & RatedAccount)[] = []
     const all: SimulatedAccount[] = []
-    for await (const rated of rateAccounts({ pool, usage }, namespaceId, ways, wanted, signal)) {
-      const compared = compareLines(rated.accountId, rated.baselineLines, rated.candidateLines)
-      all.push(compared)
-      if (shown.length < limit) shown.push({ ...compared, ...rated })
-    }
+    await places.run(
+      async () => {
+        for await (const rated of rateAccounts({ pool, usage }, namespaceId, ways, wanted, signal)) {
+          const compared = compareLines(rated.accountId, rated.baselineLines, rated.candidateLines)
+          all.push(compared)
+          if (shown.length < limit) shown.push({ ...compared, ...rated })
+        }
+      },
+      { asker: namespaceId, signal },
+    )
     return {
       usageAsOf,
       currency,

@@ -22,15 +22,12 @@ export interface SimulatedUsageWanted {
   sources: readonly UsageSource[]
   /** What usage of each source is told apart by. */
   named: UsageWanted['named']
-  /** More rows are not read: a row is usage of an account and source in a period, with one set of values. Undefined: whatever there is. */
-  rowsMax?: number | undefined
+  /** More rows are not read: a row is usage of an account and source in a period, with one set of values. */
+  rowsMax: number
 }
 
 /** By account: its usage in each of the periods, in their order. Accounts without any are absent. */
 export type SimulatedUsage = Map<string, UsageRow[][]>
-
-/** More than there can be, and no more than a limit can say. */
-const ANY_ROWS = 2 ** 32 - 2
 
 const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
 
@@ -45,7 +42,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
 
   const readNow = async (
     namespaceId: string,
-    { accounts, periods, sources, named, rowsMax = ANY_ROWS }: SimulatedUsageWanted,
+    { accounts, periods, sources, named, rowsMax }: SimulatedUsageWanted,
   ): Promise<SimulatedUsage | undefined> => {
     if (sources.length === 0) return new Map()
     const tokens = nameTokens(named)

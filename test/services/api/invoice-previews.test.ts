@@ -213,6 +213,14 @@ describe('invoice previews over HTTP', function () {
     expect((await preview({ as_of })).period.end_at).not.to.equal(cancel_at)
   })
 
+  it('can be compared with what is: as of the second they are of', async () => {
+    const tried = await preview({ changes: { add: [{ minimum_amount: '100000' }] } })
+    const { as_of } = tried
+    expect(as_of).to.be.above(now)
+    const plain = await preview({ as_of })
+    expect([plain.as_of, tried.total === plain.total]).to.deep.equal([as_of, false])
+  })
+
   it('refuse what the change or the cancellation would be refused', async () => {
     const { contractId } = agreement
     const refused: [body: object, status: number, text: RegExp][] = [

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
@@ -5,6 +6,8 @@ import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { rateAccounts } from '../../../services/api/rate-cards/rate-accounts.ts'
+import { simulateCard } from '../../../services/api/rate-cards/simulate-card.ts'
+import { WorkQueue } from '../../../shared/batching/work-queue.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { cardLineOf } from '../../support/billing-stage.ts'
@@ -13,6 +16,7 @@ import { failureOf } from '../../support/failure-of.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import type { SimulationBody } from '../../support/simulation-body.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
+import { until } from '../../support/until.ts'
 import { makeCorrection } from '../../support/usage-event.ts'
 
 const DAY = 86_400
@@ -406,6 +410,52 @@ describe('simulations over HTTP', function () {
       .with.property('code', 'overloaded')
   })
 
+  it('rate no more at once than there are places: each holds the usage it rates', async () => {
+    const world = await makePricing()
+    const card = await world.card([])
+    const places = new WorkQueue({
+      atOnce: 1,
+      waitingMax: 1,
+      waitMs: 10_000,
+      turnedAway: (reason) => new Error(reason),
+    })
+    const releases: (() => void)[] = []
+    const simulate = simulateCard({
+      pool: running.pool,
+      usage: {
+        read: async () => {
+          await new Promise<void>((resolve) => releases.push(resolve))
+          return new Map()
+        },
+        listAccounts: () => Promise.resolve([]),
+      },
+      listedUpTo: () => Promise.resolve(now * 1_000_000),
+      places,
+    })
+    const ask = () =>
+      simulate(
+        world.namespaceId,
+        {
+          rateCardId: card,
+          range: { startAt: START, endAt: END },
+          ...{ cadence: undefined, changes: undefined, against: 'none' },
+          accountIds: [world.account],
+          page: { limit: 1, startingAfter: undefined },
+        },
+        now,
+        new AbortController().signal,
+      )
+    const asked = [ask(), ask()]
+    await until(() => Promise.resolve(releases.length > 0))
+    await sleep(300)
+    expect(releases.length, 'while the first is rated').to.equal(1)
+    expect(await failureOf(ask())).to.have.property('message', 'too many queries are waiting')
+    releases[0]?.()
+    await until(() => Promise.resolve(releases.length === 2))
+    releases[1]?.()
+    await Promise.all(asked)
+  })
+
   it('hold no more usage at a time than is meant to be, and come to the same', async () => {
     const world = await makePricing(5)
     const accounts = world.accounts.toSorted()
@@ -445,9 +495,14 @@ describe('simulations over HTTP', function () {
         return read
       },
     }
-    const rate = async (rowsMax?: number) => {
+    const rate = async (rowsMax?: number, rowsMaxOfOne?: number) => {
       reads.length = 0
-      const deps = { pool: running.pool, usage, ...(rowsMax !== undefined && { rowsMax }) }
+      const deps = {
+        pool: running.pool,
+        usage,
+        ...(rowsMax !== undefined && { rowsMax }),
+        ...(rowsMaxOfOne !== undefined && { rowsMaxOfOne }),
+      }
       const rated: object[] = []
       for await (const account of rateAccounts(
         deps,
@@ -462,12 +517,19 @@ describe('simulations over HTTP', function () {
     const whole = await rate()
     expect(whole).to.have.length(5)
     expect(reads).to.deep.equal([[5, 120]])
-    // Two at a time are tried, by a guess that is too low. Who has more by themselves is read all the same.
-    const onesRows = [30, 15, 30, 15, 30].map((rows) => [1, rows])
+    // Two at a time are tried, by a guess that is too low, and again after one that has few.
+    const onesRows = [30, 15, 30, 15, 30].map((rows): [number, number] => [1, rows])
+    const [one, ...others] = onesRows
     expect(await rate(44)).to.deep.equal(whole)
-    expect(reads).to.deep.equal([[2, undefined], ...onesRows])
+    expect(reads).to.deep.equal([[2, undefined], one, others[0], [2, undefined], ...others.slice(1)])
+    // Who has more by themselves is read all the same, up to a limit of their own.
     expect(await rate(20)).to.deep.equal(whole)
     expect(reads).to.deep.equal(onesRows)
+    const failure = await failureOf(rate(20, 29))
+    expect(failure).to.be.instanceOf(DomainError).with.property('code', 'unprocessable')
+    expect((failure as Error).message)
+      .to.include(accounts[0])
+      .and.to.include('more than 29 ways')
   })
 
   it('show nothing where there is nobody', async () => {

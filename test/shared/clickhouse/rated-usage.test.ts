@@ -238,7 +238,11 @@ describe('usage that invoices are rated by', function () {
       { first: ACCOUNT, last: OTHER_ACCOUNT },
       { first: OTHER_ACCOUNT, last: OTHER_ACCOUNT },
     ]) {
-      const read = await reader.read(NAMESPACE, { accounts, periods, sources: SOURCES, named }, signal)
+      const read = await reader.read(
+        NAMESPACE,
+        { accounts, periods, sources: SOURCES, named, rowsMax: 10_000 },
+        signal,
+      )
       const found = [...(read ?? [])].map(([accountId, usage]) => [
         accountId,
         shownRows({ usage: new Map([...usage.entries()].filter(([, rows]) => rows.length > 0)) }),
@@ -425,7 +429,13 @@ describe('usage that invoices are rated by', function () {
     const places = rawReadPlaces({ atOnce: 1, waitMs: 5_000, waitingMax: 1 })
     const reader = simulatedUsageReader(client, places)
     const gone = new AbortController()
-    const wanted = { accounts: [ACCOUNT], periods: [ALL_TIME], sources: SOURCES, named: new Map() }
+    const wanted = {
+      accounts: [ACCOUNT],
+      periods: [ALL_TIME],
+      sources: SOURCES,
+      named: new Map(),
+      rowsMax: 10_000,
+    }
     const first = reader.listAccounts(NAMESPACE, ALL_TIME, 1, gone.signal)
     await until(() => Promise.resolve(held > 0))
     const waiting = failureOf(reader.read(NAMESPACE, wanted, gone.signal))
