@@ -528,6 +528,40 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/rollup/races'],
   },
   {
+    name: 'a change of a card takes its time before the card is held',
+    file: 'services/api/rate-cards/change-card.ts',
+    right: `  const card = await cards.lock(namespaceId, rateCardId)
+  if (card === undefined) return undefined
+  const now = await clock()
+`,
+    wrong: `  const now = await clock()
+  const card = await cards.lock(namespaceId, rateCardId)
+  if (card === undefined) return undefined
+`,
+    suites: ['services/api/change-times'],
+  },
+  {
+    name: 'a contract that is over goes on, by a clock of the API that is behind',
+    file: 'services/api/contracts/routes.ts',
+    right: '        changeTime(db, res),\n',
+    wrong: '        changeTime(db, res).then(() => nowIn(res)),\n',
+    suites: ['services/api/change-times'],
+  },
+  {
+    name: 'credit of a line is due once more for the period of its newest grant',
+    file: 'shared/domain/billing/invoice.ts',
+    right: 'periodAt(contract, newest).endAt',
+    wrong: 'periodAt(contract, newest).startAt',
+    suites: ['shared/domain/billing/invoice'],
+  },
+  {
+    name: 'a place for a long read goes to who waits first, though they have some',
+    file: 'shared/batching/work-queue.ts',
+    right: '.sort((a, b) => has(a) - has(b))',
+    wrong: '.sort((a, b) => 0 * (has(a) - has(b)))',
+    suites: ['shared/batching/work-queue'],
+  },
+  {
     name: 'of rollups of one month that counts which was stored last, by the clock',
     file: 'clickhouse/0016_usage_by_month.sql',
     right: '    version UInt128 CODEC(ZSTD(1))\n)\nENGINE = ReplacingMergeTree(version)\n',
