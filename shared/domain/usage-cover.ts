@@ -29,6 +29,8 @@ export interface RollupState {
   slotS: number
   /** Slots before this are in the rollups. The start of a slot. */
   closedThrough: number
+  /** No usage is known to have been in a month before this one, whose start it is; Infinity when there are no months. */
+  monthsFrom: number
   /** Starts of slots that may lack events. */
   dirtySlots: readonly number[]
   /** Starts of days that may lack events anywhere. */
@@ -119,7 +121,9 @@ export function coverUsage(
   coverPart(endDay, closedEnd)
 
   const parted = [...dirty, ...cuts.filter((cut) => monthOf(cut) !== cut)]
-  const months = hasMonths ? wholeMonths({ startAt: firstDay, endAt: endDay }, parted) : []
+  // Where there is no month, its days cost nothing: a history of weeks is not worth a table more.
+  const filled = { startAt: Math.max(firstDay, state.monthsFrom), endAt: endDay }
+  const months = hasMonths ? wholeMonths(filled, parted) : []
   const daysS = endDay - firstDay - secondsOf(months) - dirty.length * DAY_S
   return {
     months,
@@ -138,6 +142,7 @@ export function coverUsage(
  * @param parted seconds, in any order
  */
 function wholeMonths({ startAt, endAt }: TimeRange, parted: readonly number[]): TimeRange[] {
+  if (startAt >= endAt) return []
   const first = monthOf(startAt) === startAt ? startAt : monthAfter(startAt)
   const end = monthOf(endAt)
   const left = [...new Set(parted.map(monthOf))]
@@ -159,6 +164,7 @@ export const NO_ROLLUPS: RollupState = {
   now: 0,
   slotS: 300,
   closedThrough: 0,
+  monthsFrom: Infinity,
   dirtySlots: [],
   dirtyDays: [],
 }

@@ -27,6 +27,10 @@ export const EPOCH_IN_USE = `
     toUnixTimestamp(now()) AS now
   FROM rollup_epochs GROUP BY epoch HAVING max(state) = ${IN_USE} ORDER BY epoch DESC LIMIT 1`
 
+/** … and since when months are kept: of any epoch, which ClickHouse knows without reading rows; 0 for none. */
+const EPOCH_AND_MONTHS = `
+  SELECT *, (SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM usage_by_month) AS months_from FROM (${EPOCH_IN_USE})`
+
 // Signs are added up by mark: when two services both cancel one its sum is -1, which must not hide another mark. Marks
 // are wanted from the day that the range begins in: one of that whole day reaches into it.
 const MARKS = (ofAccounts: string) => `
@@ -50,6 +54,7 @@ interface EpochRow {
   closed_through: number
   slot_s: number
   now: number
+  months_from: number
 }
 
 /** The epoch a process goes by. */
@@ -85,12 +90,13 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
   let known: { epoch: KnownEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<KnownEpoch | undefined> => {
     const readAt = clockMs()
-    const [row] = await queryRows<EpochRow>(client, EPOCH_IN_USE, {})
+    const [row] = await queryRows<EpochRow>(client, EPOCH_AND_MONTHS, {})
     const epoch = row && {
       epoch: row.epoch,
       now: row.now,
       slotS: row.slot_s,
       closedThrough: row.closed_through,
+      monthsFrom: row.months_from === 0 ? Infinity : row.months_from,
     }
     // What was asked for before is not the newer one.
     if (known === undefined || known.readAt <= readAt) known = { epoch, readAt }

@@ -52,6 +52,7 @@ const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
         second.map(dayOf),
         fc.constant(0),
       ),
+      monthsFrom: fc.oneof(fc.constantFrom(0, Infinity), second.map(monthOf)),
       dirtySlots: fc.uniqueArray(slot, { maxLength: 12 }),
       dirtyDays: fc.uniqueArray(second.map(dayOf), { maxLength: 6 }),
     }),
@@ -179,7 +180,10 @@ describe('the cover of a range', () => {
     const startOf = (month: number) => Date.UTC(2024, month - 1, 1) / 1_000
     const [june, september, december] = [startOf(6), startOf(9), startOf(12)]
     const range = { startAt: Date.UTC(2023, 4, 17, 3) / 1_000, endAt: NOW }
-    const known = { epoch: 1, now: NOW, slotS: 300, closedThrough: NOW - 300, dirtySlots: [], dirtyDays: [] }
+    const known: RollupState = {
+      ...{ epoch: 1, now: NOW, slotS: 300, closedThrough: NOW - 300, monthsFrom: 0 },
+      ...{ dirtySlots: [], dirtyDays: [] },
+    }
     const monthsOf = (late: Partial<RollupState>, cuts: number[] = []) =>
       coverUsage(range, { ...known, ...late }, { cuts }).months.map(({ startAt, endAt }) =>
         [startAt, endAt].map((at) => new Date(at * 1_000).toISOString().slice(0, 7)).join(' '),
@@ -195,6 +199,9 @@ describe('the cover of a range', () => {
     const four = { dirtyDays: [june, september, december, december + 70 * DAY_S] }
     expect(monthsOf(four)).to.have.length(4).and.not.include('2025-01 2025-02')
     expect(coverUsage(range, known, { hasMonths: false }).months).to.deep.equal([])
+    expect(monthsOf({ monthsFrom: december })).to.deep.equal(['2024-12 2026-11'])
+    for (const monthsFrom of [Infinity, Date.UTC(2026, 5, 1) / 1_000])
+      expect(coverUsage(range, { ...known, monthsFrom }).months, String(monthsFrom)).to.deep.equal([])
     const short = { startAt: range.endAt - 150 * DAY_S, endAt: range.endAt }
     expect(coverUsage(short, known).months, 'days of a few months cost less').to.deep.equal([])
   })
