@@ -138,6 +138,7 @@ export class WorkQueue {
     // To the end: all others with as few come first the next time.
     this.queues.delete(asker)
     this.queues.set(asker, queue)
-    for (const first of [...queue].slice(0, 1)) first.go()
+    const [first] = queue // none of the queues is empty
+    first?.go()
   }
 }

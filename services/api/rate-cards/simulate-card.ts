@@ -12,7 +12,8 @@ import {
   type SimulatedCard,
   type SimulationTotals,
 } from '../../../shared/domain/billing/simulate.ts'
-import { WorkQueue } from '../../../shared/batching/work-queue.ts'
+import { requestPlaces } from '../../../shared/batching/request-places.ts'
+import type { WorkQueue } from '../../../shared/batching/work-queue.ts'
 import type { Page, PageRequest } from '../../../shared/domain/page.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
@@ -38,18 +39,12 @@ const AT_ONCE = 2
 const WAITING_MAX = 100
 /** … of one company. */
 const WAITING_MAX_OF_ONE = 10
-/** Well below what a request may take (REQUEST_TIMEOUT_MS), so that it still tells why. */
-const WAIT_MS = 10_000
 
-/** Who is turned away gets a DomainError overloaded. */
 export const simulationPlaces = (): WorkQueue =>
-  new WorkQueue({
+  requestPlaces('is simulated', {
     atOnce: AT_ONCE,
     waitingMax: WAITING_MAX,
     waitingMaxOfOne: WAITING_MAX_OF_ONE,
-    waitMs: WAIT_MS,
-    turnedAway: (reason) =>
-      new DomainError('overloaded', `too much is simulated at once: ${reason}, try again later`),
   })
 
 /** What is to be simulated; instants in Unix seconds. */
