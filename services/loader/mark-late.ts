@@ -12,7 +12,7 @@ export interface MarkLateDeps {
   clock: Pick<ReturnType<typeof rollupEpochRepository>, 'clock'>
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
   /** Stores lines, all of them or none. */
-  insertLines: (lines: Buffer) => Promise<void>
+  insertLines: StoreBlocksDeps['insertLines']
   reached: Reached<LoaderPoint>
 }
 
@@ -56,7 +56,7 @@ export function markLate(
       await dirty.placePending(slots, mark, now)
       reached('loader-marked')
     }
-    await insertLines(lines)
+    await insertLines(lines, touched)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))

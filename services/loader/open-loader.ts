@@ -2,6 +2,7 @@ import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
+import type { UnchangedSums } from '../../shared/clickhouse/usage/unchanged-sums.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
@@ -23,6 +24,8 @@ export interface LoaderParts {
   eventLog: EventLog
   /** Tells of dead letters, where there is a Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
+  /** Told whose usage is stored, where readers in this process go by that. */
+  unchanged?: Pick<UnchangedSums, 'during'> | undefined
   metrics: Metrics
   log: Logger
   /** Told where batches get to. */
@@ -34,9 +37,19 @@ export const LOADER_TROUBLE = 'the loader makes no progress'
 
 /** Starts the loader on its engines, for a process of its own or one with others. */
 export async function openLoader(
-  { pool, clickhouse, eventLog, deadLetterTopic, metrics, log, reached = () => undefined }: LoaderParts,
+  parts: LoaderParts,
   config: ReturnType<typeof readLoaderConfig>,
 ): Promise<Loader> {
+  const {
+    pool,
+    clickhouse,
+    eventLog,
+    deadLetterTopic,
+    unchanged,
+    metrics,
+    log,
+    reached = () => undefined,
+  } = parts
   watchLag(metrics, eventLog, log)
   const usage = usageEventRepository(clickhouse)
   const deadLetters = deadLetterRepository(pool)
@@ -47,7 +60,10 @@ export async function openLoader(
         {
           clock: rollupEpochRepository(clickhouse),
           dirty: dirtySlotRepository(clickhouse),
-          insertLines: usage.insertLines,
+          insertLines: (lines, touched) =>
+            unchanged === undefined
+              ? usage.insertLines(lines)
+              : unchanged.during(touched, () => usage.insertLines(lines)),
           reached,
         },
         config.lateMarginS,

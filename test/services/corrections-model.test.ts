@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
+import { readLineSubjects } from '../../shared/domain/line-subjects.ts'
 import { usageEventId } from '../../shared/domain/usage-event.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import { seededRandom, randomInteger } from '../../clients/reporter/simulate/seeded-random.ts'
@@ -403,12 +404,14 @@ describe('histories of reports and corrections against a plain model, over HTTP'
       const other = randomInteger(random, left + 1)
       ;[arriving[left], arriving[other]] = [arriving[other] ?? '', arriving[left] ?? '']
     }
-    for (const table of ['usage_events', 'usage_events_by_acceptance'])
-      await stage.clickhouse.command({ query: `TRUNCATE TABLE ${table}` })
     const size = Math.max(1, Math.ceil(arriving.length / (1 + randomInteger(random, 5))))
-    for (let start = 0; start < arriving.length; start += size)
-      await usageEventRepository(stage.clickhouse).insertLines(
-        Buffer.from(arriving.slice(start, start + size).join('\n')),
-      )
+    await stage.unchanged.during(readLineSubjects(lines.join('\n')) ?? [], async () => {
+      for (const table of ['usage_events', 'usage_events_by_acceptance'])
+        await stage.clickhouse.command({ query: `TRUNCATE TABLE ${table}` })
+      for (let start = 0; start < arriving.length; start += size)
+        await usageEventRepository(stage.clickhouse).insertLines(
+          Buffer.from(arriving.slice(start, start + size).join('\n')),
+        )
+    })
   }
 })

@@ -13,6 +13,7 @@ import {
   type AggregateRow,
   type UsageSelection,
 } from './usage-aggregates.ts'
+import type { UnchangedSums } from './unchanged-sums.ts'
 import type { UsageReader } from './usage-reader.ts'
 import { accountSums, BATCHING } from '../rollups/account-sums.ts'
 import type { Sums } from '../rollups/closed-sums.ts'
@@ -33,8 +34,12 @@ export interface RememberingReader extends UsageReader {
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 }
 
-/** Usage as the raw events have it, read through rollups wherever they are complete. */
-export function usageThroughRollups(client: ClickHouse): RememberingReader {
+/**
+ * Usage as the raw events have it, read through rollups wherever they are complete.
+ *
+ * @param unchanged sums of accounts whose usage nobody writes; undefined where others than this process may
+ */
+export function usageThroughRollups(client: ClickHouse, unchanged?: UnchangedSums): RememberingReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
   const sums = accountSums(client, states)
@@ -49,8 +54,10 @@ export function usageThroughRollups(client: ClickHouse): RememberingReader {
     },
     BATCHING,
   )
-  const sumOf = async (account: AccountKey): Promise<Sums> =>
+  const readSum = async (account: AccountKey): Promise<Sums> =>
     (await retryIfStale(() => sums.sumUpToNow(account))) ?? sumOfEvents(account)
+  const sumOf = (account: AccountKey): Promise<Sums> =>
+    unchanged === undefined ? readSum(account) : unchanged.read(account, () => readSum(account))
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = <Row>(

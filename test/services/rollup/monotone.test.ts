@@ -17,6 +17,7 @@ import {
   usageThroughRollups,
   type RememberingReader,
 } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { unchangedSums } from '../../../shared/clickhouse/usage/unchanged-sums.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { Period } from '../../../shared/domain/period.ts'
 import type { UsageSelection } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
@@ -64,8 +65,14 @@ const PAIR_WRITERS = 3
 const READERS = 3
 /** Who ask one reader for sums, so that they share queries. */
 const SUM_ASKERS = 8
+/** … and who ask a reader that keeps sums for as long as no writer says that it stores usage. */
+const KEPT_ASKERS = 4
 const SUM_PAUSE_MS = 300
 const ACCOUNTS = ['a', 'b'].map((digit) => `account_${digit.repeat(32)}`)
+/** Whose usage comes in one event after the other, with time between them: what is kept of it lives that long. */
+const SELDOM = `account_${'c'.repeat(32)}`
+const SELDOM_MS = 1_000
+const ALL_ACCOUNTS = [...ACCOUNTS, SELDOM]
 const SOURCES = ['usd', 'eur']
 const CRASHES = 0.02
 /** Rarer: what one has marked is read from the events until its mark is an orphan, which hides what became of it. */
@@ -107,6 +114,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   const nowS = () => Math.floor(clock() / 1_000_000)
   const random = (name: string) => seededRandom(`${SEED} ${name}`)
   let stage: RollupStage
+  const unchanged = unchangedSums()
   let ended = false
   /** Of batches of any usage, and of those of pairs. */
   const longestInsertMs = { any: 0, pair: 0 }
@@ -124,12 +132,14 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const reader = () => readers[asked++ % readers.length] ?? stage.rolled
     const watch = new UsageWatch(watchedOf(stage, reader, await stage.epochs.now()))
     const sums = new UsageWatch(watchedSums(readers[0] ?? stage.rolled))
+    const keeping = usageThroughRollups(stage.client, unchanged)
+    const kept = new UsageWatch(watchedSums(keeping, readers[1] ?? stage.rolled))
     const noted: Noted = {
       noteSent(events) {
-        for (const one of [watch, sums]) one.noteSent(events)
+        for (const one of [watch, sums, kept]) one.noteSent(events)
       },
       noteStored(events) {
-        for (const one of [watch, sums]) one.noteStored(events)
+        for (const one of [watch, sums, kept]) one.noteStored(events)
       },
     }
     const startedAt = performance.now()
@@ -146,9 +156,11 @@ describe('totals beside writers and rollup services that pause and crash', funct
     }
     const loops = [
       ...Array.from({ length: WRITERS }, (_, n) => loop(writer(noted, random(`writer ${n}`)))),
+      loop(seldomWriter(noted, random('seldom'))),
       ...Array.from({ length: PAIR_WRITERS }, (_, n) => loop(pairWriter(noted, random(`pairs ${n}`)))),
       ...Array.from({ length: READERS }, (_, n) => loop(asker(watch, random(`reader ${n}`)))),
       ...Array.from({ length: SUM_ASKERS }, (_, n) => loop(sumAsker(sums, random(`sums ${n}`)))),
+      ...Array.from({ length: KEPT_ASKERS }, (_, n) => loop(sumAsker(kept, random(`kept ${n}`)))),
       ...readers.map((one, n) => loop(aheadReader(one, random(`ahead ${n}`)))),
       ...[0, 1].map((n) => loop(service(random(`service ${n}`)))),
       loop(lateWorker(random('late'), 0.01)),
@@ -170,7 +182,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await Promise.all(loops)
     const seconds = Math.round((performance.now() - startedAt) / 1_000)
     const inserts = `the longest insert ${Math.round(longestInsertMs.any)} ms, ${Math.round(longestInsertMs.pair)} of a pair`
-    const told = `${watch.reads} reads, ${sums.reads} of sums, and ${watch.events} events in ${seconds} s, ${inserts}, ${pairs.met} pairs met`
+    const told = `${watch.reads} reads, ${sums.reads} of sums, ${kept.reads} of sums that are kept, and ${watch.events} events in ${seconds} s, ${inserts}, ${pairs.met} pairs met`
     process.stdout.write(`    (${told})\n`)
     if (failure !== undefined) {
       if (longestInsertMs.any > INSERT_MAX_MS || longestInsertMs.pair > PAIR_INSERT_MAX_MS)
@@ -180,6 +192,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await settle()
     await watch.readAll()
     await sums.readAll()
+    await kept.readAll()
     const compared = await expectRollupsExact(stage.client, NAMESPACE)
     process.stdout.write(`    (${JSON.stringify(compared)} rows agree with the events)\n`)
     // A short run on a busy machine may come to neither.
@@ -222,7 +235,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
 
   const aheadReader = (reader: RememberingReader, own: Random) => async () => {
     await sleep(500 + randomInteger(own, 3_000))
-    await reader.readAhead(NAMESPACE, ACCOUNTS)
+    await reader.readAhead(NAMESPACE, ALL_ACCOUNTS)
   }
 
   /**
@@ -255,9 +268,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
           },
           pause,
         ),
-        async insertLines(lines) {
+        async insertLines(lines, touched) {
           await longPause()
-          await usage.insertLines(lines)
+          await unchanged.during(touched, () => usage.insertLines(lines))
           told.inserted?.(performance.now() - startedAt)
           await longPause()
         },
@@ -286,6 +299,14 @@ describe('totals beside writers and rollup services that pause and crash', funct
       recent.splice(0, Math.max(0, recent.length - 500))
       await store(events)
       await sleep(randomInteger(own, 100))
+    }
+  }
+
+  function seldomWriter(watch: Noted, own: Random): () => Promise<void> {
+    const store = storing(watch, own, 100, {})
+    return async () => {
+      await store([made(own, -randomInteger(own, 3), { ...whose(own), accountId: SELDOM })])
+      await sleep(randomInteger(own, SELDOM_MS))
     }
   }
 
@@ -553,7 +574,7 @@ function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: n
   }
   const sumOfAccounts = (accounts: readonly string[]) => sumsThrough(reader, accounts)
   return [
-    watch({ range: ALL_TIME }, 12, sumOfAccounts(ACCOUNTS), sumOfAccounts(ACCOUNTS)),
+    watch({ range: ALL_TIME }, 12, sumOfAccounts(ALL_ACCOUNTS), sumOfAccounts(ALL_ACCOUNTS)),
     watch({ range: recent }, 6),
     ...ACCOUNTS.map((accountId) => watch({ range: ALL_TIME, accountId }, 3, sumOfAccounts([accountId]))),
     watch({ range: ALL_TIME, source: 'usd' }, 1),
@@ -567,14 +588,14 @@ function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: n
 }
 
 /** Sums of accounts alone, of which those that are asked for at the same time share queries. */
-function watchedSums(one: RememberingReader): Watched[] {
+function watchedSums(...readers: readonly RememberingReader[]): Watched[] {
   const watch = (accounts: readonly string[], weight: number): Watched => ({
     name: `sums of ${accounts.join(', ')}`,
     isMeant: (event) => accounts.includes(event.accountId),
     weight,
-    asks: [sumsThrough(() => one, accounts)],
+    asks: readers.map((one) => sumsThrough(() => one, accounts)),
   })
-  return [watch(ACCOUNTS, 1), ...ACCOUNTS.map((account) => watch([account], 2))]
+  return [watch(ALL_ACCOUNTS, 1), ...ACCOUNTS.map((account) => watch([account], 2)), watch([SELDOM], 4)]
 }
 
 const sumsThrough = (reader: () => RememberingReader, accounts: readonly string[]) => async () => {

@@ -1,0 +1,94 @@
+import { LRUCache } from 'lru-cache'
+import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
+import { REMEMBERED_MAX, type Sums } from '../rollups/closed-sums.ts'
+
+/** So that nothing that was ever wrong, such as rollups that an operator had computed anew, is kept for good. */
+const KEPT_FOR_MS = 300_000
+
+/** A read of an account's sums that is under way. */
+interface Reading {
+  /** Whether usage of the account was written since it began. */
+  isOutdated: boolean
+}
+
+export type UnchangedSums = ReturnType<typeof unchangedSums>
+
+/**
+ * All usage of accounts as it was last read, for as long as none is written. Only where nobody else can write: the embedded engine
+ * belongs to one process, whose loader says here whose usage it stores. Two kinds of sums are not kept: those whose read began
+ * while usage of the account was being written, and those of which some was written before the read was through. So what is kept
+ * is what a read that begins now would find.
+ */
+export function unchangedSums() {
+  const kept = new LRUCache<string, Sums>({ max: REMEMBERED_MAX, ttl: KEPT_FOR_MS })
+  const reading = new Map<string, Set<Reading>>()
+  /** How many writes of an account's usage are under way. */
+  const writing = new Map<string, number>()
+
+  const beginWrite = (name: string) => {
+    writing.set(name, (writing.get(name) ?? 0) + 1)
+    kept.delete(name)
+    for (const read of reading.get(name) ?? []) read.isOutdated = true
+  }
+  const endWrite = (name: string) => {
+    const left = (writing.get(name) ?? 0) - 1
+    if (left > 0) writing.set(name, left)
+    else writing.delete(name)
+  }
+  const beginRead = (name: string): Reading => {
+    const read = { isOutdated: writing.has(name) }
+    reading.set(name, (reading.get(name) ?? new Set<Reading>()).add(read))
+    return read
+  }
+  const endRead = (name: string, read: Reading) => {
+    const reads = reading.get(name)
+    reads?.delete(read)
+    if (reads?.size === 0) reading.delete(name)
+  }
+
+  return {
+    /**
+     * Usage of an account by source: what is kept, or what is read now. Sums of an account without usage are not kept: whoever asks
+     * for accounts that do not exist would push out those of others.
+     *
+     * @param ask reads all usage of the account
+     */
+    async read(account: AccountKey, ask: () => Promise<Sums>): Promise<Sums> {
+      const name = nameOfAccount(account)
+      const found = kept.get(name)
+      if (found !== undefined) return found
+      const read = beginRead(name)
+      try {
+        const sums = await ask()
+        if (!read.isOutdated && sums.size > 0) kept.set(name, sums)
+        return sums
+      } finally {
+        endRead(name, read)
+      }
+    },
+
+    /**
+     * Runs a write of usage.
+     *
+     * @param accounts whose usage it may change; of the same several times is allowed
+     * @param write when it has failed it has ended, too: whatever it stored is there
+     */
+    async during<T>(accounts: readonly AccountKey[], write: () => Promise<T>): Promise<T> {
+      const yielding = yielder(SMALL_STEPS)
+      const names = new Set<string>()
+      try {
+        for (const account of accounts) {
+          if (yielding.isDue()) await yielding.yieldToOthers()
+          const name = nameOfAccount(account)
+          if (names.has(name)) continue
+          names.add(name)
+          beginWrite(name)
+        }
+        return await write()
+      } finally {
+        for (const name of names) endWrite(name)
+      }
+    },
+  }
+}
