@@ -1,6 +1,6 @@
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
-import { REMEMBERED_MAX } from '../../shared/clickhouse/rollups/closed-sums.ts'
+import { CACHED_MAX } from '../../shared/clickhouse/rollups/closed-sums-cache.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
@@ -30,7 +30,7 @@ export function readApiConfig(read: EnvReader) {
           'accounts whose usage is read ahead, so that their first balance is quick: of those with usage in the last day the ones with most events; 0: none',
         default: 20_000,
         min: 0,
-        max: REMEMBERED_MAX,
+        max: CACHED_MAX,
       }),
       everyMs: WARM_EVERY_MS,
     },

@@ -5,7 +5,7 @@ import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
 import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
-import type { UnchangedSums } from '../../shared/clickhouse/usage/unchanged-sums.ts'
+import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { drainOf } from '../../shared/event-log/drain.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
@@ -25,7 +25,7 @@ export interface ApiParts extends Omit<
 > {
   eventLog: Pick<EventLog, 'lag'>
   /** @see usageThroughRollups */
-  unchanged?: UnchangedSums | undefined
+  sumsCache?: SumsCache | undefined
   access: Access
   requests: RequestMetrics
   metrics: Metrics
@@ -47,11 +47,11 @@ export interface OpenedApi {
 
 /** The API on its engines, for a process of its own or one with others. */
 export function openApi(
-  { access, requests, metrics, log, clickhouse, unchanged, eventLog, ...deps }: ApiParts,
+  { access, requests, metrics, log, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
 ): OpenedApi {
   const measured = measureQueries(metrics, clickhouse)
-  const usage = usageThroughRollups(measured, unchanged)
+  const usage = usageThroughRollups(measured, sumsCache)
   const rawReads = rawReadPlaces()
   const listRecently = (limit: number) => listRecentlyUsed(measured, limit)
   const apiLog = log.child({ part: 'api' })

@@ -11,7 +11,7 @@ import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
 import { GATEWAY_POINTS } from './crash-points.ts'
 
-/** Accounts and metrics that are remembered to exist; others are asked for each time. */
+/** Accounts and metrics that are known to exist; others are asked for each time. */
 const KNOWN_IDS_MAX = 200_000
 
 /** Settings of the gateway. */

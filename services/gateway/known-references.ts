@@ -19,7 +19,7 @@ export type FindUnknown = (
  * Remembers accounts and metrics that were seen to exist. They are never deleted, so what exists stays true for ever; what
  * does not is asked again each time, because it may have been created since.
  *
- * @param idsMax how many ids are remembered
+ * @param idsMax how many ids are cached
  * @param purges tell when all of them are to be forgotten
  */
 export function knownReferences(listExisting: ListExisting, idsMax: number, purges?: Purges): FindUnknown {

@@ -84,7 +84,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     return {
       address: `${hostToCall(host)}:${server.port}`,
       isLive: () => true,
-      // The log alone: without PostgreSQL it gets on for a while, with what it remembers.
+      // The log alone: without PostgreSQL it gets on for a while, with what it has cached.
       isReady: () =>
         allAnswer(
           () => Promise.resolve(acceptance.isOpen),

@@ -2,7 +2,7 @@ import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
-import type { UnchangedSums } from '../../shared/clickhouse/usage/unchanged-sums.ts'
+import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
 import type { DeadLetterTopic } from '../../shared/event-log/kafka/dead-letter-topic.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
@@ -25,7 +25,7 @@ export interface LoaderParts {
   /** Tells of dead letters, where there is a Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
   /** Told whose usage is stored, where readers in this process go by that. */
-  unchanged?: Pick<UnchangedSums, 'during'> | undefined
+  sumsCache?: Pick<SumsCache, 'whileWriting'> | undefined
   metrics: Metrics
   log: Logger
   /** Told where batches get to. */
@@ -45,7 +45,7 @@ export async function openLoader(
     clickhouse,
     eventLog,
     deadLetterTopic,
-    unchanged,
+    sumsCache,
     metrics,
     log,
     reached = () => undefined,
@@ -61,9 +61,9 @@ export async function openLoader(
           clock: rollupEpochRepository(clickhouse),
           dirty: dirtySlotRepository(clickhouse),
           insertLines: (lines, touched) =>
-            unchanged === undefined
+            sumsCache === undefined
               ? usage.insertLines(lines)
-              : unchanged.during(touched, () => usage.insertLines(lines)),
+              : sumsCache.whileWriting(touched, () => usage.insertLines(lines)),
           reached,
         },
         config.lateMarginS,

@@ -1,6 +1,6 @@
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { touchedUsageRepository } from '../../shared/clickhouse/events/touched-usage.ts'
-import type { UnchangedSums } from '../../shared/clickhouse/usage/unchanged-sums.ts'
+import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -28,7 +28,7 @@ export interface RefillParts {
   pool: Pool
   clickhouse: ClickHouse
   /** @see usageThroughRollups */
-  unchanged?: UnchangedSums | undefined
+  sumsCache?: SumsCache | undefined
   /** No event accepted before this can still be stored. */
   listedUpTo: () => Promise<Micros>
   metrics: Metrics
@@ -39,9 +39,9 @@ export interface RefillParts {
 
 /** Starts refills on their engines, for a process of its own or one with others. */
 export function openRefill(parts: RefillParts, config: RefillConfig): Keeper {
-  const { pool, clickhouse, unchanged, listedUpTo, reached = () => undefined } = parts
+  const { pool, clickhouse, sumsCache, listedUpTo, reached = () => undefined } = parts
   const log = parts.log.child({ part: 'refill' })
-  const usage = usageThroughRollups(clickhouse, unchanged)
+  const usage = usageThroughRollups(clickhouse, sumsCache)
   const metrics = refillMetrics(parts.metrics)
   const cooldowns = refillCooldowns()
   const nowOf = (db: Queryable, namespaceId: string) => namespaceClockRepository(db).now(namespaceId)

@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { adminApp } from '../../shared/service/admin-app.ts'
 import { addMetrics } from '../../shared/service/add-metrics.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import type { UnchangedSums } from '../../shared/clickhouse/usage/unchanged-sums.ts'
+import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { dispatch } from './dispatch.ts'
@@ -32,7 +32,7 @@ export interface Parts {
   /** For what takes long. */
   rollupClickhouse: ClickHouse
   /** Where ClickHouse is embedded: what no other process can write to. */
-  unchanged: UnchangedSums | undefined
+  sumsCache: SumsCache | undefined
   eventLog: EventLog
   acceptance: Acceptance
   clock: Clock
@@ -52,7 +52,7 @@ export function makeTallyApp(
   config: StandaloneConfig,
   log: Logger,
 ): OpenedGateway & Pick<OpenedApi, 'warming'> {
-  const { pool, reportPool, clickhouse, unchanged, eventLog, acceptance, clock, listedUpTo, metrics } = parts
+  const { pool, reportPool, clickhouse, sumsCache, eventLog, acceptance, clock, listedUpTo, metrics } = parts
   const { access, purges } = parts
   const requests = requestMetrics(metrics)
   const { handler, relay } = openGateway(
@@ -60,7 +60,7 @@ export function makeTallyApp(
     config,
   )
   const api = openApi(
-    { pool, clickhouse, unchanged, eventLog, listedUpTo, purges, access, requests, metrics, log },
+    { pool, clickhouse, sumsCache, eventLog, listedUpTo, purges, access, requests, metrics, log },
     config,
   )
   return { handler: dispatch(handler, api.handler), relay, warming: api.warming }

@@ -3,7 +3,7 @@ import { getsOn } from '../../shared/service/gets-on.ts'
 import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { namespaceRowRepository } from '../../shared/clickhouse/events/namespace-rows.ts'
-import { unchangedSums } from '../../shared/clickhouse/usage/unchanged-sums.ts'
+import { makeSumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { hostToCall } from '../../shared/config/host-to-call.ts'
@@ -112,11 +112,11 @@ async function serve(
     refill: refillPool,
     rollup: rollupPool,
   })
-  const unchanged = engines.clickhouse.engine === undefined ? undefined : unchangedSums()
+  const sumsCache = engines.clickhouse.engine === undefined ? undefined : makeSumsCache()
   const loaderParts = {
     pool,
     clickhouse: engines.loaderClickhouse.client,
-    unchanged,
+    sumsCache,
     eventLog,
     deadLetterTopic,
     metrics,
@@ -129,7 +129,7 @@ async function serve(
   const rollupParts = { pool: rollupPool, clickhouse: engines.rollupClickhouse.client, metrics, log }
   opened.push(openRollup(rollupParts, config.rollup))
   opened.push(
-    openRefill({ pool: refillPool, clickhouse, unchanged, listedUpTo, metrics, log }, config.refill),
+    openRefill({ pool: refillPool, clickhouse, sumsCache, listedUpTo, metrics, log }, config.refill),
   )
 
   const stuckMs = stuckAfterMs({ statementTimeoutMs, ...config.clickhouse })
@@ -141,7 +141,7 @@ async function serve(
     reportPool,
     clickhouse,
     rollupClickhouse: engines.rollupClickhouse.client,
-    unchanged,
+    sumsCache,
     eventLog,
     acceptance,
     clock,

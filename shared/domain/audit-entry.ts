@@ -40,7 +40,7 @@ export type AuditedAction =
   | 'api_key.rotated'
   | 'api_key.revoked'
 
-/** A change as it is to be remembered. */
+/** A change as it is to be recorded. */
 export interface NewAuditEntry {
   companyId: string
   /** Which key was used; null: an operator's command. */

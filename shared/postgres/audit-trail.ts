@@ -36,7 +36,7 @@ const LIST = `
 
 /** The trail of who did what. Within a transaction in a namespace of the company: see inNamespace. */
 export const auditTrailRepository = (db: Queryable) => ({
-  /** In the transaction that does what is to be remembered: neither is there without the other. */
+  /** In the transaction that does what is to be recorded: neither is there without the other. */
   async insert({ companyId, keyId, action, resourceId, changes }: NewAuditEntry): Promise<void> {
     const values = [newUuid(), companyId, keyId, action, resourceId, JSON.stringify(changes)]
     await db.query({ name: 'insert-audit-entry', text: INSERT, values })

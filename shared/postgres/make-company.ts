@@ -6,7 +6,7 @@ import type { Pool, PoolClient } from './core/pool.ts'
 import { inNamespace } from './core/transaction.ts'
 
 /**
- * Makes a company with its first namespace, and remembers that an operator did.
+ * Makes a company with its first namespace, and records that an operator did.
  *
  * @param andThen what else belongs into the transaction
  * @returns its id

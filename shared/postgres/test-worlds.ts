@@ -20,7 +20,7 @@ interface Lease extends World {
 }
 
 /**
- * The worlds of test companies, the same for all processes. What is known of a caller is remembered for seconds, so each
+ * The worlds of test companies, the same for all processes. What is known of a caller is cached for seconds, so each
  * request of a test company asks anew where its company is: one round trip, on connections that no live company uses. It is a lock of
  * readers and writers for each company: requests that write hold it shared (enter), a reset or a move of the clock alone (move).
  *

@@ -62,6 +62,6 @@ async function publish(redis: Redis, name: string): Promise<void> {
   try {
     await redis.run((client) => client.publish(redis.prefix + NAMES.purges, name))
   } catch {
-    // Redis is away, which it has logged: what is remembered ends by itself in seconds.
+    // Redis is away, which it has logged: what is cached ends by itself in seconds.
   }
 }

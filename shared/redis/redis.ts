@@ -108,7 +108,7 @@ export async function openRedis(
 
 function connect(url: string, timeoutMs: number): IoRedis {
   return new IoRedis(url, {
-    // The circuit breaker gives up first; this is for what has none, and so that nothing is remembered for ever.
+    // The circuit breaker gives up first; this is for what has none, and so that nothing is kept for ever.
     commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,

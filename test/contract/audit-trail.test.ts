@@ -41,7 +41,7 @@ describe('the trail of who did what', function () {
   let service: Pool
 
   before(async () => {
-    // Why a Tally of its own: for a while none of its changes can be remembered, so none is made.
+    // Why a Tally of its own: for a while none of its changes can be recorded, so none is made.
     tally = await startTallyUnderTest()
     api = new ApiClient(tally.url, tally.key)
     world = await makeRequestWorld(api)

@@ -76,7 +76,7 @@ describe('answers when something is at fault', function () {
       await until(async () => failed(await api.get<object>('/v2/accounts'))),
       /cannot be reached/,
     )
-    // On Kafka reports of known accounts go on, as long as their key is remembered.
+    // On Kafka reports of known accounts go on, as long as their key is cached.
     if (LAYOUT === 'embedded')
       expectTryAgain(await until(async () => failed(await report())), /event log|cannot be reached/)
     await admin.query('ALTER ROLE tally_service CONNECTION LIMIT -1')

@@ -5,7 +5,7 @@ import { Acceptance } from '../../services/gateway/acceptance.ts'
 import { openGateway } from '../../services/gateway/open-gateway.ts'
 import { openLoader } from '../../services/loader/open-loader.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { unchangedSums } from '../../shared/clickhouse/usage/unchanged-sums.ts'
+import { makeSumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 import { LOADER_GROUP, USAGE_TOPIC, type NewRecord } from '../../shared/event-log/event-log.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
@@ -108,14 +108,14 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     },
   )
   const warming = { accountsMax: 1_000, everyMs: 1_000 }
-  const unchanged = unchangedSums()
-  const apiOn = (client: ClickHouse, kept?: typeof unchanged): RequestListener => {
+  const sumsCache = makeSumsCache()
+  const apiOn = (client: ClickHouse, cache?: typeof sumsCache): RequestListener => {
     const api = openApi(
       {
         ...common,
         metrics: openMetrics(),
         clickhouse: client,
-        unchanged: kept,
+        sumsCache: cache,
         eventLog,
         listedUpTo,
         purges: sharing.purges,
@@ -127,7 +127,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
   }
   const serve = (name: string, handler: RequestListener) =>
     listen(handler, { name, host: '127.0.0.1', port: 0, portSetting: 'none', closeTimeoutMs: 1_000 })
-  const server = await serve('the stage', dispatch(gateway, apiOn(clickhouse.client, unchanged)))
+  const server = await serve('the stage', dispatch(gateway, apiOn(clickhouse.client, sumsCache)))
   const rawServer = await serve('the stage without rollups', apiOn(withoutRollups(clickhouse.client)))
   const [url, rawUrl] = [server, rawServer].map(({ port }) => `http://127.0.0.1:${port}`) as [string, string]
   const openOwnLoader = () =>
@@ -135,7 +135,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
       {
         pool,
         clickhouse: clickhouse.client,
-        unchanged,
+        sumsCache,
         eventLog,
         deadLetterTopic: undefined,
         metrics: openMetrics(),
@@ -150,7 +150,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     db,
     clickhouse: clickhouse.client,
     /** Must be told whose usage is stored past the loader. */
-    unchanged,
+    sumsCache,
     /** Connections for who computes rollups. */
     computing: computing.client,
     eventLog,

@@ -5,7 +5,7 @@ import type { TallyResources } from '../tally-resources.ts'
 /** Finds the ids of accounts by their external ids; an external id that no account has is absent. */
 export type AccountIds = (externalIds: ReadonlySet<string>) => Promise<ReadonlyMap<string, string>>
 
-const REMEMBERED_MAX = 200_000
+const KNOWN_MAX = 200_000
 
 /**
  * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an import.
@@ -13,7 +13,7 @@ const REMEMBERED_MAX = 200_000
  * @param create whether to make accounts that are missing, named by their external ids
  */
 export function accountIds(resources: TallyResources, create: boolean): AccountIds {
-  const known = new LRUCache<string, string>({ max: REMEMBERED_MAX })
+  const known = new LRUCache<string, string>({ max: KNOWN_MAX })
   const asked = new Map<string, Promise<string | undefined>>()
   const ask = async (externalId: string): Promise<string | undefined> => {
     const account = create

@@ -23,7 +23,7 @@ export function balanceAt(
   return async (namespaceId, accountId, source, now) => {
     const [granted, used] = await Promise.all([
       sumGrants({ namespaceId, accountId, source, at: now }),
-      usage.sumByAccount(namespaceId, [accountId]), // of all sources: what is closed of them is remembered
+      usage.sumByAccount(namespaceId, [accountId]), // of all sources: they are cached together
     ])
     if (!granted.hasAccount) throw new DomainError('not_found', `no account ${accountId}`)
     if (!granted.hasSource) throw new DomainError('not_found', `no metric ${source}`)

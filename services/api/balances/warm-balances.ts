@@ -2,15 +2,15 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { RecentlyUsed } from '../../../shared/clickhouse/rollups/recently-used.ts'
-import type { RememberingReader } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import type { CachingReader } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../../shared/lifecycle/repeat.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Metrics } from '../../../shared/metrics/metrics.ts'
 
 export interface WarmingDeps {
-  /** The reader that balances come from; it remembers what it has read. */
-  usage: Pick<RememberingReader, 'readAhead'>
+  /** The reader that balances come from; it caches what it has read. */
+  usage: Pick<CachingReader, 'readAhead'>
   listRecentlyUsed: (limit: number) => Promise<RecentlyUsed[]>
 }
 
@@ -68,7 +68,7 @@ export async function warmBalances(
   return warmed
 }
 
-/** Warms balances soon after the start, and again and again: other accounts come into use, and late usage takes away what was remembered. */
+/** Warms balances soon after the start, and again and again: other accounts come into use, and late usage takes away what was cached. */
 export function keepBalancesWarm(
   deps: WarmingDeps,
   { accountsMax, everyMs }: WarmingOptions,

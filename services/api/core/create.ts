@@ -39,7 +39,7 @@ interface Creation<T> extends Attempt {
   idOf: (made: T) => string
 }
 
-/** Creates something once for each Idempotency-Key, and remembers who did. */
+/** Creates something once for each Idempotency-Key, and records who did. */
 export type Create = <T>(
   caller: Caller,
   creation: Creation<T>,

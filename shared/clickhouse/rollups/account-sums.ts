@@ -5,7 +5,7 @@ import { ALL_TIME } from '../../domain/time-range.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSums, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums.ts'
+import { closedSumsCache, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums-cache.ts'
 import { selectsOf, type Wanted } from './cover-query.ts'
 import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
 
@@ -20,18 +20,18 @@ interface AccountSnapshot {
   account: AccountKey
   epoch: KnownEpoch
   late: LateCounts
-  /** What is closed, as far as what was remembered holds. */
+  /** What is closed, as far as what was cached holds. */
   closed: Sums | undefined
   open: Sums | undefined
 }
 
 /**
- * Sums of an account's usage of all time. The sums of its closed slots are remembered in this process (see closedSums), so that the next
+ * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see closedSumsCache), so that the next
  * sum reads only what came since. Accounts that are asked for at the same time share a query, as most of what one costs is fixed:
  * accounts of any companies for what came since; of one company for everything that is closed, which may take long.
  */
 export function accountSums(client: ClickHouse, states: RollupStateReader) {
-  const remembered = closedSums()
+  const cache = closedSumsCache()
 
   const ask = async (
     accounts: readonly AccountKey[],
@@ -49,7 +49,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
   }
 
   /**
-   * In one query: how often usage of these accounts was late; for those whose sums are remembered, what was closed since; and what is
+   * In one query: how often usage of these accounts was late; for those whose sums are cached, what was closed since; and what is
    * not closed yet.
    *
    * @param isOpenWanted whether what is not closed is wanted too
@@ -63,8 +63,8 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     const unmarked = withoutMarks(epoch)
     const { closedThrough } = epoch
     const names = accounts.map(nameOfAccount)
-    const recalled = accounts.map((account) => remembered.recall(account, epoch))
-    const from = recalled.map((found) => found?.closedThrough ?? closedThrough)
+    const cached = accounts.map((account) => cache.find(account, epoch))
+    const from = cached.map((found) => found?.closedThrough ?? closedThrough)
     const sinceThen = { startAt: Math.min(...from), endAt: closedThrough }
     const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
     const slots = selectsOf(coverUsage(sinceThen, unmarked), unmarked, ofSince, false)
@@ -80,22 +80,22 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     const late = new Map(ofPlace('late').map((row) => [nameOfRow(row), row.total]))
     const [since, open] = [sumsOf(ofPlace('closed')), sumsOf(ofPlace('open'))]
     return accounts.map((account, nth) => {
-      const [name, found] = [nameOfAccount(account), recalled[nth]]
-      const holds = found !== undefined && remembered.holds(found, account, late)
+      const [name, found] = [nameOfAccount(account), cached[nth]]
+      const holds = found !== undefined && cache.holds(found, account, late)
       const closed = holds ? addUp(found.sums, since.get(name)) : undefined
-      if (closed !== undefined) remembered.remember(account, epoch, late, closed)
+      if (closed !== undefined) cache.add(account, epoch, late, closed)
       return { account, epoch, late, closed, open: open.get(name) }
     })
   }
 
   /**
-   * Sums of everything that is closed, for accounts of one namespace of whom nothing is remembered; undefined when there are no rollups
+   * Sums of everything that is closed, for accounts of one namespace of whom nothing is cached; undefined when there are no rollups
    * any more.
    *
    * @param epoch up to where slots were closed when the accounts were read: the caller has read the rest from there on
    * @param some the accounts with their late counts, which must be read before the marks: otherwise a mark could be counted and not be seen,
-   * and the remembered sums would lack its usage
-   * @param isAhead whether sums are read to be remembered and for nothing else: those of accounts with marks cannot be, and are left out
+   * and the cached sums would lack its usage
+   * @param isAhead whether sums are read to be cached and for nothing else: those of accounts with marks cannot be, and are left out
    */
   const sumClosed = async (
     namespaceId: string,
@@ -133,7 +133,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     const unmarked = some.filter(({ account }) => !isMarked(account))
     if (state.epoch === epoch.epoch)
       for (const { account, late } of unmarked)
-        remembered.remember(account, epoch, late, sums.get(nameOfAccount(account)) ?? new Map())
+        cache.add(account, epoch, late, sums.get(nameOfAccount(account)) ?? new Map())
     return sums
   }
 
@@ -167,7 +167,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
       return closed && addUp(closed, snapshot.open)
     },
 
-    /** Reads and remembers what is closed of accounts, whoever reads beside it. */
+    /** Reads and caches what is closed of accounts, whoever reads beside it. */
     async readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void> {
       const epoch = await states.epoch()
       if (epoch === undefined) return

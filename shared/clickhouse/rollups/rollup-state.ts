@@ -82,7 +82,7 @@ export interface RollupStateReader {
   epoch(): Promise<KnownEpoch | undefined>
 }
 
-/** Reads it for one process, which remembers the epoch for a moment. */
+/** Reads it for one process, which caches the epoch for a moment. */
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
   // It passes while the machine is suspended, too: what is in use may be another one afterwards.
   const clockMs = steadyClock()

@@ -13,10 +13,10 @@ import {
   type AggregateRow,
   type UsageSelection,
 } from './usage-aggregates.ts'
-import type { UnchangedSums } from './unchanged-sums.ts'
+import type { SumsCache } from './sums-cache.ts'
 import type { UsageReader } from './usage-reader.ts'
 import { accountSums, BATCHING } from '../rollups/account-sums.ts'
-import type { Sums } from '../rollups/closed-sums.ts'
+import type { Sums } from '../rollups/closed-sums-cache.ts'
 import { selectsOf, type Wanted } from '../rollups/cover-query.ts'
 import { columnsOf, PERIOD_START } from '../rollups/measure-columns.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
@@ -28,18 +28,18 @@ interface Answer {
   groupBy: string
 }
 
-/** Remembers the sums of accounts' closed slots in this process: see closedSums. */
-export interface RememberingReader extends UsageReader {
-  /** Reads the sums of closed slots of accounts for which none are remembered, so that their next sum is quick. Each sum reads open slots anew. */
+/** Caches the sums of accounts' closed slots in this process: see closedSumsCache. */
+export interface CachingReader extends UsageReader {
+  /** Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick. Each sum reads open slots anew. */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 }
 
 /**
  * Usage as the raw events have it, read through rollups wherever they are complete.
  *
- * @param unchanged sums of accounts whose usage nobody writes; undefined where others than this process may
+ * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
  */
-export function usageThroughRollups(client: ClickHouse, unchanged?: UnchangedSums): RememberingReader {
+export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): CachingReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
   const sums = accountSums(client, states)
@@ -57,7 +57,7 @@ export function usageThroughRollups(client: ClickHouse, unchanged?: UnchangedSum
   const readSum = async (account: AccountKey): Promise<Sums> =>
     (await retryIfStale(() => sums.sumUpToNow(account))) ?? sumOfEvents(account)
   const sumOf = (account: AccountKey): Promise<Sums> =>
-    unchanged === undefined ? readSum(account) : unchanged.read(account, () => readSum(account))
+    sumsCache === undefined ? readSum(account) : sumsCache.read(account, () => readSum(account))
 
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = <Row>(

@@ -5,7 +5,7 @@ import type { PartitionReader } from './partition-reader.ts'
 /** How much of a partition is read to find its lowest acceptance; beyond it the time of appending bounds it. */
 const BYTES_MAX = 16_000_000
 
-/** What is remembered as one: as much as a fetch gives. */
+/** What is kept as one: as much as a fetch gives. */
 const RANGE_BYTES_MAX = 1_000_000
 
 /** What was found in records that follow on one another. */
@@ -20,7 +20,7 @@ interface OffsetRange {
 
 /**
  * What a group has not read yet. It is looked at again and again while it stands, and read once: what was found in it is
- * remembered until the group has passed it.
+ * kept until the group has passed it.
  */
 export class Backlog {
   private readonly reader: Pick<PartitionReader, 'fetchOne'>

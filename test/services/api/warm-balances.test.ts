@@ -87,7 +87,7 @@ describe('warming of balances', function () {
     expect(await read(idle)).to.deep.equal({ sum: '9', readsAll: true })
   })
 
-  it('remembers nobody while a mark of all accounts stands', async () => {
+  it('caches nobody while a mark of all accounts stands', async () => {
     const now = await stage.epochs.now()
     const slot = now - 4 * HOUR_S
     const ofAll = [

@@ -19,7 +19,7 @@ describe('accounts and metrics that are known to exist', function () {
     asked = []
   })
 
-  const remembering = (idsMax: number, purges?: Purges) => {
+  const caching = (idsMax: number, purges?: Purges) => {
     const find = knownReferences(
       (_namespace, accounts, metrics) => {
         asked.push(...accounts, ...metrics)
@@ -38,7 +38,7 @@ describe('accounts and metrics that are known to exist', function () {
   }
 
   it('are looked up once; what does not exist is asked again each time', async () => {
-    const unknownOf = remembering(1_000)
+    const unknownOf = caching(1_000)
     expect(await unknownOf('account_1', 'account_2', 'metric_1')).to.deep.equal(['account_2'])
     asked = []
     expect(await unknownOf('account_1', 'account_2', 'metric_1')).to.deep.equal(['account_2'])
@@ -47,8 +47,8 @@ describe('accounts and metrics that are known to exist', function () {
     expect(await unknownOf('account_2')).to.deep.equal([])
   })
 
-  it('are looked up again when more were seen than are remembered', async () => {
-    const unknownOf = remembering(1)
+  it('are looked up again when more were seen than are cached', async () => {
+    const unknownOf = caching(1)
     await unknownOf('account_1', 'metric_1')
     asked = []
     expect(await unknownOf('account_1', 'metric_1')).to.deep.equal([])
@@ -63,7 +63,7 @@ describe('accounts and metrics that are known to exist', function () {
       let listens = false
       purges.onPurge(() => (listens = true))
       await until(() => Promise.resolve(listens))
-      const unknownOf = remembering(1_000, purges)
+      const unknownOf = caching(1_000, purges)
       expect(await unknownOf('account_1')).to.deep.equal([])
       existing.clear()
       expect(await unknownOf('account_1')).to.deep.equal([])

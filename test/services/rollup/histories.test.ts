@@ -189,7 +189,7 @@ describe('random histories, read through rollups', function () {
       now,
       rows: rowsOf(drawn, now),
       stored: new UsageRows(),
-      rolled: usageThroughRollups(reading), // what it remembers is of one history
+      rolled: usageThroughRollups(reading), // what it caches is of one history
       asked: 0,
       rebuilds: 0,
       passed: [] as string[],

@@ -15,9 +15,9 @@ import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import {
   usageThroughRollups,
-  type RememberingReader,
+  type CachingReader,
 } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
-import { unchangedSums } from '../../../shared/clickhouse/usage/unchanged-sums.ts'
+import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { Period } from '../../../shared/domain/period.ts'
 import type { UsageSelection } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
@@ -114,7 +114,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
   const nowS = () => Math.floor(clock() / 1_000_000)
   const random = (name: string) => seededRandom(`${SEED} ${name}`)
   let stage: RollupStage
-  const unchanged = unchangedSums()
+  const sumsCache = makeSumsCache()
   let ended = false
   /** Of batches of any usage, and of those of pairs. */
   const longestInsertMs = { any: 0, pair: 0 }
@@ -132,7 +132,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const reader = () => readers[asked++ % readers.length] ?? stage.rolled
     const watch = new UsageWatch(watchedOf(stage, reader, await stage.epochs.now()))
     const sums = new UsageWatch(watchedSums(readers[0] ?? stage.rolled))
-    const keeping = usageThroughRollups(stage.client, unchanged)
+    const keeping = usageThroughRollups(stage.client, sumsCache)
     const kept = new UsageWatch(watchedSums(keeping, readers[1] ?? stage.rolled))
     const noted: Noted = {
       noteSent(events) {
@@ -221,8 +221,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
     () =>
       ended ? Promise.resolve() : pause()
 
-  /** As an API in a process of its own: with what it knows and remembers, and pauses before it asks. */
-  function readerOf(own: Random): RememberingReader {
+  /** As an API in a process of its own: with what it knows and caches, and pauses before it asks. */
+  function readerOf(own: Random): CachingReader {
     return usageThroughRollups(beforeQueries(stage.client, untilEnded(pauseBy(own, 0.03, 500))))
   }
 
@@ -233,7 +233,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       await sums.read(own)
     }
 
-  const aheadReader = (reader: RememberingReader, own: Random) => async () => {
+  const aheadReader = (reader: CachingReader, own: Random) => async () => {
     await sleep(500 + randomInteger(own, 3_000))
     await reader.readAhead(NAMESPACE, ALL_ACCOUNTS)
   }
@@ -270,7 +270,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
         ),
         async insertLines(lines, touched) {
           await longPause()
-          await unchanged.during(touched, () => usage.insertLines(lines))
+          await sumsCache.whileWriting(touched, () => usage.insertLines(lines))
           told.inserted?.(performance.now() - startedAt)
           await longPause()
         },
@@ -540,7 +540,7 @@ const isDone = (work: Promise<unknown>): Promise<boolean> =>
   )
 
 /** Every way to ask, of accounts and of all together, over all time and cut anywhere. */
-function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: number): Watched[] {
+function watchedOf({ raw }: RollupStage, reader: () => CachingReader, now: number): Watched[] {
   const today = dayOf(now)
   const recent = { startAt: now - 8 * SLOT_S - 3, endAt: now + 3_600 }
   const quiet = quietOf(now)
@@ -588,7 +588,7 @@ function watchedOf({ raw }: RollupStage, reader: () => RememberingReader, now: n
 }
 
 /** Sums of accounts alone, of which those that are asked for at the same time share queries. */
-function watchedSums(...readers: readonly RememberingReader[]): Watched[] {
+function watchedSums(...readers: readonly CachingReader[]): Watched[] {
   const watch = (accounts: readonly string[], weight: number): Watched => ({
     name: `sums of ${accounts.join(', ')}`,
     isMeant: (event) => accounts.includes(event.accountId),
@@ -598,7 +598,7 @@ function watchedSums(...readers: readonly RememberingReader[]): Watched[] {
   return [watch(ALL_ACCOUNTS, 1), ...ACCOUNTS.map((account) => watch([account], 2)), watch([SELDOM], 4)]
 }
 
-const sumsThrough = (reader: () => RememberingReader, accounts: readonly string[]) => async () => {
+const sumsThrough = (reader: () => CachingReader, accounts: readonly string[]) => async () => {
   const sums = await reader().sumByAccount(NAMESPACE, accounts)
   return { sum: formatAmount(sumOf([...sums.values()].flatMap((usage) => [...usage.values()]))) }
 }

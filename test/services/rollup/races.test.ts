@@ -280,7 +280,7 @@ describe('what meets in the middle of something', function () {
   })
 
   plays(
-    'usage that is late for a slot nobody has told of yet is not forgotten by who remembers the rest',
+    'usage that is late for a slot nobody has told of yet is not forgotten by who has the rest cached',
     async () => {
       const reader = usageThroughRollups(stage.client)
       await close(2 * HOUR_S)
@@ -419,7 +419,7 @@ describe('what meets in the middle of something', function () {
     })
   })
 
-  plays('what is remembered of an account does not hide usage that others see', async () => {
+  plays('what is cached of an account does not hide usage that others see', async () => {
     const at = await ago(6 * HOUR_S)
     // Between two things that a reader asks for at once, a mark is placed, and its row is stored after it was answered.
     let isPlaced = false
@@ -449,7 +449,7 @@ describe('what meets in the middle of something', function () {
     }
   })
 
-  plays('who has late usage is read whole, and remembered once that is worked off', async () => {
+  plays('who has late usage is read whole, and cached once that is worked off', async () => {
     const counts = new QueryCounts()
     const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
     const read = async () => {
@@ -465,13 +465,13 @@ describe('what meets in the middle of something', function () {
     expect(await read(), 'later still').to.equal('whole')
     await workOffAll()
     expect(await read(), 'late no more').to.equal('whole')
-    expect(await read(), 'remembered').to.equal('since')
+    expect(await read(), 'cached').to.equal('since')
     await store(await ago(5 * HOUR_S))
     expect(await read(), 'late again').to.equal('whole')
     await workOffAll()
   })
 
-  plays('what is remembered of accounts goes on with the slots that are closed since', async () => {
+  plays('what is cached of accounts goes on with the slots that are closed since', async () => {
     const other = `account_${'d'.repeat(32)}`
     const counts = new QueryCounts()
     const reader = usageThroughRollups(countingClickHouse(stage.client, counts))

@@ -118,7 +118,7 @@ describe('the readers of usage', function () {
       )
     }
     await expectAll([])
-    await expectAll([]) // of what is remembered
+    await expectAll([]) // of what is cached
     await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
     await expectAll([])
     // One of them has late usage, which sends only its own account to the events.

@@ -1,34 +1,33 @@
 import { LRUCache } from 'lru-cache'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
-import { REMEMBERED_MAX, type Sums } from '../rollups/closed-sums.ts'
+import { CACHED_MAX, type Sums } from '../rollups/closed-sums-cache.ts'
 
-/** So that nothing that was ever wrong, such as rollups that an operator had computed anew, is kept for good. */
-const KEPT_FOR_MS = 300_000
+/** So that nothing that was ever wrong, such as rollups that an operator had computed anew, stays in the cache for good. */
+const TTL_MS = 300_000
 
 /** A read of an account's sums that is under way. */
 interface Reading {
-  /** Whether usage of the account was written since it began. */
+  /** Whether usage of the account was being written at any time since it began. */
   isOutdated: boolean
 }
 
-export type UnchangedSums = ReturnType<typeof unchangedSums>
+export type SumsCache = ReturnType<typeof makeSumsCache>
 
 /**
- * All usage of accounts as it was last read, for as long as none is written. Only where nobody else can write: the embedded engine
- * belongs to one process, whose loader says here whose usage it stores. Two kinds of sums are not kept: those whose read began
- * while usage of the account was being written, and those of which some was written before the read was through. So what is kept
- * is what a read that begins now would find.
+ * A cache of all usage of accounts, each as long as none of it is written. Only where nobody else can write: the embedded engine
+ * belongs to one process, whose loader says here whose usage it stores. Sums are not cached when usage of the account was being
+ * written at any time while they were read. So what is in the cache is what a read that begins now would find.
  */
-export function unchangedSums() {
-  const kept = new LRUCache<string, Sums>({ max: REMEMBERED_MAX, ttl: KEPT_FOR_MS })
+export function makeSumsCache() {
+  const cached = new LRUCache<string, Sums>({ max: CACHED_MAX, ttl: TTL_MS })
   const reading = new Map<string, Set<Reading>>()
   /** How many writes of an account's usage are under way. */
   const writing = new Map<string, number>()
 
   const beginWrite = (name: string) => {
     writing.set(name, (writing.get(name) ?? 0) + 1)
-    kept.delete(name)
+    cached.delete(name)
     for (const read of reading.get(name) ?? []) read.isOutdated = true
   }
   const endWrite = (name: string) => {
@@ -49,19 +48,19 @@ export function unchangedSums() {
 
   return {
     /**
-     * Usage of an account by source: what is kept, or what is read now. Sums of an account without usage are not kept: whoever asks
-     * for accounts that do not exist would push out those of others.
+     * Usage of an account by source, from the cache or read now. Sums of an account without usage are not cached: whoever asks for
+     * accounts that do not exist would push out those of others.
      *
      * @param ask reads all usage of the account
      */
     async read(account: AccountKey, ask: () => Promise<Sums>): Promise<Sums> {
       const name = nameOfAccount(account)
-      const found = kept.get(name)
+      const found = cached.get(name)
       if (found !== undefined) return found
       const read = beginRead(name)
       try {
         const sums = await ask()
-        if (!read.isOutdated && sums.size > 0) kept.set(name, sums)
+        if (!read.isOutdated && sums.size > 0) cached.set(name, sums)
         return sums
       } finally {
         endRead(name, read)
@@ -71,10 +70,10 @@ export function unchangedSums() {
     /**
      * Runs a write of usage.
      *
-     * @param accounts whose usage it may change; of the same several times is allowed
-     * @param write when it has failed it has ended, too: whatever it stored is there
+     * @param accounts whose usage it may change; the same one several times is allowed
+     * @param write once it has failed it has ended, too: nothing that it stored appears later
      */
-    async during<T>(accounts: readonly AccountKey[], write: () => Promise<T>): Promise<T> {
+    async whileWriting<T>(accounts: readonly AccountKey[], write: () => Promise<T>): Promise<T> {
       const yielding = yielder(SMALL_STEPS)
       const names = new Set<string>()
       try {

@@ -17,16 +17,16 @@ interface Closed {
 /** How often usage of each account was late so far, by nameOfAccount; under an empty id that of all accounts of a namespace at once. */
 export type LateCounts = ReadonlyMap<string, string>
 
-interface Remembered extends Closed {
+interface Cached extends Closed {
   sums: Sums
   late: string
 }
 
-/** Accounts whose sums are remembered; each takes some hundred bytes. */
-export const REMEMBERED_MAX = 50_000
+/** Accounts whose sums are cached; each takes some hundred bytes. */
+export const CACHED_MAX = 50_000
 
 /** Sums that are this far behind the closed slots are read anew, instead of adding so many slots to them. */
-const REMEMBERED_FOR_S = DAY_S / 2
+const CACHED_FOR_S = DAY_S / 2
 
 /** How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before its grouping. */
 export const LATE_COUNTS = `
@@ -39,26 +39,23 @@ export const LATE_COUNTS = `
  * that were read after a count, while no mark of the account or of all accounts stood in any slot (open ones included), hold for as long as
  * that count is the same. So do the slots that were closed since, which are added to them.
  */
-export function closedSums() {
-  const remembered = new LRUCache<string, Remembered>({ max: REMEMBERED_MAX })
+export function closedSumsCache() {
+  const cached = new LRUCache<string, Cached>({ max: CACHED_MAX })
   const lateOf = (counts: LateCounts, account: AccountKey) => {
     const ofAll = counts.get(nameOfAccount({ ...account, accountId: '' })) ?? '0'
     return `${ofAll} ${counts.get(nameOfAccount(account)) ?? '0'}`
   }
   return {
-    /** What is remembered of an account in an epoch; slots that were closed since are wanted beside it. */
-    recall(
-      account: AccountKey,
-      { epoch, closedThrough, now }: Closed & { now: number },
-    ): Remembered | undefined {
-      const found = remembered.get(nameOfAccount(account))
+    /** What is cached of an account in an epoch; slots that were closed since are wanted beside it. */
+    find(account: AccountKey, { epoch, closedThrough, now }: Closed & { now: number }): Cached | undefined {
+      const found = cached.get(nameOfAccount(account))
       if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) return undefined
       const since = closedThrough - found.closedThrough
-      return since >= 0 && since < REMEMBERED_FOR_S ? found : undefined
+      return since >= 0 && since < CACHED_FOR_S ? found : undefined
     },
 
-    /** Whether no usage of the account was late since. @param counts how often usage was late, read since it was recalled */
-    holds: ({ late }: Remembered, account: AccountKey, counts: LateCounts): boolean =>
+    /** Whether no usage of the account was late since. @param counts how often usage was late, read since it was found */
+    holds: ({ late }: Cached, account: AccountKey, counts: LateCounts): boolean =>
       late === lateOf(counts, account),
 
     /**
@@ -66,9 +63,9 @@ export function closedSums() {
      *
      * @param counts how often usage was late, read before the sums
      */
-    remember(account: AccountKey, { epoch, closedThrough }: Closed, counts: LateCounts, sums: Sums): void {
+    add(account: AccountKey, { epoch, closedThrough }: Closed, counts: LateCounts, sums: Sums): void {
       if (sums.size > 0)
-        remembered.set(nameOfAccount(account), { epoch, closedThrough, sums, late: lateOf(counts, account) })
+        cached.set(nameOfAccount(account), { epoch, closedThrough, sums, late: lateOf(counts, account) })
     },
   }
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { unchangedSums } from '../../../shared/clickhouse/usage/unchanged-sums.ts'
-import type { Sums } from '../../../shared/clickhouse/rollups/closed-sums.ts'
+import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
+import type { Sums } from '../../../shared/clickhouse/rollups/closed-sums-cache.ts'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
 
@@ -16,7 +16,7 @@ function pending<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 
 /** Usage of one account that is stored, and reads and writes of it that go on until they are let go. */
 function heldUsage() {
-  const sums = unchangedSums()
+  const sums = makeSumsCache()
   let stored = 0
   let reads = 0
   const asked = (): Sums => {
@@ -43,7 +43,7 @@ function heldUsage() {
     /** A write that is under way, and has stored nothing yet. @returns stores its usage, or fails, and ends it */
     async write(accounts = [mine]) {
       const [begun, held] = [pending<undefined>(), pending<boolean>()]
-      const written = sums.during(accounts, async () => {
+      const written = sums.whileWriting(accounts, async () => {
         begun.resolve(undefined)
         if (!(await held.promise)) throw new Error('not stored')
         stored++
