@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { WorkQueue } from '../../shared/batching/work-queue.ts'
+import { FairSemaphore } from '../../shared/batching/fair-semaphore.ts'
 import { expectHangingThread } from '../../shared/lifecycle/exit-with.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
@@ -29,11 +29,11 @@ const CLOSE_MS = 2_000
 export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
   const { connections, database, limits } = options
   const engine = await AnalystEngine.open(options)
-  const queue = new WorkQueue({
+  const queue = new FairSemaphore({
     atOnce: connections,
     waitingMax,
     waitMs: limits.timeoutS * 1_000,
-    turnedAway: (reason) =>
+    rejection: (reason) =>
       new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
   })
   return {

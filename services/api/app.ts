@@ -32,7 +32,7 @@ import { metricHandlers } from './metrics/routes.ts'
 import { priceHandlers } from './prices/routes.ts'
 import { productHandlers } from './products/routes.ts'
 import { rateCardHandlers } from './rate-cards/routes.ts'
-import { simulationPlaces, type SimulationDeps } from './rate-cards/simulate-card.ts'
+import { simulationSemaphore, type SimulationDeps } from './rate-cards/simulate-card.ts'
 import { refillHandlers } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailHandlers } from './trail/routes.ts'
@@ -102,7 +102,7 @@ export function apiApp(
       ...rateCardHandlers(pool, create, {
         pool,
         usage: deps.simulatedUsage,
-        places: simulationPlaces(),
+        semaphore: simulationSemaphore(),
         listedUpTo: deps.listedUpTo,
       }),
       ...contractHandlers(pool, create),

@@ -3,7 +3,7 @@ import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
-import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
+import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
 import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
@@ -52,7 +52,7 @@ export function openApi(
 ): OpenedApi {
   const measured = measureQueries(metrics, clickhouse)
   const usage = usageThroughRollups(measured, sumsCache)
-  const rawReads = rawReadPlaces()
+  const rawReads = rawReadSemaphore()
   const listRecently = (limit: number) => listRecentlyUsed(measured, limit)
   const apiLog = log.child({ part: 'api' })
   return {

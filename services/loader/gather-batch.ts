@@ -116,7 +116,7 @@ function add(batch: Batch, record: LogRecord): void {
   const { blocks, rejected } = readRecord(record)
   batch.blocks.push(...blocks)
   batch.rejected.push(...rejected)
-  batch.rows += rejected.length + blocks.reduce((sum, { touched }) => sum + touched.length, 0)
+  batch.rows += rejected.length + blocks.reduce((sum, { subjects }) => sum + subjects.length, 0)
   batch.bytes += record.value.length
   batch.oldestAt = Math.min(batch.oldestAt, record.acceptedAt)
   batch.newestAt = Math.max(batch.newestAt, record.acceptedAt)

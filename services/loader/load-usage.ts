@@ -10,7 +10,7 @@ import { batchGatherer, type Batch, type BatchLimits } from './gather-batch.ts'
 import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'
 import { storeBlocks, type StoreBlocksDeps } from './store-blocks.ts'
 
-export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'insertLines' | 'deadLetter'> {
+export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'storeLines' | 'deadLetter'> {
   consumer: LogConsumer
   metrics: LoaderMetrics
   log: Logger
@@ -56,7 +56,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   let isStoring = false
   const gather = batchGatherer({ poll }, limits, log, () => isStoring)
   const target: Target = {
-    insertLines: (lines, touched) => storing.attempt(() => insertTimed(lines, touched, deps)),
+    storeLines: (lines, subjects) => storing.attempt(() => insertTimed(lines, subjects, deps)),
     deadLetter: async (line, reason) => {
       const deadLetter = () => storing.attempt(() => deps.deadLetter(line, reason))
       await untilDone(deadLetter, 'dead_letter', deps, signal)
@@ -132,12 +132,12 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
 
 async function insertTimed(
   lines: Buffer,
-  touched: readonly LineSubject[],
-  { insertLines, metrics }: Pick<LoadUsageDeps, 'insertLines' | 'metrics'>,
+  subjects: readonly LineSubject[],
+  { storeLines, metrics }: Pick<LoadUsageDeps, 'storeLines' | 'metrics'>,
 ): Promise<void> {
   const startedAt = performance.now()
   try {
-    await insertLines(lines, touched)
+    await storeLines(lines, subjects)
   } catch (err) {
     metrics.failed('insert')
     throw err

@@ -12,7 +12,7 @@ export interface MarkLateDeps {
   clock: Pick<ReturnType<typeof rollupEpochRepository>, 'clock'>
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
   /** Stores lines, all of them or none. */
-  insertLines: StoreBlocksDeps['insertLines']
+  insertLines: StoreBlocksDeps['storeLines']
   reached: Reached<LoaderPoint>
 }
 
@@ -40,8 +40,8 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
 export function markLate(
   { clock, dirty, insertLines, reached }: MarkLateDeps,
   marginS: number,
-): StoreBlocksDeps['insertLines'] {
-  return async (lines, touched) => {
+): StoreBlocksDeps['storeLines'] {
+  return async (lines, subjects) => {
     const { now, slotS, closing } = await clock.clock()
     // Beside what has ended by the clock, which somebody may set back, what somebody has begun to close.
     const isLateAt = (at: number, begun: number) => {
@@ -49,14 +49,14 @@ export function markLate(
       return ({ occurredAt }: LineSubject) => occurredAt - (occurredAt % slotS) < end
     }
     const wasLate = isLateAt(now + marginS, closing)
-    const [late, inTime] = await partition(touched, wasLate)
-    const slotMarksMax = Math.max(MARKS_MAX, Math.min(touched.length / ROWS_A_MARK, SLOTS_OF_ACCOUNTS_MAX))
+    const [late, inTime] = await partition(subjects, wasLate)
+    const slotMarksMax = Math.max(MARKS_MAX, Math.min(subjects.length / ROWS_A_MARK, SLOTS_OF_ACCOUNTS_MAX))
     const [mark, slots] = [randomMark(), await slotMarks(late, slotS, now, slotMarksMax)]
     if (slots.length > 0) {
       await dirty.placePending(slots, mark, now)
       reached('loader-marked')
     }
-    await insertLines(lines, touched)
+    await insertLines(lines, subjects)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))

@@ -56,14 +56,14 @@ export async function openLoader(
   return loadUsage(
     {
       consumer: await eventLog.join(LOADER_GROUP),
-      insertLines: markLate(
+      storeLines: markLate(
         {
           clock: rollupEpochRepository(clickhouse),
           dirty: dirtySlotRepository(clickhouse),
-          insertLines: (lines, touched) =>
+          insertLines: (lines, subjects) =>
             sumsCache === undefined
               ? usage.insertLines(lines)
-              : sumsCache.whileWriting(touched, () => usage.insertLines(lines)),
+              : sumsCache.whileWriting(subjects, () => usage.insertLines(lines)),
           reached,
         },
         config.lateMarginS,

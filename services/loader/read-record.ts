@@ -12,7 +12,7 @@ export interface Block {
   line: number
   bytes: Buffer
   /** What its lines report, line by line. */
-  touched: readonly LineSubject[]
+  subjects: readonly LineSubject[]
 }
 
 /** A line that cannot be counted, and why. */
@@ -31,26 +31,26 @@ export interface ReadRecord {
 /** Sorts out the lines of a record. What a batch must survive is data here, not an exception. */
 export function readRecord(record: LogRecord): ReadRecord {
   const { partition, offset, value } = record
-  const touched = isUtf8(value) ? readLineSubjects(value.toString()) : undefined
+  const subjects = isUtf8(value) ? readLineSubjects(value.toString()) : undefined
   // Why a whole record at once: nearly every one is good throughout, and this copies nothing.
-  if (touched !== undefined)
-    return { blocks: [{ partition, offset, line: 0, bytes: value, touched }], rejected: [] }
+  if (subjects !== undefined)
+    return { blocks: [{ partition, offset, line: 0, bytes: value, subjects }], rejected: [] }
   const read: ReadRecord = { blocks: [], rejected: [] }
   for (const [line, bytes] of splitLines(value).entries()) {
     const parsed = isUtf8(bytes) ? parseUsageLine(bytes.toString()) : { fault: 'not valid UTF-8' }
     if ('fault' in parsed)
-      read.rejected.push({ at: { partition, offset, line, bytes, touched: [] }, reason: parsed.fault })
-    else read.blocks.push({ partition, offset, line, bytes, touched: [subjectOf(parsed.event)] })
+      read.rejected.push({ at: { partition, offset, line, bytes, subjects: [] }, reason: parsed.fault })
+    else read.blocks.push({ partition, offset, line, bytes, subjects: [subjectOf(parsed.event)] })
   }
   return read
 }
 
 /** A block, line by line. */
-export const linesOf = ({ partition, offset, line, bytes, touched }: Block): Block[] =>
+export const linesOf = ({ partition, offset, line, bytes, subjects }: Block): Block[] =>
   splitLines(bytes).map((text, index) => ({
     partition,
     offset,
     line: line + index,
     bytes: text,
-    touched: touched.slice(index, index + 1),
+    subjects: subjects.slice(index, index + 1),
   }))

@@ -9,7 +9,7 @@ import { linesOf, type Block } from './read-record.ts'
 
 export interface StoreBlocksDeps {
   /** Stores lines, all of them or none. */
-  insertLines: (lines: Buffer, touched: readonly LineSubject[]) => Promise<void>
+  storeLines: (lines: Buffer, subjects: readonly LineSubject[]) => Promise<void>
   /** Keeps one line that ClickHouse does not take. */
   deadLetter: (line: Block, reason: string) => Promise<void>
   log: Logger
@@ -54,12 +54,12 @@ async function tryUntilSettled(
   blocks: readonly Block[],
   deps: StoreBlocksDeps,
 ): Promise<DataFault | undefined> {
-  const { insertLines, log, signal } = deps
+  const { storeLines, log, signal } = deps
   const lines = joinBlocks(blocks)
-  const touched = blocks.flatMap((block) => block.touched)
+  const subjects = blocks.flatMap((block) => block.subjects)
   for (let waitMs = BACK_OFF_FIRST_MS; ; waitMs = Math.min(waitMs * 2, BACK_OFF_MAX_MS)) {
     try {
-      await insertLines(lines, touched)
+      await storeLines(lines, subjects)
       return undefined
     } catch (err) {
       const fault = findDataFault(err)

@@ -445,7 +445,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `      await dirty.placePending(slots, mark, now)
       reached('loader-marked')
     }
-    await insertLines(lines)
+    await insertLines(lines, subjects)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
@@ -456,7 +456,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: `      await dirty.placeReady(slots, mark, now)
       reached('loader-marked')
     }
-    await insertLines(lines)
+    await insertLines(lines, subjects)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
@@ -555,11 +555,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/domain/billing/invoice'],
   },
   {
-    name: 'a place for a long read goes to who waits first, though they have some',
-    file: 'shared/batching/work-queue.ts',
+    name: 'a permit for a long read goes to who waits first, though they have some',
+    file: 'shared/batching/fair-semaphore.ts',
     right: '.sort((a, b) => has(a) - has(b))',
     wrong: '.sort((a, b) => 0 * (has(a) - has(b)))',
-    suites: ['shared/batching/work-queue'],
+    suites: ['shared/batching/fair-semaphore'],
   },
   {
     name: 'of rollups of one month that counts which was stored last, by the clock',
@@ -810,7 +810,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the loader does not say whose usage it stores',
     file: 'services/loader/open-loader.ts',
-    right: 'sumsCache.whileWriting(touched, () =>',
+    right: 'sumsCache.whileWriting(subjects, () =>',
     wrong: 'sumsCache.whileWriting([], () =>',
     suites: ['services/test-area/drain'],
   },
@@ -1208,11 +1208,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/api/change-times'],
   },
   {
-    name: 'one who asks for much is given all places to read usage first',
-    file: 'shared/batching/work-queue.ts',
-    right: '    this.queues.delete(asker)\n    this.queues.set(asker, queue)\n',
+    name: 'one who asks for much is given all permits to read usage first',
+    file: 'shared/batching/fair-semaphore.ts',
+    right: '    this.queues.delete(tenant)\n    this.queues.set(tenant, queue)\n',
     wrong: '',
-    suites: ['shared/batching/work-queue'],
+    suites: ['shared/batching/fair-semaphore'],
   },
   {
     name: 'what a simulation changes of a card stays changed',

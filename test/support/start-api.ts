@@ -4,7 +4,7 @@ import { openClickHouse, type ClickHouse } from '../../shared/clickhouse/clickho
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
-import { rawReadPlaces } from '../../shared/clickhouse/usage/raw-reads.ts'
+import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { simulatedUsageReader } from '../../shared/clickhouse/usage/simulated-usage.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
@@ -85,7 +85,7 @@ async function startApiHere(purpose: string): Promise<RunningApi> {
   const callers = new Map<string, Caller>()
   const listedUpTo = { second: FAR_FUTURE_S }
   const clickhouse = countingClickHouse(opened.client, counts)
-  const rawReads = rawReadPlaces()
+  const rawReads = rawReadSemaphore()
   const app = apiApp(
     {
       pool: countingPool(database.pool, counts),

@@ -74,7 +74,7 @@ const EVENTS_MAX = 100
  * What came since is told of what was known at one time and at another, so with `differenceSince` the invoice is that of what was known
  * when it was asked for: what comes while it is answered is left out.
  *
- * @param signal gives up waiting for a place to read usage
+ * @param signal gives up waiting to read usage
  * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it, `asOf` after now, `knownAt`
  *   after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused with
  */

@@ -65,7 +65,7 @@ const LISTED_MAX = 1_000
  * @param accountIds by id; without gaps where there are many: all in between that have usage
  * @param signal gives up
  * @throws DomainError unprocessable when the cards name too many values of properties, or tell usage of an account apart in too many ways;
- *   overloaded when there was no place to read usage, or it was given up
+ *   overloaded when its turn to read usage did not come, or it was given up
  */
 export async function* rateAccounts(
   deps: RateAccountsDeps,

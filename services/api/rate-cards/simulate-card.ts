@@ -12,8 +12,8 @@ import {
   type SimulatedCard,
   type SimulationTotals,
 } from '../../../shared/domain/billing/simulate.ts'
-import { requestPlaces } from '../../../shared/batching/request-places.ts'
-import type { WorkQueue } from '../../../shared/batching/work-queue.ts'
+import { requestSemaphore } from '../../../shared/batching/request-semaphore.ts'
+import type { FairSemaphore } from '../../../shared/batching/fair-semaphore.ts'
 import type { Page, PageRequest } from '../../../shared/domain/page.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
@@ -30,8 +30,8 @@ export interface SimulationDeps {
   usage: ReturnType<typeof simulatedUsageReader>
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
-  /** Places of the process for what holds the usage of many accounts while they are rated; see simulationPlaces. */
-  places: WorkQueue
+  /** For what holds the usage of many accounts while they are rated; see simulationSemaphore. */
+  semaphore: FairSemaphore
 }
 
 /** Each holds up to 400 MB. */
@@ -40,8 +40,8 @@ const WAITING_MAX = 100
 /** … of one company. */
 const WAITING_MAX_OF_ONE = 10
 
-export const simulationPlaces = (): WorkQueue =>
-  requestPlaces('is simulated', {
+export const simulationSemaphore = (): FairSemaphore =>
+  requestSemaphore('is simulated', {
     atOnce: AT_ONCE,
     waitingMax: WAITING_MAX,
     waitingMaxOfOne: WAITING_MAX_OF_ONE,
@@ -100,7 +100,7 @@ const DAY_S = 86_400
  *   an account that cannot be compared; whatever a change of the card is refused with; and as listSimulatedAccounts and
  *   rateAccounts do
  */
-export function simulateCard({ pool, usage, listedUpTo, places }: SimulationDeps): SimulateCard {
+export function simulateCard({ pool, usage, listedUpTo, semaphore }: SimulationDeps): SimulateCard {
   return async (namespaceId, request, now, signal) => {
     const { range, accountIds, page } = request
     requireRange(range, now)
@@ -140,7 +140,7 @@ export function simulateCard({ pool, usage, listedUpTo, places }: SimulationDeps
       )
     const shown: (SimulatedAccount & RatedAccount)[] = []
     const all: SimulatedAccount[] = []
-    await places.run(
+    await semaphore.run(
       async () => {
         for await (const rated of rateAccounts({ pool, usage }, namespaceId, ways, wanted, signal)) {
           const compared = compareLines(rated.accountId, rated.baselineLines, rated.candidateLines)
@@ -148,7 +148,7 @@ export function simulateCard({ pool, usage, listedUpTo, places }: SimulationDeps
           if (shown.length < limit) shown.push({ ...compared, ...rated })
         }
       },
-      { asker: namespaceId, signal },
+      { tenant: namespaceId, signal },
     )
     return {
       usageAsOf,

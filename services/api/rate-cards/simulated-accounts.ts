@@ -29,7 +29,7 @@ export interface SimulatedAccounts {
 /**
  * Which accounts a simulation is of.
  *
- * @param signal gives up waiting for a place to read usage
+ * @param signal gives up waiting to read usage
  * @throws DomainError unprocessable for an account that there is not or that cannot be compared, and for too many; malformed when
  *   startingAfter is no account; overloaded when too many read at once
  */

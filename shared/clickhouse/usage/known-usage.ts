@@ -1,6 +1,6 @@
 import { amountFromDatabase } from '../../amount/amount.ts'
 import { parseRatio, sumRatios } from '../../amount/ratio.ts'
-import type { WorkQueue } from '../../batching/work-queue.ts'
+import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
 import { usageOfEvent } from '../../domain/billing/aggregate.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
@@ -50,7 +50,7 @@ export interface ChangedEvent {
 /** An event as it was at some time. */
 export type EventState = Omit<CurrentEvent, 'accountId' | 'version'>
 
-/** Reads of one plan, which share a place. All times in Unix seconds. */
+/** Reads of one plan, which share a permit. All times in Unix seconds. */
 export interface KnownReads {
   /** What an invoice is rated by, as it was known: by what was accepted and corrected before a second. */
   usageBefore(second: number): Promise<RatedUsage>
@@ -85,15 +85,15 @@ const REPLACED_SINCE = `
  * Reads usage as it was known at some time, from the account's events alone. Such an answer stays what it is, whatever comes later; it is
  * the caller's to ask for no time before which something may still turn up.
  *
- * @param rawReads the places that all such reads wait for; see rawReadPlaces
+ * @param rawReads what all such reads wait for; see rawReadSemaphore
  */
-export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
+export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   return {
     /**
      * @param plan its account is of the namespace
      * @param work asks as often as it likes
-     * @param signal gives up waiting for a place
-     * @throws DomainError overloaded when there was no place in time; unprocessable when its rates name too many values, or too
+     * @param signal gives up waiting
+     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many values, or too
      *   many events were corrected since
      */
     read<T>(
@@ -110,7 +110,7 @@ export function knownUsageReader(client: ClickHouse, rawReads: WorkQueue) {
           changesBetween: (since, second, limit) =>
             readChanges(client, plan, wanted, eventsBefore, [since, second], limit),
         })
-      return rawReads.run(reads, { asker: namespaceId, signal })
+      return rawReads.run(reads, { tenant: namespaceId, signal })
     },
   }
 }

@@ -2,7 +2,7 @@ import { amountFromDatabase } from '../../amount/amount.ts'
 import { parseRatio, sumRatios, type Ratio } from '../../amount/ratio.ts'
 import { batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
 import { groupBy } from '../../collections/group-by.ts'
-import type { WorkQueue } from '../../batching/work-queue.ts'
+import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
 import { mergeUsage, type MeasuredUsage } from '../../domain/billing/aggregate.ts'
 import type { Contract } from '../../domain/billing/contract.ts'
 import { countNamed, mergeNamed } from '../../domain/billing/named-values.ts'
@@ -50,9 +50,9 @@ interface PlanOfNamespace {
  * no rate tells apart by properties come through rollups; the others from the events of these ranges. Of a namespace, invoices that
  * are asked for at the same time share a statement: planning it takes ClickHouse longer than reading what one more account has.
  *
- * @param rawReads the places that reads wait for which take long; see rawReadPlaces
+ * @param rawReads what reads wait for that take long; see rawReadSemaphore
  */
-export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
+export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
 
   const readTogether = (namespaceId: string, plans: readonly RatedPlan[], named: NamedTokens) =>
@@ -87,15 +87,15 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
      * Usage for an invoice.
      *
      * @param plan its account is of the namespace
-     * @param signal gives up waiting for a place
-     * @throws DomainError overloaded when there was no place in time; unprocessable when its rates name too many values
+     * @param signal gives up waiting
+     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many values
      */
     async read(namespaceId: string, plan: RatedPlan, signal?: AbortSignal): Promise<RatedUsage> {
       const named = nameTokens(plan.usage.named)
       if (named.sources.length === 0) return readShared({ namespaceId, plan, nth: nth++ })
-      // Why the place comes first: what rollups hold is known for a moment only.
+      // Why the permit comes first: what rollups hold is known for a moment only.
       const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), {
-        asker: namespaceId,
+        tenant: namespaceId,
         signal,
       })
       return read as RatedUsage
@@ -112,7 +112,7 @@ export function ratedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
         const named = nameTokens(mergeNamed(some.map(({ usage }) => usage.named)))
         read.push(
           ...(await rawReads.run(() => readTogether(namespaceId, some, named), {
-            asker: namespaceId,
+            tenant: namespaceId,
             signal,
           })),
         )

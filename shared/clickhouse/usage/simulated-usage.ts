@@ -1,4 +1,4 @@
-import type { WorkQueue } from '../../batching/work-queue.ts'
+import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
 import type { UsageWanted } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
@@ -35,9 +35,9 @@ const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
  * Reads the usage of all accounts of a namespace, or of many: which rollups hold, and then one statement for all of them. Each event
  * counts once, as it counts now.
  *
- * @param rawReads the places of the process for what takes long; each read takes one, so that balances do not wait
+ * @param rawReads what reads wait for that take long, so that balances do not
  */
-export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
+export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
 
   const readNow = async (
@@ -103,16 +103,16 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
 
   return {
     /**
-     * @param signal gives up waiting for a place
+     * @param signal gives up waiting
      * @returns undefined when there are more rows than wanted
-     * @throws DomainError overloaded when there was no place in time; unprocessable when more values are named than can be told apart
+     * @throws DomainError overloaded when its turn did not come in time; unprocessable when more values are named than can be told apart
      */
     read: (
       namespaceId: string,
       wanted: SimulatedUsageWanted,
       signal: AbortSignal,
     ): Promise<SimulatedUsage | undefined> =>
-      rawReads.run(() => retryIfStale(() => readNow(namespaceId, wanted)), { asker: namespaceId, signal }),
+      rawReads.run(() => retryIfStale(() => readNow(namespaceId, wanted)), { tenant: namespaceId, signal }),
 
     /** The accounts that used something in a range, by id, at most so many. @throws DomainError overloaded, as read does */
     listAccounts: (
@@ -122,7 +122,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: WorkQueue) {
       signal: AbortSignal,
     ): Promise<string[]> =>
       rawReads.run(() => retryIfStale(() => listNow(namespaceId, range, atMost)), {
-        asker: namespaceId,
+        tenant: namespaceId,
         signal,
       }),
   }

@@ -42,7 +42,7 @@ export interface Charge {
   amount: Ratio
 }
 
-/** What is due of a piece by one price: rounded here, and nowhere else. */
+/** What is due of a piece by one price; a line's amount is rounded here, and nowhere else. */
 export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Charge {
   const { quantity, isMeasured, discountPercent, startsHere, minorUnits } = request
   const included = terms.model === 'flat' ? RATIO_ZERO : terms.includedQuantity

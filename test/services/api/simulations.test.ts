@@ -3,11 +3,11 @@ import { expect } from 'chai'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
-import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
+import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { rateAccounts } from '../../../services/api/rate-cards/rate-accounts.ts'
 import { simulateCard } from '../../../services/api/rate-cards/simulate-card.ts'
-import { WorkQueue } from '../../../shared/batching/work-queue.ts'
+import { FairSemaphore } from '../../../shared/batching/fair-semaphore.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { cardLineOf } from '../../support/billing-stage.ts'
@@ -387,7 +387,7 @@ describe('simulations over HTTP', function () {
 
   it('are given up between two accounts when nobody waits any more', async () => {
     const world = await makePricing(2)
-    const usage = simulatedUsageReader(running.clickhouse, rawReadPlaces())
+    const usage = simulatedUsageReader(running.clickhouse, rawReadSemaphore())
     const gone = new AbortController()
     const ways = {
       periods: [{ startAt: START, endAt: END }],
@@ -410,14 +410,14 @@ describe('simulations over HTTP', function () {
       .with.property('code', 'overloaded')
   })
 
-  it('rate no more at once than there are places: each holds the usage it rates', async () => {
+  it('rate no more at once than there are permits: each holds the usage it rates', async () => {
     const world = await makePricing()
     const card = await world.card([])
-    const places = new WorkQueue({
+    const semaphore = new FairSemaphore({
       atOnce: 1,
       waitingMax: 1,
       waitMs: 10_000,
-      turnedAway: (reason) => new Error(reason),
+      rejection: (reason) => new Error(reason),
     })
     const releases: (() => void)[] = []
     const simulate = simulateCard({
@@ -430,7 +430,7 @@ describe('simulations over HTTP', function () {
         listAccounts: () => Promise.resolve([]),
       },
       listedUpTo: () => Promise.resolve(now * 1_000_000),
-      places,
+      semaphore,
     })
     const ask = () =>
       simulate(
@@ -484,7 +484,7 @@ describe('simulations over HTTP', function () {
       candidate: { line: cardLineOf({ rateCardId: card }), rates: rates.get(card) ?? [] },
       baseline: 'nothing' as const,
     }
-    const reader = simulatedUsageReader(running.clickhouse, rawReadPlaces())
+    const reader = simulatedUsageReader(running.clickhouse, rawReadSemaphore())
     /** Of each read: how many accounts it was of, and how many rows were held, if it was not too many. */
     const reads: [accounts: number, rows: number | undefined][] = []
     const usage: Pick<typeof reader, 'read'> = {

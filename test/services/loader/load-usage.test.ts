@@ -101,7 +101,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer,
-        insertLines: async (block) => {
+        storeLines: async (block) => {
           await sleep(10)
           if (Math.random() < 0.3) throw new Error('trouble that passes')
           for (const line of block.toString().split('\n')) if (line !== '') stored.add(line)
@@ -135,12 +135,12 @@ describe('loading usage', function () {
 
   it('commits nothing behind a batch that it gave up when it was told to stop', async () => {
     const log = await openLog()
-    const open = async (insertLines: (lines: Buffer) => Promise<void>) =>
+    const open = async (storeLines: (lines: Buffer) => Promise<void>) =>
       loadUsage(
         {
           metrics: loaderMetrics(openMetrics()),
           consumer: await log.join(LOADER_GROUP),
-          insertLines,
+          storeLines,
           deadLetter: () => Promise.reject(new Error('nothing is to be a dead letter')),
           log: testLog,
         },
@@ -189,7 +189,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer,
-        insertLines: (block) => {
+        storeLines: (block) => {
           stored.push(...block.toString().split('\n').slice(0, -1))
           return Promise.resolve()
         },
@@ -232,7 +232,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer,
-        insertLines: (block) => {
+        storeLines: (block) => {
           const lines = block.toString().split('\n').slice(0, -1)
           if (isAway) return Promise.reject(new Error('connect ECONNREFUSED'))
           stored.push(...lines)
@@ -276,7 +276,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
-        insertLines: (lines) => {
+        storeLines: (lines) => {
           rows.push(countLines(lines))
           bytes.push(lines.length)
           memory.push(memoryInUse().arrayBuffers - before)
@@ -322,7 +322,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
-        insertLines: (lines) => {
+        storeLines: (lines) => {
           if (broken.insert-- > 0)
             return Promise.reject(
               new ClickHouseError({ message: `Jane Doe: ${refused}`, code: '999', type: 'KEEPER_EXCEPTION' }),
@@ -364,7 +364,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
-        insertLines: () => insert(),
+        storeLines: () => insert(),
         deadLetter: () => Promise.resolve(),
         log: testLog,
       },
@@ -418,7 +418,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
-        insertLines: () => Promise.reject(new Error('gone')),
+        storeLines: () => Promise.reject(new Error('gone')),
         deadLetter: () => Promise.resolve(),
         log: testLog,
       },
@@ -434,7 +434,7 @@ describe('loading usage', function () {
       {
         metrics: loaderMetrics(openMetrics()),
         consumer: await log.join(LOADER_GROUP),
-        insertLines: (block) => {
+        storeLines: (block) => {
           stored.push(...block.toString().split('\n').slice(0, -1))
           return Promise.resolve()
         },

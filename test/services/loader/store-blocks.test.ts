@@ -16,7 +16,7 @@ function blocksOf(texts: readonly string[]): Block[] {
       offset: 0,
       line,
       bytes: Buffer.from(part.join('\n') + end),
-      touched: part.map(() => ({ namespaceId: '', accountId: '', occurredAt: 0, acceptedAt: 0 })),
+      subjects: part.map(() => ({ namespaceId: '', accountId: '', occurredAt: 0, acceptedAt: 0 })),
     })
   }
   return blocks
@@ -37,7 +37,7 @@ describe('storing blocks of lines', () => {
     const places: number[] = []
     const stopping = new AbortController()
     const deps = {
-      insertLines: (block: Buffer) => {
+      storeLines: (block: Buffer) => {
         const failure = failures.shift()
         if (failure !== undefined) return Promise.reject(failure)
         const lines = block.toString().split('\n').slice(0, -1)

@@ -268,9 +268,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
           },
           pause,
         ),
-        async insertLines(lines, touched) {
+        async insertLines(lines, subjects) {
           await longPause()
-          await sumsCache.whileWriting(touched, () => usage.insertLines(lines))
+          await sumsCache.whileWriting(subjects, () => usage.insertLines(lines))
           told.inserted?.(performance.now() - startedAt)
           await longPause()
         },

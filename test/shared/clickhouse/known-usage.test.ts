@@ -9,7 +9,7 @@ import {
   type KnownReads,
 } from '../../../shared/clickhouse/usage/known-usage.ts'
 import type { RatedPlan } from '../../../shared/clickhouse/usage/rated-usage.ts'
-import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
+import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
@@ -108,7 +108,7 @@ describe('usage as it was known', function () {
     rows: readonly UsageEvent[],
     work: (reads: KnownReads) => Promise<T>,
     by = client,
-  ): Promise<T> => knownUsageReader(by, rawReadPlaces()).read(NAMESPACE, plan, revisionsIn(rows), work)
+  ): Promise<T> => knownUsageReader(by, rawReadSemaphore()).read(NAMESPACE, plan, revisionsIn(rows), work)
 
   it('is what a loop over the events finds that were accepted by then, as they were, and so is what has come since', async () => {
     const startedAt = performance.now()
@@ -159,7 +159,7 @@ describe('usage as it was known', function () {
       asked.push([...ids])
       return revisionsIn([report, corrected])(ids, before)
     }
-    await knownUsageReader(countingClickHouse(client, counts), rawReadPlaces()).read(
+    await knownUsageReader(countingClickHouse(client, counts), rawReadSemaphore()).read(
       NAMESPACE,
       EVERYTHING,
       eventsBefore,
@@ -211,8 +211,8 @@ describe('usage as it was known', function () {
   })
 
   it('waits for a place among the raw reads', async () => {
-    const places = rawReadPlaces({ waitMs: 50, waitingMax: 1 })
-    const reader = knownUsageReader(client, places)
+    const semaphore = rawReadSemaphore({ waitMs: 50, waitingMax: 1 })
+    const reader = knownUsageReader(client, semaphore)
     let release: () => void = () => undefined
     const released = new Promise<void>((resolve) => (release = resolve))
     let held = 0

@@ -9,7 +9,7 @@ import {
   type RatedPlan,
   type RatedUsage,
 } from '../../../shared/clickhouse/usage/rated-usage.ts'
-import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
+import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
@@ -133,7 +133,7 @@ describe('usage that invoices are rated by', function () {
     usageEventRepository(stage.writing).insertLines(Buffer.from(events.map(usageEventToLine).join('\n')))
 
   const readBy = (plan: RatedPlan, client: ClickHouse = stage.client) =>
-    ratedUsageReader(client, rawReadPlaces()).read(NAMESPACE, plan)
+    ratedUsageReader(client, rawReadSemaphore()).read(NAMESPACE, plan)
 
   const counts = new QueryCounts()
 
@@ -173,7 +173,7 @@ describe('usage that invoices are rated by', function () {
         expect(shown(read), when).to.deep.equal(shown(looped(plan, stored.counting(NAMESPACE))))
       }
       const all = plansOfBoth(drawn, now)
-      const read = await ratedUsageReader(stage.client, rawReadPlaces()).readAll(NAMESPACE, all)
+      const read = await ratedUsageReader(stage.client, rawReadSemaphore()).readAll(NAMESPACE, all)
       expect(read.map(shown), `together, now ${now}, after ${passed.join('; ')}`).to.deep.equal(
         all.map((plan) => shown(looped(plan, stored.counting(NAMESPACE)))),
       )
@@ -221,7 +221,7 @@ describe('usage that invoices are rated by', function () {
     const [first, ...others] = edges.sort((a, b) => a - b)
     if (first === undefined || others.length === 0) return
     const periods = others.map((endAt, index) => ({ startAt: edges[index] ?? first, endAt }))
-    const reader = simulatedUsageReader(countingClickHouse(stage.client, counts), rawReadPlaces())
+    const reader = simulatedUsageReader(countingClickHouse(stage.client, counts), rawReadSemaphore())
     const { signal } = new AbortController()
     const { named } = plan.usage
     const whole = { startAt: first, endAt: others.at(-1) ?? first }
@@ -388,7 +388,7 @@ describe('usage that invoices are rated by', function () {
     await expectLatest('through rollups')
   })
 
-  it('waits for one of two places to read properties, and for none to read without', async function () {
+  it('waits for its turn, of two at once, to read properties, and for none to read without', async function () {
     this.timeout(10_000)
     const ranges = [{ piece: 0, ...ALL_TIME }]
     const contract = { accountId: ACCOUNT, currency: 'usd' }
@@ -405,7 +405,7 @@ describe('usage that invoices are rated by', function () {
       }
       return query(given)
     })
-    const reader = ratedUsageReader(client, rawReadPlaces({ waitMs: 50, waitingMax: 1 }))
+    const reader = ratedUsageReader(client, rawReadSemaphore({ waitMs: 50, waitingMax: 1 }))
     const read = (plan: RatedPlan) => reader.read(NAMESPACE, plan)
     const first = [read(byProperty), read(byProperty)]
     await until(() => Promise.resolve(held === 2))
@@ -429,8 +429,8 @@ describe('usage that invoices are rated by', function () {
       await released
       return query(given)
     })
-    const places = rawReadPlaces({ atOnce: 1, waitMs: 5_000, waitingMax: 1 })
-    const reader = simulatedUsageReader(client, places)
+    const semaphore = rawReadSemaphore({ atOnce: 1, waitMs: 5_000, waitingMax: 1 })
+    const reader = simulatedUsageReader(client, semaphore)
     const gone = new AbortController()
     const wanted = {
       accounts: [ACCOUNT],
@@ -480,7 +480,7 @@ describe('usage that invoices are rated by', function () {
     })
     const plans = (count: number, pieces: number, values?: number) =>
       Array.from({ length: count }, (_, nth) => planOf(nth, pieces, values))
-    const reader = ratedUsageReader(countingClickHouse(stage.client, counts), rawReadPlaces())
+    const reader = ratedUsageReader(countingClickHouse(stage.client, counts), rawReadSemaphore())
     const statements = async (work: () => Promise<RatedUsage[]>) => {
       counts.clear()
       const read = await work()
@@ -516,7 +516,7 @@ describe('usage that invoices are rated by', function () {
       usage: { ranges: [{ piece: 0, startAt: start + from, endAt: start + to }], named: new Map() },
     }))
     for (const order of [plans, plans.toReversed()]) {
-      const read = await ratedUsageReader(stage.client, rawReadPlaces()).readAll(NAMESPACE, order)
+      const read = await ratedUsageReader(stage.client, rawReadSemaphore()).readAll(NAMESPACE, order)
       const sums = read.map(({ usage }) => usage.get(0)?.map((row) => formatAmount(row.usage.sum)))
       expect(order === plans ? sums : sums.reverse()).to.deep.equal([['90'], ['450']])
     }

@@ -5,7 +5,7 @@ import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
 import { ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
-import { rawReadPlaces } from '../../../shared/clickhouse/usage/raw-reads.ts'
+import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import {
   mergeUsage,
@@ -104,7 +104,7 @@ describe('the query of an invoice line', function () {
   async function compare(rate: Rate, asOf = END, range = { startAt: START, endAt: END }): Promise<string[]> {
     const { source } = rate
     const counted = { startAt: range.startAt, endAt: Math.min(range.endAt, asOf) }
-    const read = await ratedUsageReader(clickhouse.client, rawReadPlaces()).read(NAMESPACE, {
+    const read = await ratedUsageReader(clickhouse.client, rawReadSemaphore()).read(NAMESPACE, {
       contract: { accountId: ACCOUNT, currency: 'eur' },
       creditBefore: 0,
       usage: { ranges: [{ piece: 0, ...counted }], named: namedValues([rate]) },

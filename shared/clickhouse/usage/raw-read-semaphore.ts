@@ -1,5 +1,5 @@
-import { requestPlaces } from '../../batching/request-places.ts'
-import type { WorkQueue } from '../../batching/work-queue.ts'
+import { requestSemaphore } from '../../batching/request-semaphore.ts'
+import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
 
 /** Connections to ClickHouse are few, and one such read may hold one for seconds: balances need the others. */
 const AT_ONCE = 2
@@ -8,12 +8,12 @@ const WAITING_MAX = 1_000
 const WAITING_MAX_OF_ONE = 100
 
 /**
- * The places of a process for reads that go through all events of a time, to be shared by all who do so. Companies are given them in turn.
+ * The semaphore of a process for reads that go through all events of a time, for all who do so. Companies have their turn.
  */
-export const rawReadPlaces = (
+export const rawReadSemaphore = (
   options: Partial<Record<'atOnce' | 'waitingMax' | 'waitingMaxOfOne' | 'waitMs', number>> = {},
-): WorkQueue =>
-  requestPlaces('usage is read', {
+): FairSemaphore =>
+  requestSemaphore('usage is read', {
     atOnce: AT_ONCE,
     waitingMax: WAITING_MAX,
     waitingMaxOfOne: WAITING_MAX_OF_ONE,

@@ -1,0 +1,144 @@
+export interface FairSemaphoreOptions {
+  /** At work at once. */
+  atOnce: number
+  /** In the queue; more are rejected at once. */
+  waitingMax: number
+  /** … of one tenant; undefined: as many as of all. */
+  waitingMaxOfOne?: number
+  /** How long one may wait. */
+  waitMs: number
+  /** The error of who is rejected; the reason is a clause. */
+  rejection: (reason: string) => Error
+}
+
+const GONE = 'the client has gone'
+const TOO_MANY = 'too many queries are waiting'
+
+/** Who asks for a permit, and how the wait ends. */
+export interface PermitRequest {
+  /** A free permit goes to whoever of those who wait has fewest. All are one if it is left out. */
+  tenant?: string
+  /** Ends the wait. */
+  signal?: AbortSignal | undefined
+}
+
+interface Waiting {
+  go: () => void
+  reject: (reason: string) => void
+}
+
+/**
+ * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for themselves: a permit
+ * that becomes free goes to the tenant who has fewest, in turn where several have as few, and to those of one tenant in the order they came.
+ * Where too many wait, the last of whoever has most waiting is rejected for one who has less.
+ */
+export class FairSemaphore {
+  private readonly options: FairSemaphoreOptions
+  /** By tenant, none of them 0. */
+  private readonly working = new Map<string, number>()
+  private closed = false
+  /** By tenant, none of them empty, in the order in which they are given permits. */
+  private readonly queues = new Map<string, Set<Waiting>>()
+  private waiting = 0
+
+  constructor(options: FairSemaphoreOptions) {
+    this.options = options
+  }
+
+  /**
+   * Does work once there is a permit for it.
+   *
+   * @throws Error the rejection of the options
+   */
+  async run<T>(work: () => Promise<T>, { tenant = '', signal }: PermitRequest = {}): Promise<T> {
+    const { rejection } = this.options
+    if (this.closed) throw rejection('it is stopping')
+    if (signal?.aborted === true) throw rejection(GONE) // the event does not come again
+    if (this.atWork >= this.options.atOnce) await this.wait(tenant, signal)
+    else this.begin(tenant)
+    try {
+      return await work()
+    } finally {
+      this.end(tenant)
+      this.passOn()
+    }
+  }
+
+  /** How many are at work now. */
+  get atWork(): number {
+    return [...this.working.values()].reduce((sum, count) => sum + count, 0)
+  }
+
+  private begin(tenant: string): void {
+    this.working.set(tenant, (this.working.get(tenant) ?? 0) + 1)
+  }
+
+  private end(tenant: string): void {
+    const left = (this.working.get(tenant) ?? 0) - 1
+    if (left > 0) this.working.set(tenant, left)
+    else this.working.delete(tenant)
+  }
+
+  /** Turns everybody away who waits or comes. */
+  close(): void {
+    this.closed = true
+    for (const { reject } of [...this.queues.values()].flatMap((queue) => [...queue]))
+      reject('it is stopping')
+  }
+
+  private wait(tenant: string, signal?: AbortSignal): Promise<void> {
+    const { waitingMax, waitingMaxOfOne = waitingMax, waitMs, rejection } = this.options
+    const queue = this.queues.get(tenant) ?? new Set()
+    if (queue.size >= waitingMaxOfOne) throw rejection(TOO_MANY)
+    if (this.waiting >= waitingMax) {
+      const [longest] = [...this.queues.values()].sort((a, b) => b.size - a.size)
+      const last = [...(longest ?? [])].at(-1)
+      if (last === undefined || (longest?.size ?? 0) <= queue.size + 1) throw rejection(TOO_MANY)
+      last.reject(TOO_MANY)
+    }
+    return new Promise((resolve, reject) => {
+      const settle = (then: () => void) => {
+        queue.delete(waiting)
+        this.waiting--
+        if (queue.size === 0) this.queues.delete(tenant)
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', leave)
+        then()
+      }
+      const waiting: Waiting = {
+        go: () => {
+          this.begin(tenant) // at once: nobody else takes the permit before its work begins
+          settle(resolve)
+        },
+        reject: (reason) => {
+          settle(() => {
+            reject(rejection(reason))
+          })
+        },
+      }
+      const leave = () => {
+        waiting.reject(GONE)
+      }
+      const timer = setTimeout(() => {
+        waiting.reject(`no turn within ${waitMs} ms`)
+      }, waitMs)
+      signal?.addEventListener('abort', leave)
+      queue.add(waiting)
+      this.queues.set(tenant, queue)
+      this.waiting++
+    })
+  }
+
+  /** The first of the tenant who has fewest permits takes over the one that has become free. */
+  private passOn(): void {
+    const has = (tenant: string) => this.working.get(tenant) ?? 0
+    const [tenant] = [...this.queues.keys()].sort((a, b) => has(a) - has(b)) // those with as few stay in order
+    const queue = tenant === undefined ? undefined : this.queues.get(tenant)
+    if (tenant === undefined || queue === undefined) return
+    // To the end: all others with as few come first the next time.
+    this.queues.delete(tenant)
+    this.queues.set(tenant, queue)
+    const [first] = queue // none of the queues is empty
+    first?.go()
+  }
+}
