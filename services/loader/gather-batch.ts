@@ -81,7 +81,7 @@ export function batchGatherer(
         if (read === undefined) {
           if (batch.positions.size === 0)
             await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
-          break // with what it has: the next commit passes over it
+          break // what was gathered is stored now: a later commit would skip it
         }
         ahead = read
       }

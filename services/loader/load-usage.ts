@@ -76,7 +76,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
       reached('loader-gathered')
-      // Committing this one would pass over what was given up.
+      // The batch before was given up: committing this one would skip it.
       if (!(await stored)) break
       isStoring = true
       stored = store(batch, target).finally(() => {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import type { LineSubject } from '../../shared/domain/line-subjects.ts'
 import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
@@ -12,8 +13,10 @@ export interface MarkLateDeps {
   clock: Pick<ReturnType<typeof rollupEpochRepository>, 'clock'>
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
   /** Stores lines, all of them or none. */
-  insertLines: StoreBlocksDeps['storeLines']
+  insertLines: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
+  /** Told whose usage is stored, where readers in this process go by that. */
+  sumsCache?: Pick<SumsCache, 'whileWriting'> | undefined
 }
 
 /**
@@ -32,16 +35,16 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
  * lines sees the mark, or rollups that hold them. If an insert fails its mark stays, is worked off later and harms nothing: the lines may
  * have been stored after all.
  *
- * How far slots are closed is read again once the lines are stored, for those that were closed meanwhile. That is enough: who closes a slot
- * says so before reading its events, so whoever says so later reads these lines.
+ * How far slots are being closed is read again once the lines are stored. A rollup service writes that down before it reads a slot's events: so either it
+ * is seen here, and the slot is marked, or that service reads these lines.
  *
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */
 export function markLate(
-  { clock, dirty, insertLines, reached }: MarkLateDeps,
+  { clock, dirty, insertLines, reached, sumsCache }: MarkLateDeps,
   marginS: number,
 ): StoreBlocksDeps['storeLines'] {
-  return async (lines, subjects) => {
+  const store: StoreBlocksDeps['storeLines'] = async (lines, subjects) => {
     const { now, slotS, closing } = await clock.clock()
     // Beside what has ended by the clock, which somebody may set back, what somebody has begun to close.
     const isLateAt = (at: number, begun: number) => {
@@ -56,7 +59,7 @@ export function markLate(
       await dirty.placePending(slots, mark, now)
       reached('loader-marked')
     }
-    await insertLines(lines, subjects)
+    await insertLines(lines)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
@@ -65,6 +68,9 @@ export function markLate(
     if (slots.length > 0) await dirty.turnReady(slots, mark, now)
     reached('loader-readied')
   }
+  if (sumsCache === undefined) return store
+  // Until the marks stand: if the slot was closed while the lines were stored, sums lack them until then.
+  return (lines, subjects) => sumsCache.whileWriting(subjects, () => store(lines, subjects))
 }
 
 /** What is marked of late usage: as fine as it can be without becoming too much. */

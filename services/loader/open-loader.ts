@@ -60,11 +60,9 @@ export async function openLoader(
         {
           clock: rollupEpochRepository(clickhouse),
           dirty: dirtySlotRepository(clickhouse),
-          insertLines: (lines, subjects) =>
-            sumsCache === undefined
-              ? usage.insertLines(lines)
-              : sumsCache.whileWriting(subjects, () => usage.insertLines(lines)),
+          insertLines: usage.insertLines,
           reached,
+          sumsCache,
         },
         config.lateMarginS,
       ),

@@ -29,7 +29,7 @@ export interface RollupKeeper extends Closeable {
 /** Rows that may be read for late usage in one go after a quiet time. More would take the time of those who report and ask. */
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
-/** Marks placed this long ago have been cancelled by every service that was at it: a sum below zero stays so. */
+/** No service is still cancelling marks that were placed this long ago: one whose signs add up to less than zero was cancelled twice. */
 const REPAIRED_AFTER_S = 60
 /** How long late usage is worked off before slots that ended are closed again. */
 const LATE_AT_ONCE_MS = 3_000

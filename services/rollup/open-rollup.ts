@@ -15,7 +15,7 @@ import { keepRollups, type RollupKeeper } from './keep-rollups.ts'
 import { rollupMetrics } from './rollup-metrics.ts'
 
 /** What the log says when the rollup service fails for too long. */
-export const ROLLUP_TROUBLE = 'rollups are not kept up to date'
+export const ROLLUP_TROUBLE = 'rollups are not kept up to date: answers stay exact, and become slower'
 
 /** One that holds the lock of the first build, and one for probes. */
 export const ROLLUP_CONNECTIONS = 2
@@ -46,7 +46,7 @@ export function openRollup(
           if (!signal.aborted)
             log.warn(
               { err: loggableError(err) },
-              'could not merge days and months into one part each partition',
+              'could not merge days and months into one part each partition: reads are exact, and slower until ClickHouse merges them',
             )
         }
         const parts = { client: clickhouse, epochs, tables, reached, signal, onUnmerged }

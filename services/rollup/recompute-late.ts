@@ -21,7 +21,7 @@ export const MARKS_AT_ONCE = 500
  * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days and theirs, then the months, in the epoch in use and in
  * one that is being built; and only then cancels exactly the marks it had read. Repeating any of it changes nothing.
  *
- * Slots that nobody has begun to close are passed over: whoever closes them reads the events later than this.
+ * Slots that nobody has begun to close are passed over: whoever closes one reads all its events then.
  *
  * @param atOnce how many marks at most, the oldest first
  */
@@ -49,11 +49,11 @@ export async function recomputeLate(
     tables.computeMarkedSlotTotals(epoch, range, marks, kinds),
   )
   reached('rollup-late-slot-totals')
-  // Again: a day that somebody has begun to close may have been merged before these slots were stored.
+  // The epochs are read again: a day that is being closed may have been merged from its slots before these were stored.
   for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
-  // Again: so may a month before these days were.
+  // … and again: a month may have been merged from its days before these were.
   for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeMonths(deps, epoch, days, marks)
   reached('rollup-late-months')
@@ -63,10 +63,11 @@ export async function recomputeLate(
 }
 
 /**
- * Cancels marks of slots that nobody has begun to close: whoever closes them reads the events later than this, so the marks are of no
- * use. Otherwise they would be worked off once their slots are closed, and those slots computed twice.
+ * Cancels marks of slots that nobody has begun to close: whoever closes one reads all its events then, and the mark would only have it computed
+ * twice.
  *
- * The marks are listed before the epochs: one that turns ready while somebody begins to close its slot must stay.
+ * The marks are listed before the epochs are read. The other way round, a slot might begin to be closed in between, its events be read, and then the mark
+ * of rows that were stored after that be cancelled.
  */
 export async function passOverMarks(
   { dirty, epochs }: { dirty: RollupDeps['dirty']; epochs: Pick<RollupDeps['epochs'], 'list' | 'now'> },

@@ -4,9 +4,8 @@ import { LRUCache } from 'lru-cache'
 export interface Batching {
   /** So many different reads share a batch at most. */
   atMost: number
-  /** So many batches are under way at a time, not counting those … */
+  /** So many batches are under way at a time; one that takes longer than slowAfterMs does not count any more. */
   atOnce: number
-  /** … that take longer than this. */
   slowAfterMs: number
 }
 
@@ -38,7 +37,7 @@ export function batchReads<Key, Answer>(
       begin()
     }
   }
-  /** @returns ends it; so does time */
+  /** @returns gives it back; it is given back by itself after slowAfterMs */
   const takePlace = (): (() => void) => {
     let isHeld = true
     underWay++

@@ -445,7 +445,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `      await dirty.placePending(slots, mark, now)
       reached('loader-marked')
     }
-    await insertLines(lines, subjects)
+    await insertLines(lines)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
@@ -456,7 +456,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: `      await dirty.placeReady(slots, mark, now)
       reached('loader-marked')
     }
-    await insertLines(lines, subjects)
+    await insertLines(lines)
     reached('loader-stored')
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
@@ -582,7 +582,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `  for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
-  // Again: so may a month before these days were.
+  // … and again: a month may have been merged from its days before these were.
   for (const epoch of await stillLive(deps, live, now))
 `,
     wrong: `  const early = await stillLive(deps, live, now)
@@ -809,10 +809,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the loader does not say whose usage it stores',
-    file: 'services/loader/open-loader.ts',
-    right: 'sumsCache.whileWriting(subjects, () =>',
-    wrong: 'sumsCache.whileWriting([], () =>',
-    suites: ['services/test-area/drain'],
+    file: 'services/loader/mark-late.ts',
+    right: 'sumsCache.whileWriting(subjects, () => store(lines, subjects))',
+    wrong: 'sumsCache.whileWriting([], () => store(lines, subjects))',
+    suites: ['services/rollup/monotone', 'services/test-area/drain'],
+    each: true,
+  },
+  {
+    name: 'usage counts as written before the marks of what was late stand',
+    file: 'services/loader/mark-late.ts',
+    right: 'return (lines, subjects) => sumsCache.whileWriting(subjects, () => store(lines, subjects))',
+    wrong: `return (lines, subjects) => {
+    const insert = () => sumsCache.whileWriting(subjects, () => insertLines(lines))
+    return markLate({ clock, dirty, reached, insertLines: insert }, marginS)(lines, subjects)
+  }`,
+    suites: ['services/rollup/races'],
   },
   {
     name: 'the loader of npm start is not known to its readers',

@@ -59,7 +59,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     accounts: readonly AccountKey[],
     isOpenWanted: boolean,
   ): Promise<AccountSnapshot[]> => {
-    // No marks are needed: events are always complete, and slots are as long as the count of late usage has not changed.
+    // Marks can be left out: events are always complete, and so are closed slots while the late count is what it was, which is compared below.
     const unmarked = withoutMarks(epoch)
     const { closedThrough } = epoch
     const names = accounts.map(nameOfAccount)

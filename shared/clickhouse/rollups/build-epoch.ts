@@ -24,7 +24,7 @@ export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
 /** Totals of slots of days from this one on are computed: a day more than readers ask for. @param now Unix seconds */
 export const slotTotalsKeptFrom = (now: number): number => oldestSlotTotalsDay(now) - DAY_S
 
-/** Events, and days, that are read in one statement; of days that have slots one with more is read in chunks. */
+/** Events, and days, that one statement reads at most; a larger day that has slots is read hour by hour. */
 const EVENTS_AT_ONCE = 5_000_000
 const DAYS_AT_ONCE = 7
 const SLOTS_AT_ONCE_S = 3_600
@@ -47,7 +47,7 @@ interface DayCount {
  *
  * @param graceS seconds after its end at which a slot is closed
  * @returns the epoch
- * @throws DomainError conflict when somebody gave it up, for whom the lock was free: its connection was lost meanwhile
+ * @throws DomainError conflict when another build gave this epoch up: the connection that held the lock was lost, so that one got it
  */
 export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps

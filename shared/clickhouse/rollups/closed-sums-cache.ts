@@ -22,8 +22,9 @@ interface Cached extends Closed {
   late: string
 }
 
-/** Accounts whose sums are cached; each takes some hundred bytes. */
+/** Accounts whose sums are cached, and sums of all of them together; each of either takes some hundred bytes. */
 export const CACHED_MAX = 50_000
+export const CACHED_SUMS_MAX = 500_000
 
 /** Sums that are this far behind the closed slots are read anew, instead of adding so many slots to them. */
 const CACHED_FOR_S = DAY_S / 2
@@ -35,12 +36,18 @@ export const LATE_COUNTS = `
 
 /**
  * A cache of the sums of accounts' closed slots. Only late usage changes them, and each mark of late usage is counted by account
- * (late_usage_counts) before its usage is stored; of slots that were closed while it was stored, before the mark can be worked off. So sums
- * that were read after a count, while no mark of the account or of all accounts stood in any slot (open ones included), hold for as long as
- * that count is the same. So do the slots that were closed since, which are added to them.
+ * (late_usage_counts) before its usage is stored; of slots that were closed while it was stored, before the mark can be worked off.
+ *
+ * Sums are valid while the account's count is the one that was read before them. They are cached only if no mark of the account, or of all accounts,
+ * stood then in any slot, open ones included. Slots that were closed since are added to them, and are valid as long.
+ * Races are played out in test/services/rollup/races.test.ts.
  */
 export function closedSumsCache() {
-  const cached = new LRUCache<string, Cached>({ max: CACHED_MAX })
+  const cached = new LRUCache<string, Cached>({
+    max: CACHED_MAX,
+    maxSize: CACHED_SUMS_MAX,
+    sizeCalculation: ({ sums }) => sums.size,
+  })
   const lateOf = (counts: LateCounts, account: AccountKey) => {
     const ofAll = counts.get(nameOfAccount({ ...account, accountId: '' })) ?? '0'
     return `${ofAll} ${counts.get(nameOfAccount(account)) ?? '0'}`

@@ -156,7 +156,7 @@ function eventsOf(
   }
   if (keyConditions.length === 0) return undefined
   const inKey = `(${keyConditions.join(' OR ')})`
-  // No two pieces of it meet, so with as many seconds the covering ranges have nothing beside them.
+  // Its pieces never overlap: if the covering ranges are as many seconds, they hold nothing else, and need no exact condition.
   const wholeS = secondsOf(ranges) + slots.length * slotS + days.length * DAY_S
   const isExact =
     secondsOf(covering) === wholeS &&

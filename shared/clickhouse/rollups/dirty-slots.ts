@@ -154,7 +154,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     placeReady: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
       insert(slots, mark, placedAt, [{ stage: READY, sign: 1 }]),
 
-    /** Those that can be worked on, the oldest first; none before the oldest has waited for as long as they gather. */
+    /** Those that can be worked off, the oldest first; none until the oldest is lateAfterS old, so that one round works off many. */
     listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<ReadMark[]> =>
       queryRows<ReadMark>(client, LIST_READY, { orphanS, lateAfterS, limit }),
 

@@ -86,7 +86,7 @@ export interface RollupStateReader {
 export function rollupStateReader(client: ClickHouse): RollupStateReader {
   // It passes while the machine is suspended, too: what is in use may be another one afterwards.
   const clockMs = steadyClock()
-  /** That there is none is known for as long: everything is read from the events then. */
+  /** That there are no rollups is cached for as long, too: everything is read from the events then. */
   let known: { epoch: KnownEpoch | undefined; readAt: number } | undefined
   const readEpoch = async (): Promise<KnownEpoch | undefined> => {
     const readAt = clockMs()
@@ -98,7 +98,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
       closedThrough: row.closed_through,
       monthsFrom: row.months_from === 0 ? Infinity : row.months_from,
     }
-    // What was asked for before is not the newer one.
+    // A slow answer to an older question must not take the place of a newer one.
     if (known === undefined || known.readAt <= readAt) known = { epoch, readAt }
     return epoch
   }
@@ -107,7 +107,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     if (isReadingAhead) return
     isReadingAhead = true
     const ended = () => (isReadingAhead = false)
-    // A failure is told to who waits for it: whoever asks when it is too old.
+    // A failure is ignored here: who asks once the cached epoch is too old reads again, and gets the error.
     readEpoch().then(ended, ended)
   }
   const epochNow = async (): Promise<KnownEpoch | undefined> => {

@@ -191,7 +191,7 @@ async function readChanges(
     starts: pieces.map(({ startAt }) => startAt),
     ends: pieces.map(({ endAt }) => endAt),
   }
-  // In this order: what is corrected in between is found twice, and never not at all.
+  // In this order: an event that is corrected between the two queries is in both, never in neither.
   const standing = (await queryRows<EventRow>(client, STANDING_CHANGES, params)).map(eventFromRow)
   const replaced = await queryRows<{ event_id: string }>(client, REPLACED_SINCE, params)
   const replacedIds = replaced.map((row) => row.event_id)

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
-import { CACHED_MAX, type Sums } from '../rollups/closed-sums-cache.ts'
+import { CACHED_MAX, CACHED_SUMS_MAX, type Sums } from '../rollups/closed-sums-cache.ts'
 
 /** So that nothing that was ever wrong, such as rollups that an operator had computed anew, stays in the cache for good. */
 const TTL_MS = 300_000
@@ -20,7 +20,12 @@ export type SumsCache = ReturnType<typeof makeSumsCache>
  * written at any time while they were read. So what is in the cache is what a read that begins now would find.
  */
 export function makeSumsCache() {
-  const cached = new LRUCache<string, Sums>({ max: CACHED_MAX, ttl: TTL_MS })
+  const cached = new LRUCache<string, Sums>({
+    max: CACHED_MAX,
+    maxSize: CACHED_SUMS_MAX,
+    sizeCalculation: (sums) => sums.size,
+    ttl: TTL_MS,
+  })
   const reading = new Map<string, Set<Reading>>()
   /** How many writes of an account's usage are under way. */
   const writing = new Map<string, number>()
@@ -68,7 +73,7 @@ export function makeSumsCache() {
     },
 
     /**
-     * Runs a write of usage.
+     * Runs a write of usage: until whoever reads afterwards finds it.
      *
      * @param accounts whose usage it may change; the same one several times is allowed
      * @param write once it has failed it has ended, too: nothing that it stored appears later

@@ -44,7 +44,7 @@ const PERIOD_START: Record<Period, string> = {
   month: "toUnixTimestamp(toDateTime(toStartOfMonth(occurred_at), 'UTC')) AS period_start",
 }
 
-// Why the settings: rows that the index of properties passes over may be newer versions of rows that it finds. They are the
+// Why the settings: the skip index could hide the newer version of a row that it finds; exact mode looks for it. They are the
 // engine's defaults, written out because a profile without them would count events that were corrected.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
 // Why: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not indexed yet as text without the

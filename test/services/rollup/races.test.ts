@@ -10,6 +10,7 @@ import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-sl
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S } from '../../../shared/domain/usage-cover.ts'
@@ -33,6 +34,12 @@ const MARGIN_S = 15
 
 /** Whether everything that is closed is asked for. */
 const readsWhole = (query: string): boolean => /FROM usage_by_(day|month) /.test(query)
+
+interface MarkedInsert {
+  behindS?: number
+  begunMax?: number
+  sumsCache?: SumsCache
+}
 
 describe('what meets in the middle of something', function () {
   this.timeout(120_000)
@@ -119,26 +126,38 @@ describe('what meets in the middle of something', function () {
 
   const lineOf = (events: readonly UsageEvent[]) => Buffer.from(events.map(usageEventToLine).join('\n'))
 
-  /** @param behindS how far the clock of ClickHouse is behind */
-  const markedInsert = (beforeRows: () => Promise<void>, afterRows: () => Promise<void>, behindS = 0) =>
-    markLate(
+  /**
+   * @param behindS how far the clock of ClickHouse is behind
+   * @param begunMax nobody has begun to close more than this when it begins
+   */
+  const markedInsert = (
+    beforeRows: () => Promise<void>,
+    afterRows: () => Promise<void>,
+    { behindS = 0, begunMax = Infinity, sumsCache }: MarkedInsert = {},
+  ) => {
+    let isStored = false
+    return markLate(
       {
         clock: {
           async clock() {
+            if (isStored) await afterRows()
             const told = await rollupEpochRepository(stage.writing).clock()
-            return { ...told, now: told.now - behindS }
+            const closing = isStored ? told.closing : Math.min(told.closing, begunMax)
+            return { ...told, now: told.now - behindS, closing }
           },
         },
         dirty: dirtySlotRepository(stage.writing),
         async insertLines(lines) {
           await beforeRows()
           await usageEventRepository(stage.writing).insertLines(lines)
-          await afterRows()
+          isStored = true
         },
         reached: () => undefined,
+        sumsCache,
       },
       MARGIN_S,
     )
+  }
 
   const reportedNow = async (occurredAt: number): Promise<UsageEvent> =>
     makeReport({ occurredAt, acceptedAt: (await stage.epochs.now()) * 1_000_000 })
@@ -187,7 +206,7 @@ describe('what meets in the middle of something', function () {
   plays('slots that were closed before the clock was set back lose no usage', async () => {
     const storeBehind = async (occurredAt: number, beforeRows = nothing) => {
       const event = await reportedNow(occurredAt)
-      await markedInsert(beforeRows, nothing, 6 * HOUR_S)(lineOf([event]), [event])
+      await markedInsert(beforeRows, nothing, { behindS: 6 * HOUR_S })(lineOf([event]), [event])
       expected++
       await sleep(EPOCH_KNOWN_MS)
       expect(await readCount()).to.deep.equal(everywhere(expected))
@@ -448,6 +467,30 @@ describe('what meets in the middle of something', function () {
       await workOffAll()
     }
   })
+
+  plays(
+    'sums of an account are not cached that lack usage whose slot was closed before it is marked',
+    async () => {
+      const sumsCache = makeSumsCache()
+      const reader = usageThroughRollups(stage.client, sumsCache)
+      await store(await ago(6 * HOUR_S)) // sums of an account without usage are not cached anyway
+      await workOffAll()
+      const at = await nextToClose()
+      const event = await reportedNow(at)
+      const readOnceClosed = async () => {
+        await sleep(EPOCH_KNOWN_MS)
+        await reader.sumByAccount(NAMESPACE, [ACCOUNT])
+      }
+      const storeLines = markedInsert(() => close(4 * HOUR_S), readOnceClosed, {
+        behindS: 6 * HOUR_S,
+        begunMax: at,
+        sumsCache,
+      })
+      await storeLines(lineOf([event]), [event])
+      expected++
+      expect(await readCount(reader)).to.deep.equal(everywhere(expected))
+    },
+  )
 
   plays('who has late usage is read whole, and cached once that is worked off', async () => {
     const counts = new QueryCounts()
