@@ -13,13 +13,13 @@ import { UsageError } from '../../shared/errors/usage-error.ts'
 export const CONNECTION_OPTIONS = {
   url: { type: 'string' },
   'key-file': { type: 'string' },
-  patience: { type: 'string' },
+  'retry-for': { type: 'string' },
 } as const
 
 export interface ConnectionValues {
   url?: string | undefined
   'key-file'?: string | undefined
-  patience?: string | undefined
+  'retry-for'?: string | undefined
 }
 
 /** Where Tally is, who we are, and how long we try. */
@@ -28,7 +28,7 @@ export interface ConnectionSettings {
   apiKey: string
   /** Where the key is from, for messages: a file, or a variable. */
   keySource: string
-  patienceMs: number
+  retryForMs: number
 }
 
 export interface Connection {
@@ -37,7 +37,7 @@ export interface Connection {
 }
 
 const DEFAULT_PORT = 8_080
-const PATIENCE_S = { default: 300, min: 0, max: 86_400 }
+const RETRY_FOR_S = { default: 300, min: 0, max: 86_400 }
 const REQUEST_TIMEOUT_MS = 60_000
 /** How long answers are waited for once the program is to stop. */
 const LAST_ANSWERS_MS = 5_000
@@ -61,12 +61,12 @@ export async function readConnection(
   const baseUrl = parseUrl(
     values.url ?? `http://${port > 0 ? `127.0.0.1:${port}` : await readAddress(dataDir)}`,
   )
-  const patienceMs = numberOption('patience', values.patience, PATIENCE_S) * 1_000
+  const retryForMs = numberOption('retry-for', values['retry-for'], RETRY_FOR_S) * 1_000
   const named = values['key-file']
   if (named === undefined && envKey !== undefined)
-    return { baseUrl, apiKey: envKey, keySource: 'TALLY_API_KEY', patienceMs }
+    return { baseUrl, apiKey: envKey, keySource: 'TALLY_API_KEY', retryForMs }
   const keyFile = named === undefined ? path.resolve(dataDir, keyFileName) : typedPath(named, env)
-  return { baseUrl, apiKey: await readKey(keyFile), keySource: keyFile, patienceMs }
+  return { baseUrl, apiKey: await readKey(keyFile), keySource: keyFile, retryForMs }
 }
 
 /** Where the Tally of this data folder serves, or served last. */
@@ -100,7 +100,7 @@ export const showUrl = ({ protocol, host, pathname }: URL): string =>
 
 /** Connects to Tally: nothing is sent yet. */
 export function connect(
-  { baseUrl, apiKey, keySource, patienceMs }: ConnectionSettings,
+  { baseUrl, apiKey, keySource, retryForMs }: ConnectionSettings,
   connectionsMax: number,
   signal: AbortSignal,
   onRetry: (retry: Retry) => void,
@@ -116,7 +116,7 @@ export function connect(
     ask: reportingClient({
       sender,
       place: { url: showUrl(baseUrl), keySource },
-      patienceMs,
+      retryForMs,
       signal,
       onRetry,
     }),

@@ -17,7 +17,7 @@ export interface ReportingClientOptions {
   /** For messages: the URL, and where the key is from. */
   place: { url: string; keySource: string }
   /** For how long one request is tried again before the program gives up, once anything was there. */
-  patienceMs: number
+  retryForMs: number
   /** Once aborted, nothing is tried again; what is on its way may still be answered. */
   signal: AbortSignal
   onRetry: (retry: Retry) => void
@@ -26,7 +26,7 @@ export interface ReportingClientOptions {
 /**
  * Asks Tally until it answers: with a 2xx, or with a 4xx that is about the request (400, 404, 409, 413, 422).
  *
- * @throws StartupError when it may not, when nobody like Tally is there, or when patience ends
+ * @throws StartupError when it may not, when nobody like Tally is there, or after retryForMs
  * @throws Interrupted when it was told to stop before an answer came
  */
 export type Ask = (request: HttpRequest) => Promise<HttpAnswer>
@@ -44,7 +44,7 @@ class Interrupted extends Error {
  * carry idempotency keys, accounts external ids, and metrics an Idempotency-Key header.
  */
 export function reportingClient(options: ReportingClientOptions): Ask {
-  const { place, patienceMs, signal, onRetry } = options
+  const { place, retryForMs, signal, onRetry } = options
   let reached = false
   return async (request) => {
     let startedAt: number | undefined
@@ -55,9 +55,9 @@ export function reportingClient(options: ReportingClientOptions): Ask {
       if (signal.aborted) throw new Interrupted()
       const now = performance.now()
       startedAt ??= now
-      const leftMs = startedAt + (reached ? patienceMs : Math.min(patienceMs, FIRST_CONTACT_MS)) - now
+      const leftMs = startedAt + (reached ? retryForMs : Math.min(retryForMs, FIRST_CONTACT_MS)) - now
       if (leftMs <= 0 || outcome.retryAfterMs > leftMs)
-        throw reached ? gaveUp(outcome, patienceMs) : nobodyListens(place.url)
+        throw reached ? gaveUp(outcome, retryForMs) : nobodyListens(place.url)
       const waitMs = Math.min(Math.max(backOffMs(attempt, Math.random()), outcome.retryAfterMs), leftMs)
       onRetry({ reason: outcome.reason, waitMs, leftMs })
       await sleep(waitMs, undefined, { signal }).catch(() => {
@@ -127,7 +127,7 @@ const isNobodyThere = (err: unknown): boolean =>
 const nobodyListens = (url: string): StartupError =>
   new StartupError(`nothing listens on ${url}: start Tally with npm start, or give --url`)
 
-function gaveUp({ reason, retryAfterMs }: Failure, patienceMs: number): StartupError {
+function gaveUp({ reason, retryAfterMs }: Failure, retryForMs: number): StartupError {
   const asks = retryAfterMs > 0 ? `, and asks to wait ${Math.ceil(retryAfterMs / 1_000)} s` : ''
-  return new StartupError(`gave up, --patience is ${Math.round(patienceMs / 1_000)} s: ${reason}${asks}`)
+  return new StartupError(`gave up, --retry-for is ${Math.round(retryForMs / 1_000)} s: ${reason}${asks}`)
 }

@@ -42,14 +42,13 @@ const CANCEL_EVERY_MS = 250
  * each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
-  const { epochs, tables, dirty, metrics, log } = deps
+  const { tables, dirty, metrics, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const working = new Activity('computing rollups')
   const parts = { ...deps, signal }
   const budget = new RowBudget(config.rowsPerS, ROWS_SAVED_MAX)
-  /** How many marks are worked off in one go: half as many after each failure, until it succeeds. */
-  let atOnce = MARKS_AT_ONCE
+  const late = lateWork(parts, config, budget)
   let droppedAt = -Infinity
   let isBuilt = true
 
@@ -61,34 +60,10 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     metrics.closed(closed, secondsSince(startedAt))
     budget.earn(closed.rowsRead)
   }
-  const late = async () => {
-    const since = performance.now()
-    // Bounded in time: where usage is always late, no slot would ever be closed otherwise.
-    while (!signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
-      if (!budget.isLeft()) break
-      const startedAt = performance.now()
-      const tried = atOnce
-      atOnce = Math.ceil(tried / 2)
-      const recomputed = await recomputeLate(parts, config, tried)
-      atOnce = Math.min(2 * tried, MARKS_AT_ONCE)
-      metrics.recomputed(recomputed, secondsSince(startedAt))
-      budget.spend(recomputed.rowsRead)
-      if (recomputed.marks === 0) break
-    }
-  }
-  const drop = async () => {
+  const tidy = async () => {
     if (performance.now() - droppedAt < DROP_EVERY_MS) return
     droppedAt = performance.now()
-    const [known, now] = [await epochs.list(), await epochs.now()]
-    const current = inUse(known)
-    const old = known.filter(
-      ({ epoch, state, changedAt }) =>
-        epoch > 0 &&
-        now - changedAt > config.dropAfterS &&
-        (state === 'given up' ||
-          (current !== undefined && epoch < current.epoch && now - current.changedAt > config.dropAfterS)),
-    )
-    if (old.length > 0) await tables.drop(old.map(({ epoch }) => epoch))
+    await dropOldEpochs(deps, config.dropAfterS)
     await dirty.repair(REPAIRED_AFTER_S)
   }
   const step = async (name: RollupStep, work: () => Promise<void>) => {
@@ -105,7 +80,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     for (const [name, work] of [
       ['close', close],
       ['late', late],
-      ['drop', drop],
+      ['drop', tidy],
     ] as const)
       await step(name, work).catch((err: unknown) => failures.push(err))
     if (failures.length > 0) throw failures[0]
@@ -143,6 +118,47 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
         await tables.cancel().catch(() => undefined) // it ends by itself when ClickHouse is away
     },
   }
+}
+
+/** Works off late usage for a while: as many rows as the budget has left, as many marks in one go as it succeeds with. */
+function lateWork(
+  deps: KeepRollupsDeps & { signal: AbortSignal },
+  config: RollupConfig,
+  budget: RowBudget,
+): () => Promise<void> {
+  /** Half as many after each failure, until it succeeds. */
+  let atOnce = MARKS_AT_ONCE
+  return async () => {
+    const since = performance.now()
+    // Bounded in time: where usage is always late, no slot would ever be closed otherwise.
+    while (!deps.signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
+      if (!budget.isLeft()) break
+      const startedAt = performance.now()
+      const tried = atOnce
+      atOnce = Math.ceil(tried / 2)
+      const recomputed = await recomputeLate(deps, config, tried)
+      atOnce = Math.min(2 * tried, MARKS_AT_ONCE)
+      deps.metrics.recomputed(recomputed, secondsSince(startedAt))
+      budget.spend(recomputed.rowsRead)
+      if (recomputed.marks === 0) break
+    }
+  }
+}
+
+/** Drops the rollups of epochs that nobody reads or writes any more: those that were given up, and those before the one in use. */
+async function dropOldEpochs(
+  { epochs, tables }: Pick<KeepRollupsDeps, 'epochs' | 'tables'>,
+  dropAfterS: number,
+): Promise<void> {
+  const [known, now] = [await epochs.list(), await epochs.now()]
+  const current = inUse(known)
+  const isReplaced = (epoch: number) =>
+    current !== undefined && epoch < current.epoch && now - current.changedAt > dropAfterS
+  const old = known.filter(
+    ({ epoch, state, changedAt }) =>
+      epoch > 0 && now - changedAt > dropAfterS && (state === 'given up' || isReplaced(epoch)),
+  )
+  if (old.length > 0) await tables.drop(old.map(({ epoch }) => epoch))
 }
 
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000

@@ -51,7 +51,7 @@ const CONNECTIONS = 10
 /** So many of them hold a company's world where it is, and one more moves it: half are left for others, whatever one does. */
 const GROUPS_OF_COMPANY = 4
 /** How long a move waits for those who are inside, and keeps others waiting meanwhile. */
-const PATIENCE_MS_MAX = 8_000
+const LEASE_WAIT_MS_MAX = 8_000
 
 /** Opens the connections for requests of test companies, closed with the process. */
 export function openTestWorlds(
@@ -62,8 +62,8 @@ export function openTestWorlds(
 ): TestWorlds & { pool: Pool } {
   const pool = openServicePool('test companies', CONNECTIONS, postgres, opened, log)
   // Less than a statement may take: whoever waits behind the move waits as long.
-  const patienceMs = Math.min(PATIENCE_MS_MAX, requestTimeoutMs / 2, postgres.statementTimeoutMs * 0.8)
-  return { pool, ...testWorlds(pool, patienceMs, requestTimeoutMs) }
+  const leaseWaitMs = Math.min(LEASE_WAIT_MS_MAX, requestTimeoutMs / 2, postgres.statementTimeoutMs * 0.8)
+  return { pool, ...testWorlds(pool, leaseWaitMs, requestTimeoutMs) }
 }
 
 const LOOK = 'SELECT namespace_id, ahead_ms FROM current_world($1)'
@@ -74,13 +74,13 @@ const TAKE_ALONE = "SELECT pg_advisory_xact_lock(hashtext('tally.world'), hashte
 const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
 /**
- * @param patienceMs how long a move waits for those who are inside
+ * @param leaseWaitMs how long a move waits for those who are inside
  * @param leaseMsMax when a lease ends by itself: a request is answered by then, and who does not read its answer holds nobody
  * @internal
  */
 export function testWorlds(
   pool: Pool,
-  patienceMs: number,
+  leaseWaitMs: number,
   leaseMsMax = 30_000,
   groupsOfCompany = GROUPS_OF_COMPANY,
 ): TestWorlds {
@@ -111,11 +111,11 @@ export function testWorlds(
     async move(companyId, work) {
       const startedAt = performance.now()
       // Of several at once one holds a connection: they would wait for each other's lock anyway.
-      const release = await moving.acquire(companyId, patienceMs)
+      const release = await moving.acquire(companyId, leaseWaitMs)
       if (release === undefined) throw isHeld()
       try {
         return await withTransaction(pool, async (db) => {
-          const leftMs = Math.max(1, patienceMs - (performance.now() - startedAt))
+          const leftMs = Math.max(1, leaseWaitMs - (performance.now() - startedAt))
           await db.query(WAIT_AT_MOST, [`${Math.ceil(leftMs)}ms`])
           await db.query(TAKE_ALONE, [companyId]).catch((err: unknown) => {
             throw isLockTimeout(err) ? isHeld(err) : err

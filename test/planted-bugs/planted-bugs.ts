@@ -112,7 +112,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'sums of closed slots are of 128 bits, and wrap around',
-    file: 'shared/clickhouse/rollups/rollup-tables.ts',
+    file: 'shared/clickhouse/rollups/rollup-statements.ts',
     right: 'sumIf(toDecimal256(quantity, 18), voided = 0)',
     wrong: 'sumIf(quantity, voided = 0)',
     suites: ['shared/clickhouse/usage-readers'],
@@ -674,7 +674,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'FINAL is left out where slots are computed: rows of one event count as often as they are stored',
-    file: 'shared/clickhouse/rollups/rollup-tables.ts',
+    file: 'shared/clickhouse/rollups/rollup-statements.ts',
     right: 'FROM usage_events FINAL PREWHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
     wrong: 'FROM usage_events PREWHERE ${where} GROUP BY namespace_id, account_id, source, slot)`',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
@@ -701,11 +701,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is cached of an account is told apart by what was late after its marks were read',
     file: 'shared/clickhouse/rollups/account-sums.ts',
-    right: `    if (state === undefined) return undefined
-    const isMarked =`,
-    wrong: `    if (state === undefined) return undefined
-    some = await readSnapshots(epoch, accounts, false)
-    const isMarked =`,
+    right: `  if (state === undefined) return undefined
+  const isMarked =`,
+    wrong: `  if (state === undefined) return undefined
+  some = await readSnapshots({ client, states, cache }, epoch, accounts, { isOpenWanted: false })
+  const isMarked =`,
     suites: ['services/rollup/races'],
   },
   {
@@ -718,8 +718,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is closed of an account is cached while usage of an open slot is marked as late',
     file: 'shared/clickhouse/rollups/account-sums.ts',
-    right: '      namespaceId,\n      ALL_TIME,\n',
-    wrong: '      namespaceId,\n      range,\n',
+    right: '    ALL_TIME,\n',
+    wrong: '    { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough },\n',
     suites: ['services/rollup/races'],
   },
   {
@@ -836,7 +836,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'of reads that share a batch one gets the answer of another',
     file: 'shared/clickhouse/rollups/account-sums.ts',
     right: 'return { account, epoch, late, closed, open: open.get(name) }',
-    wrong: 'return { account, epoch, late, closed, open: open.get(names[0] ?? name) }',
+    wrong: 'return { account, epoch, late, closed, open: open.get(nameOfAccount(accounts[0] ?? account)) }',
     suites: ['shared/clickhouse/usage-readers', 'services/rollup/races', 'services/api/usage-model'],
   },
   {

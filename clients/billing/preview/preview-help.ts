@@ -23,7 +23,7 @@ how
   --url URL               where Tally is, without /v2; else http://127.0.0.1:PORT where PORT is set, else where the
                           Tally of DATA_DIR serves, else http://127.0.0.1:8080
   --key-file FILE         a file that holds the API key, which may read; else TALLY_API_KEY, else DATA_DIR/api-key
-  --patience SECONDS      for how long a request is tried again when Tally is busy or away, 300 unless given
+  --retry-for SECONDS     for how long a request is tried again when Tally is busy or away, 300 unless given
 
 Exit code: 0 all contracts are in the file, 1 Tally could not be reached or refused, 2 the options make no sense,
 130 interrupted by Ctrl-C.`

@@ -35,6 +35,6 @@ where
   --url URL               where Tally is, without /v2; else http://127.0.0.1:PORT where PORT is set, else where the
                           Tally of DATA_DIR serves, else http://127.0.0.1:8080
   --key-file FILE         a file that holds an API key with the permission read:all; else TALLY_API_KEY, else DATA_DIR/api-key
-  --patience SECONDS      for how long a request is tried again when Tally is busy or away, 300 unless given
+  --retry-for SECONDS     for how long a request is tried again when Tally is busy or away, 300 unless given
 
 It ends with 1 when Tally refuses, and with 2 when the options make no sense.`

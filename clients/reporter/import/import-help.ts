@@ -41,7 +41,7 @@ how
   --key-file FILE         a file that holds the API key; else TALLY_API_KEY, else DATA_DIR/api-key
   --batch-size N          events in a request, at most and by default 1000
   --in-flight N           requests at once, 4 unless given
-  --patience SECONDS      for how long a request is tried again when Tally is busy or away, 300 unless given
+  --retry-for SECONDS     for how long a request is tried again when Tally is busy or away, 300 unless given
   --strict                stop at the first bad line; what stands before it is sent
   --dry-run               check every line and show what would be sent; talks to no Tally, and so looks for no account
 

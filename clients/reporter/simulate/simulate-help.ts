@@ -40,6 +40,6 @@ where
                           Tally of DATA_DIR serves, else http://127.0.0.1:8080
   --key-file FILE         a file that holds the API key; else TALLY_API_KEY, else DATA_DIR/test-api-key: made-up usage
                           belongs to the test company unless you say otherwise
-  --patience SECONDS      for how long a request is tried again when Tally is busy or away, 300 unless given
+  --retry-for SECONDS     for how long a request is tried again when Tally is busy or away, 300 unless given
 
 Accounts (simulated-1, simulated-2, …) and metrics (simulated_…) are made when they are missing.`

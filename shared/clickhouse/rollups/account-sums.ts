@@ -25,124 +25,26 @@ interface AccountSnapshot {
   open: Sums | undefined
 }
 
+interface Deps {
+  client: ClickHouse
+  states: RollupStateReader
+  cache: ReturnType<typeof closedSumsCache>
+}
+
 /**
  * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see closedSumsCache), so that the next
  * sum reads only what came since. Accounts that are asked for at the same time share a query, as most of what one costs is fixed:
  * accounts of any companies for what came since; of one company for everything that is closed, which may take long.
  */
 export function accountSums(client: ClickHouse, states: RollupStateReader) {
-  const cache = closedSumsCache()
-
-  const ask = async (
-    accounts: readonly AccountKey[],
-    epoch: KnownEpoch,
-    selects: readonly string[],
-    params: Record<string, unknown>,
-  ): Promise<SumRow[]> => {
-    if (selects.length === 0) return []
-    return queryRows<SumRow>(client, selects.map((select) => `${select} ${GROUPED}`).join('\nUNION ALL\n'), {
-      ...params,
-      epoch: epoch.epoch,
-      namespaceIds: distinct(accounts.map(({ namespaceId }) => namespaceId)),
-      accountIds: distinct(accounts.map(({ accountId }) => accountId)),
-    })
-  }
-
-  /**
-   * In one query: how often usage of these accounts was late; for those whose sums are cached, what was closed since; and what is
-   * not closed yet.
-   *
-   * @param isOpenWanted whether what is not closed is wanted too
-   */
-  const readSnapshots = async (
-    epoch: KnownEpoch,
-    accounts: readonly AccountKey[],
-    isOpenWanted: boolean,
-  ): Promise<AccountSnapshot[]> => {
-    // Marks can be left out: events are always complete, and so are closed slots while the late count is what it was, which is compared below.
-    const unmarked = withoutMarks(epoch)
-    const { closedThrough } = epoch
-    const names = accounts.map(nameOfAccount)
-    const cached = accounts.map((account) => cache.find(account, epoch))
-    const from = cached.map((found) => found?.closedThrough ?? closedThrough)
-    const sinceThen = { startAt: Math.min(...from), endAt: closedThrough }
-    const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
-    const slots = selectsOf(coverUsage(sinceThen, unmarked), unmarked, ofSince, false)
-    const ofOpen = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-    const events = isOpenWanted ? selectsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, false) : NOTHING
-    const rows = await ask(accounts, epoch, [LATE_COUNTS, ...slots.selects, ...events.selects], {
-      ...slots.params,
-      ...events.params,
-      names,
-      since: from,
-    })
-    const ofPlace = (place: Place) => rows.filter((row) => row.place === place)
-    const late = new Map(ofPlace('late').map((row) => [nameOfRow(row), row.total]))
-    const [since, open] = [sumsOf(ofPlace('closed')), sumsOf(ofPlace('open'))]
-    return accounts.map((account, nth) => {
-      const [name, found] = [nameOfAccount(account), cached[nth]]
-      const holds = found !== undefined && cache.holds(found, account, late)
-      const closed = holds ? addUp(found.sums, since.get(name)) : undefined
-      if (closed !== undefined) cache.add(account, epoch, late, closed)
-      return { account, epoch, late, closed, open: open.get(name) }
-    })
-  }
-
-  /**
-   * Sums of everything that is closed, for accounts of one namespace of whom nothing is cached; undefined when there are no rollups
-   * any more.
-   *
-   * @param epoch up to where slots were closed when the accounts were read: the caller has read the rest from there on
-   * @param some the accounts with their late counts, which must be read before the marks: otherwise a mark could be counted and not be seen,
-   * and the cached sums would lack its usage
-   * @param isAhead whether sums are read to be cached and for nothing else: those of accounts with marks cannot be, and are left out
-   */
-  const sumClosed = async (
-    namespaceId: string,
-    epoch: KnownEpoch,
-    some: readonly AccountSnapshot[],
-    isAhead: boolean,
-  ): Promise<SumsByName | undefined> => {
-    const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
-    const accounts = some.map(({ account }) => account)
-    // Marks of open slots too: such a mark is counted already, and its usage may be missing from the slot when that is closed.
-    const state = await states.read(
-      namespaceId,
-      ALL_TIME,
-      accounts.map(({ accountId }) => accountId),
-    )
-    if (state === undefined) return undefined
-    const isMarked = ({ accountId }: AccountKey) => state.isMarked(accountId)
-    const sum = async (
-      ofThese: readonly AccountKey[],
-      known: RollupState & KnownEpoch,
-    ): Promise<SumsByName> => {
-      if (ofThese.length === 0) return new Map()
-      const { selects, params } = selectsOf(coverUsage(range, known), known, OF_SUMS, false)
-      return sumsOf(await ask(ofThese, known, selects, params))
-    }
-    // Marks of some would send the others to the events, too.
-    const [clean, marked] = await Promise.all([
-      sum(
-        accounts.filter((account) => !isMarked(account)),
-        withoutMarks(state),
-      ),
-      sum(isAhead ? [] : accounts.filter(isMarked), state),
-    ])
-    const sums = new Map([...clean, ...marked])
-    const unmarked = some.filter(({ account }) => !isMarked(account))
-    if (state.epoch === epoch.epoch)
-      for (const { account, late } of unmarked)
-        cache.add(account, epoch, late, sums.get(nameOfAccount(account)) ?? new Map())
-    return sums
-  }
-
-  const nameOfSnapshot = ({ account }: AccountSnapshot) => nameOfAccount(account)
+  const deps: Deps = { client, states, cache: closedSumsCache() }
   const snapshotOf = batchReads<AccountKey, AccountSnapshot | undefined>(
     nameOfAccount,
     async (accounts) => {
       const epoch = await states.epoch()
-      return epoch === undefined ? accounts.map(() => undefined) : readSnapshots(epoch, accounts, true)
+      return epoch === undefined
+        ? accounts.map(() => undefined)
+        : readSnapshots(deps, epoch, accounts, { isOpenWanted: true })
     },
     BATCHING,
   )
@@ -151,13 +53,11 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     ({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`,
     nameOfSnapshot,
     async (some) => {
-      const [{ account, epoch }] = some as [AccountSnapshot, ...AccountSnapshot[]]
-      const sums = await sumClosed(account.namespaceId, epoch, some, false)
+      const sums = await sumClosed(deps, some, { isAhead: false })
       return some.map((one) => sums && (sums.get(nameOfSnapshot(one)) ?? new Map<UsageSource, Amount>()))
     },
     BATCHING,
   )
-
   return {
     /** Usage of an account by source, of everything there is. Undefined while there are no rollups. */
     async sumUpToNow(account: AccountKey): Promise<Sums | undefined> {
@@ -172,32 +72,136 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
       const epoch = await states.epoch()
       if (epoch === undefined) return
       const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
-      const snapshots = await readSnapshots(epoch, accounts, false)
+      const snapshots = await readSnapshots(deps, epoch, accounts, { isOpenWanted: false })
       const others = snapshots.filter(({ closed }) => closed === undefined)
-      if (others.length > 0) await sumClosed(namespaceId, epoch, others, true)
+      if (others.length > 0) await sumClosed(deps, others, { isAhead: true })
     },
   }
 }
 
-/** From where a row is: what is closed, what is not, or the count of late usage. */
-type Place = 'closed' | 'open' | 'late'
+/**
+ * In one query: how often usage of these accounts was late; for those whose sums are cached, what was closed since; and what is
+ * not closed yet.
+ *
+ * @param isOpenWanted whether what is not closed is wanted too
+ */
+async function readSnapshots(
+  { client, cache }: Deps,
+  epoch: KnownEpoch,
+  accounts: readonly AccountKey[],
+  { isOpenWanted }: { isOpenWanted: boolean },
+): Promise<AccountSnapshot[]> {
+  // Marks can be left out: events are always complete, and so are closed slots while the late count is what it was, which is compared below.
+  const unmarked = withoutMarks(epoch)
+  const { closedThrough } = epoch
+  const cached = accounts.map((account) => cache.find(account, epoch))
+  const from = cached.map((found) => found?.closedThrough ?? closedThrough)
+  const sinceThen = { startAt: Math.min(...from), endAt: closedThrough }
+  const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
+  const slots = selectsOf(coverUsage(sinceThen, unmarked), unmarked, ofSince, false)
+  const ofOpen = { startAt: closedThrough, endAt: ALL_TIME.endAt }
+  const events = isOpenWanted ? selectsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, false) : NOTHING
+  const rows = await ask(client, accounts, epoch, [LATE_COUNTS, ...slots.selects, ...events.selects], {
+    ...slots.params,
+    ...events.params,
+    names: accounts.map(nameOfAccount),
+    since: from,
+  })
+  const ofPart = (part: Part) => rows.filter((row) => row.part === part)
+  const late = new Map(ofPart('late').map((row) => [nameOfRow(row), row.total]))
+  const [since, open] = [sumsOf(ofPart('closed')), sumsOf(ofPart('open'))]
+  return accounts.map((account, nth) => {
+    const [name, found] = [nameOfAccount(account), cached[nth]]
+    const holds = found !== undefined && cache.holds(found, account, late)
+    const closed = holds ? addUp(found.sums, since.get(name)) : undefined
+    if (closed !== undefined) cache.add(account, epoch, late, closed)
+    return { account, epoch, late, closed, open: open.get(name) }
+  })
+}
 
-/** A sum of an account and source of a place, as it is read. They may have several. */
+/**
+ * Sums of everything that is closed, for accounts of one namespace of whom nothing is cached; undefined when there are no rollups
+ * any more.
+ *
+ * @param some the accounts, as they were read in one epoch up to one closedThrough, and with their late counts: these must be read before the marks.
+ *   Otherwise a mark could be counted and not be seen, and the cached sums would lack its usage
+ * @param isAhead whether sums are read to be cached and for nothing else: those of accounts with marks cannot be, and are left out
+ */
+async function sumClosed(
+  { client, states, cache }: Deps,
+  some: readonly AccountSnapshot[],
+  { isAhead }: { isAhead: boolean },
+): Promise<SumsByName | undefined> {
+  const [{ account: first, epoch }] = some as [AccountSnapshot, ...AccountSnapshot[]]
+  const accounts = some.map(({ account }) => account)
+  // Marks of open slots too: such a mark is counted already, and its usage may be missing from the slot when that is closed.
+  const state = await states.read(
+    first.namespaceId,
+    ALL_TIME,
+    accounts.map(({ accountId }) => accountId),
+  )
+  if (state === undefined) return undefined
+  const isMarked = ({ accountId }: AccountKey) => state.isMarked(accountId)
+  const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
+  const sum = async (
+    ofThese: readonly AccountKey[],
+    known: RollupState & KnownEpoch,
+  ): Promise<SumsByName> => {
+    if (ofThese.length === 0) return new Map()
+    const { selects, params } = selectsOf(coverUsage(range, known), known, OF_SUMS, false)
+    return sumsOf(await ask(client, ofThese, known, selects, params))
+  }
+  // Marks of some would send the others to the events, too.
+  const [clean, marked] = await Promise.all([
+    sum(
+      accounts.filter((account) => !isMarked(account)),
+      withoutMarks(state),
+    ),
+    sum(isAhead ? [] : accounts.filter(isMarked), state),
+  ])
+  const sums = new Map([...clean, ...marked])
+  const unmarked = some.filter(({ account }) => !isMarked(account))
+  if (state.epoch === epoch.epoch)
+    for (const { account, late } of unmarked)
+      cache.add(account, epoch, late, sums.get(nameOfAccount(account)) ?? new Map())
+  return sums
+}
+
+async function ask(
+  client: ClickHouse,
+  accounts: readonly AccountKey[],
+  { epoch }: KnownEpoch,
+  selects: readonly string[],
+  params: Record<string, unknown>,
+): Promise<SumRow[]> {
+  if (selects.length === 0) return []
+  return queryRows<SumRow>(client, selects.map((select) => `${select} ${GROUPED}`).join('\nUNION ALL\n'), {
+    ...params,
+    epoch,
+    namespaceIds: distinct(accounts.map(({ namespaceId }) => namespaceId)),
+    accountIds: distinct(accounts.map(({ accountId }) => accountId)),
+  })
+}
+
+/** What a row is of: what is closed, what is not, or the count of late usage. */
+type Part = 'closed' | 'open' | 'late'
+
+/** A sum of a part of the usage of an account and source, as it is read. They may have several. */
 interface SumRow {
   namespace_id: string
   account_id: string
   source: string
-  place: Place
+  part: Part
   total: string
 }
 
-const GROUPED = 'GROUP BY namespace_id, account_id, source, place'
+const GROUPED = 'GROUP BY namespace_id, account_id, source, part'
 const OF_SUMS: Wanted = {
-  fromMonths: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
-  fromDays: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
-  fromSlots: "namespace_id, account_id, source, 'closed' AS place, toString(sum(sum)) AS total",
+  fromMonths: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
+  fromDays: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
+  fromSlots: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
   fromEvents:
-    "namespace_id, account_id, source, 'open' AS place, toString(sum(toDecimal256(quantity, 18))) AS total",
+    "namespace_id, account_id, source, 'open' AS part, toString(sum(toDecimal256(quantity, 18))) AS total",
   // An account of one of the namespaces that has the id of one of another: rows say whose they are, and nobody asks for those.
   filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
 }
@@ -211,6 +215,8 @@ const NOTHING: ReturnType<typeof selectsOf> = { selects: [], params: {} }
 const withoutMarks = (epoch: KnownEpoch) => ({ ...epoch, dirtySlots: [], dirtyDays: [] })
 
 const distinct = <T>(all: readonly T[]): T[] => [...new Set(all)]
+
+const nameOfSnapshot = ({ account }: AccountSnapshot): string => nameOfAccount(account)
 
 const nameOfRow = (row: SumRow): string =>
   nameOfAccount({ namespaceId: row.namespace_id, accountId: row.account_id })

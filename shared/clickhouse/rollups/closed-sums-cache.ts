@@ -31,7 +31,7 @@ const CACHED_FOR_S = DAY_S / 2
 
 /** How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before its grouping. */
 export const LATE_COUNTS = `
-  SELECT namespace_id, account_id, '' AS source, 'late' AS place, toString(sum(marks)) AS total FROM late_usage_counts
+  SELECT namespace_id, account_id, '' AS source, 'late' AS part, toString(sum(marks)) AS total FROM late_usage_counts
   WHERE namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
 
 /**

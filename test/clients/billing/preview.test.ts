@@ -41,7 +41,7 @@ describe('npm run preview', function () {
   after(() => running.stop())
 
   const preview = (args: readonly string[], key = company.key, signal?: AbortSignal) =>
-    previewWith([...args, '--url', company.api.url, '--patience', '1'], {
+    previewWith([...args, '--url', company.api.url, '--retry-for', '1'], {
       env: { TALLY_API_KEY: key },
       ...(signal && { signal }),
     })

@@ -128,30 +128,30 @@ describe('import through failures', () => {
     )
   })
 
-  it('gives up when its patience ends, and goes on when it runs again', async () => {
+  it('gives up once it has tried again for as long as it may, and goes on when it runs again', async () => {
     const { account, args } = await prepare(60)
     const { url } = await failBatches((n) => (n < 3 ? 'pass' : { status: 503, body: 'busy' }))
     const { code, out, err } = await importWith([
       ...args,
       '--url',
       url,
-      '--patience',
+      '--retry-for',
       '1',
       '--in-flight',
       '1',
     ])
     expect(code).to.equal(1)
     expect(out).to.match(/events sent +30\n/)
-    expect(err).to.contain('gave up, --patience is 1 s: Tally answered 503 busy')
+    expect(err).to.contain('gave up, --retry-for is 1 s: Tally answered 503 busy')
     expect(await usageOf(tally, account)).to.deep.equal({ tokens: '30/30' })
     expect((await importWith([...args, '--url', tally.url])).code).to.equal(0)
     expect(await usageOf(tally, account)).to.deep.equal({ tokens: '60/60' })
   })
 
-  it('does not wait longer than its patience when asked to', async () => {
+  it('does not wait longer than that when asked to', async () => {
     const { args } = await prepare(1)
     const { url } = await failBatches(() => ({ status: 429, headers: { 'Retry-After': '3600' } }))
-    const { code, err } = await importWith([...args, '--url', url, '--patience', '5'])
+    const { code, err } = await importWith([...args, '--url', url, '--retry-for', '5'])
     expect(code).to.equal(1)
     expect(err).to.contain('asks to wait 3600 s')
   })

@@ -1,0 +1,43 @@
+import type { ClickHouseSettings } from '@clickhouse/client'
+import { queryRows, type ClickHouse } from '../clickhouse.ts'
+
+// The value of a partition begins with its epoch: (1,202611).
+const PARTITIONS_OF = `
+  SELECT table, partition_id AS id, toUInt32(count()) AS parts FROM system.parts
+  WHERE database = currentDatabase() AND active
+    AND table IN ('usage_by_slot', 'usage_by_slot_by_time', 'usage_by_slot_total', 'usage_by_day', 'usage_by_month', 'usage_by_day_total')
+    AND toUInt32OrZero(extract(partition, '^\\((\\d+),')) IN {epochs:Array(UInt32)}
+  GROUP BY table, id ORDER BY table, id`
+
+interface PartitionRow {
+  table: string
+  id: string
+  parts: number
+}
+
+/**
+ * The partitions that rollups of an epoch lie in.
+ *
+ * @param settings of statements that may take long
+ */
+export const rollupPartitions = (client: ClickHouse, settings: ClickHouseSettings) => ({
+  /** Makes one part of each partition of days and of months, as what an account used is read from each part there is. */
+  async mergeParts({ epoch }: { epoch: number }, signal?: AbortSignal): Promise<void> {
+    const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs: [epoch] })
+    for (const { table, id, parts } of rows) {
+      signal?.throwIfAborted()
+      if ((table === 'usage_by_day' || table === 'usage_by_month') && parts > 1)
+        await client.command({
+          query: `OPTIMIZE TABLE ${table} PARTITION ID '${id}' FINAL`,
+          clickhouse_settings: settings,
+        })
+    }
+  },
+
+  /** Removes everything of these epochs. */
+  async drop(epochs: readonly number[]): Promise<void> {
+    const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs })
+    for (const { table, id } of rows)
+      await client.command({ query: `ALTER TABLE ${table} DROP PARTITION ID '${id}'` })
+  },
+})
