@@ -56,7 +56,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   let isStoring = false
   const gather = batchGatherer({ poll }, limits, log, () => isStoring)
   const target: Target = {
-    storeLines: (lines, subjects) => storing.attempt(() => insertTimed(lines, subjects, deps)),
+    storeLines: (lines, subjects) => storing.attempt(() => storeTimed(lines, subjects, deps)),
     deadLetter: async (line, reason) => {
       const deadLetter = () => storing.attempt(() => deps.deadLetter(line, reason))
       await untilDone(deadLetter, 'dead_letter', deps, signal)
@@ -130,7 +130,7 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
   }
 }
 
-async function insertTimed(
+async function storeTimed(
   lines: Buffer,
   subjects: readonly LineSubject[],
   { storeLines, metrics }: Pick<LoadUsageDeps, 'storeLines' | 'metrics'>,
