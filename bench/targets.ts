@@ -25,7 +25,7 @@ const TARGETS = {
   visible: less('accepted to visible in a balance, p99 at half load', 's', 2, 1),
   balanceP50: less('balance, 100 M events, 10,000 accounts, p50', 'ms', 15, 5),
   balanceP99: less('balance, 100 M events, 10,000 accounts, p99', 'ms', 60, 25),
-  largest: less('largest account against median account, balance p50', 'x', 3, 1.5),
+  largest: less('what a balance asks, largest account against median one, p50', 'x', 3, 1.5),
   growth: less('growth of balance p50 from 1 M to 100 M events', 'x', 2, 1.2),
   rollups: more('rollups against raw FINAL, largest account', 'x', 10, 50),
   rareProperty: less('property query, rare value, 100 M events', 'ms', 100, 20),

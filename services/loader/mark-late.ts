@@ -32,7 +32,7 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
  * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
  *
  * A mark is placed (pending) before the lines are stored and turned ready afterwards, and only then worked off: so whoever sees the
- * lines sees the mark, or rollups that hold them. If an insert fails its mark stays, is worked off later and harms nothing: the lines may
+ * lines sees the mark, or rollups that hold them; but for slots that are closed during the insert, which are marked right after it. If an insert fails its mark stays, is worked off later and harms nothing: the lines may
  * have been stored after all.
  *
  * How far slots are being closed is read again once the lines are stored. A rollup service writes that down before it reads a slot's events: so either it
@@ -46,7 +46,7 @@ export function markLate(
 ): StoreBlocksDeps['storeLines'] {
   const store: StoreBlocksDeps['storeLines'] = async (lines, subjects) => {
     const { now, slotS, closing } = await clock.clock()
-    // Beside what has ended by the clock, which somebody may set back, what somebody has begun to close.
+    // A slot is late once it has ended by the clock, or once its closing has begun: the clock may be set back.
     const isLateAt = (at: number, begun: number) => {
       const end = Math.max(at - slotS + 1, begun)
       return ({ occurredAt }: LineSubject) => occurredAt - (occurredAt % slotS) < end

@@ -1,7 +1,7 @@
 export interface FairSemaphoreOptions {
   /** At work at once. */
   atOnce: number
-  /** In the queue; more are rejected at once. */
+  /** In the queue; of more, one is rejected at once. */
   waitingMax: number
   /** … of one tenant; undefined: as many as of all. */
   waitingMaxOfOne?: number
@@ -16,7 +16,7 @@ const TOO_MANY = 'too many queries are waiting'
 
 /** Who asks for a permit, and how the wait ends. */
 export interface PermitRequest {
-  /** A free permit goes to whoever of those who wait has fewest. All are one if it is left out. */
+  /** A free permit goes to the waiting tenant who has fewest permits. All are one if it is left out. */
   tenant?: string
   /** Ends the wait. */
   signal?: AbortSignal | undefined
@@ -30,14 +30,15 @@ interface Waiting {
 /**
  * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for themselves: a permit
  * that becomes free goes to the tenant who has fewest, in turn where several have as few, and to those of one tenant in the order they came.
- * Where too many wait, the last of whoever has most waiting is rejected for one who has less.
+ * When the queue is full, the tenant with the longest queue loses its last request to the one who comes, if it still has more waiting than that one's then
+ * has; otherwise who comes is rejected.
  */
 export class FairSemaphore {
   private readonly options: FairSemaphoreOptions
   /** By tenant, none of them 0. */
   private readonly working = new Map<string, number>()
   private closed = false
-  /** By tenant, none of them empty, in the order in which they are given permits. */
+  /** By tenant, none of them empty. Their order decides between tenants with as many permits. */
   private readonly queues = new Map<string, Set<Waiting>>()
   private waiting = 0
 

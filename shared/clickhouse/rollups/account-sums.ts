@@ -49,7 +49,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     BATCHING,
   )
   const closedOf = batchReadsByGroup<AccountSnapshot, Sums | undefined>(
-    // What is not closed was read from closedThrough on: who knows another one needs another sum of what is.
+    // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is closed.
     ({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`,
     nameOfSnapshot,
     async (some) => {
@@ -67,7 +67,7 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
       return closed && addUp(closed, snapshot.open)
     },
 
-    /** Reads and caches what is closed of accounts, whoever reads beside it. */
+    /** Reads and caches what is closed of accounts, in queries that no other reader shares. */
     async readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void> {
       const epoch = await states.epoch()
       if (epoch === undefined) return
@@ -120,7 +120,7 @@ async function readSnapshots(
 }
 
 /**
- * Sums of everything that is closed, for accounts of one namespace of whom nothing is cached; undefined when there are no rollups
+ * Sums of everything that is closed, for accounts of one namespace of whom nothing valid is cached; undefined when there are no rollups
  * any more.
  *
  * @param some the accounts, as they were read in one epoch up to one closedThrough, and with their late counts: these must be read before the marks.
@@ -183,7 +183,7 @@ async function ask(
   })
 }
 
-/** What a row is of: what is closed, what is not, or the count of late usage. */
+/** What a row is of: rollups of what is closed, events, or the count of late usage. */
 type Part = 'closed' | 'open' | 'late'
 
 /** A sum of a part of the usage of an account and source, as it is read. They may have several. */

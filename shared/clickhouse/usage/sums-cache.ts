@@ -15,7 +15,7 @@ interface Reading {
 export type SumsCache = ReturnType<typeof makeSumsCache>
 
 /**
- * A cache of all usage of accounts, each as long as none of it is written. Only where nobody else can write: the embedded engine
+ * Caches the sums of all usage of accounts, each until some of it is written. Only where nobody else can write: the embedded engine
  * belongs to one process, whose loader says here whose usage it stores. Sums are not cached when usage of the account was being
  * written at any time while they were read. So what is in the cache is what a read that begins now would find.
  */
@@ -73,10 +73,10 @@ export function makeSumsCache() {
     },
 
     /**
-     * Runs a write of usage: until whoever reads afterwards finds it.
+     * Runs a write of usage.
      *
      * @param accounts whose usage it may change; the same one several times is allowed
-     * @param write once it has failed it has ended, too: nothing that it stored appears later
+     * @param write must not resolve before readers can see what it stored, nor store anything once it has failed
      */
     async whileWriting<T>(accounts: readonly AccountKey[], write: () => Promise<T>): Promise<T> {
       const yielding = yielder(SMALL_STEPS)
