@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
+import { contractStage } from '../../support/contract-stage.ts'
 import { randomWorld } from '../../support/random-worlds.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
@@ -158,6 +159,31 @@ describe('the list of invoice previews', function () {
     expect(await ids({ at: now + 2 * DAY })).to.deep.equal([running_, toCome])
     expect(await ids({ at: 0 })).to.deep.equal([])
     expect((await list(company, {})).data[0]).to.include({ total: '10', status: 'active' })
+  })
+
+  it('shows the last second that can be named, in periods that end after it', async () => {
+    const company = await makeStoredWorld(running, 1, 0)
+    const last = 253_402_300_799 // of the year 9999
+    const price_id = await contractStage(company.api).price({ model: 'flat', amount: '10' })
+    for (const cadence of ['day', 'week', 'month', 'year']) {
+      const { id } = await company.api.create<{ id: string }>('/v2/contracts', {
+        account_id: company.account,
+        currency: 'usd',
+        cadence,
+        anchor_at: now - 1,
+        lines: [{ price_id }],
+      })
+      const { status, text, body } = await company.api.post<PreviewBody>('/v2/invoice-previews', {
+        contract_id: id,
+        at: last,
+      })
+      expect(status, text).to.equal(200)
+      expect(body.period.end_at, cadence).to.be.above(last)
+      expect(body.lines.map(({ end_at }) => end_at)).to.deep.equal([body.period.end_at])
+    }
+    expect((await list(company, { at: last })).data.map(({ total }) => total)).to.deep.equal(
+      Array(4).fill('10'),
+    )
   })
 
   it('refuses what lies in the future, and a page after nothing', async () => {
