@@ -13,18 +13,6 @@ export interface TimeRange {
   endAt: number
 }
 
-/** The start of the key bucket after one. */
-export const keyBucketAfter = (bucket: number): number => bucket + KEY_BUCKET_S
-
-/** From the start of the first key bucket that a range lies in to the end of the last. */
-export const rangeOfKeyBuckets = ({ startAt, endAt }: TimeRange): TimeRange => ({
-  startAt: keyBucketOf(startAt),
-  endAt: keyBucketAfter(keyBucketOf(endAt - 1)),
-})
-
-/** How many key buckets there are in a range of whole ones. */
-export const countKeyBuckets = ({ startAt, endAt }: TimeRange): number => (endAt - startAt) / KEY_BUCKET_S
-
 /** Cuts a range to the seconds that usage can lie in, so that ClickHouse has nothing to clamp. */
 export const clampRange = ({ startAt, endAt }: TimeRange): TimeRange => ({
   startAt: Math.min(Math.max(startAt, 0), LAST_SECOND),

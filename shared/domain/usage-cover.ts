@@ -1,6 +1,6 @@
 import { groupBy } from '../collections/group-by.ts'
 import { monthAfter, monthOf } from './month.ts'
-import { countKeyBuckets, rangeOfKeyBuckets, keyBucketAfter, type TimeRange } from './time-range.ts'
+import type { TimeRange } from './time-range.ts'
 
 export const DAY_S = 86_400
 
@@ -74,7 +74,6 @@ export function coverUsage(
   { cuts = [], hasMonths = true }: CoverOptions = {},
 ): UsageCover {
   const { slotS, closedThrough } = state
-  // Each once: what is read raw is told by how long it is, too.
   const dirtySlots = [
     ...new Set([
       ...state.dirtySlots,
@@ -169,58 +168,10 @@ export const NO_ROLLUPS: RollupState = {
   dirtyDays: [],
 }
 
-/** Ranges that cover all of what is read raw, at most so many, in order: what lies between close ones is taken in. */
-export function coveringRanges(
-  { ranges, slots, days }: UsageCover['raw'],
-  slotS: number,
-  atMost: number,
-): TimeRange[] {
-  const all = [
-    ...ranges,
-    ...slots.map((slot) => ({ startAt: slot, endAt: slot + slotS })),
-    ...days.map((day) => ({ startAt: day, endAt: day + DAY_S })),
-  ].sort((a, b) => a.startAt - b.startAt)
-  const gaps = all
-    .slice(1)
-    .map(({ startAt }, index) => startAt - (all[index]?.endAt ?? 0))
-    .sort((a, b) => b - a)
-  const bridged = Math.max(0, gaps[atMost - 1] ?? 0)
-  const covering: TimeRange[] = []
-  for (const range of all) {
-    const last = covering.at(-1)
-    if (last !== undefined && range.startAt - last.endAt <= bridged) last.endAt = range.endAt
-    else covering.push({ ...range })
-  }
-  return covering
-}
-
-/**
- * The same ranges, the shorter of them bucket by bucket as far as there are not too many: ClickHouse takes a millisecond and more to
- * plan each range it is asked for, and next to nothing for each bucket.
- *
- * @param bucketsMax how many key buckets may be listed
- */
-export function enumerateShortRanges(
-  ranges: readonly TimeRange[],
-  bucketsMax: number,
-): { buckets: number[]; ranges: TimeRange[] } {
-  if (ranges.length <= 1) return { buckets: [], ranges: [...ranges] }
-  const buckets = new Set<number>()
-  const long: TimeRange[] = []
-  for (const range of [...ranges].sort((a, b) => a.endAt - a.startAt - (b.endAt - b.startAt))) {
-    const ofKey = rangeOfKeyBuckets(range)
-    if (buckets.size + countKeyBuckets(ofKey) > bucketsMax) long.push(range)
-    else
-      for (let bucket = ofKey.startAt; bucket < ofKey.endAt; bucket = keyBucketAfter(bucket))
-        buckets.add(bucket)
-  }
-  return { buckets: [...buckets], ranges: long }
-}
-
 const lengthOf = ({ startAt, endAt }: TimeRange): number => endAt - startAt
 
 /** How long ranges are together, none of which meet. */
-export const secondsOf = (ranges: readonly TimeRange[]): number =>
+const secondsOf = (ranges: readonly TimeRange[]): number =>
   ranges.reduce((sum, range) => sum + lengthOf(range), 0)
 
 const ceilTo = (second: number, step: number): number => Math.ceil(second / step) * step

@@ -1,21 +1,7 @@
 import { keyBucketOf } from '../../domain/time-range.ts'
-import {
-  DAY_S,
-  coveringRanges,
-  enumerateShortRanges,
-  oldestSlotTotalsDay,
-  secondsOf,
-  type UsageCover,
-} from '../../domain/usage-cover.ts'
+import { DAY_S, oldestSlotTotalsDay, type UsageCover } from '../../domain/usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
-import { timesOf } from './times-of.ts'
-
-/** Ranges of the events that the sorting key is asked for at most; see coveringRanges. */
-const RANGES_MAX = 32
-/** … and key buckets one by one. */
-const BUCKETS_MAX = 1_000
-/** Runs of days that are left out as such at most. */
-const RUNS_MAX = 4
+import { daysParam, timesParam } from './time-params.ts'
 
 /** What a query wants of each place it reads: columns of the same names and types from all of them. */
 export interface Wanted {
@@ -75,9 +61,11 @@ export function selectsOf(
   if (days !== undefined) {
     Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
     const conditions = [...rolled, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
-    const { conditions: butFor, params: exceptions } = exceptDays(days.except)
-    Object.assign(params, exceptions)
-    conditions.push(...butFor, ...ofMonths.map((run) => `day NOT ${run}`))
+    conditions.push(...ofMonths.map((run) => `day NOT ${run}`))
+    if (days.except.length > 0) {
+      params['daysExcept'] = days.except.map(dayNumber)
+      conditions.push(`day NOT IN ${daysParam('daysExcept')}`)
+    }
     add('days', fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
   }
   if (slots !== undefined) {
@@ -95,8 +83,8 @@ export function selectsOf(
     const hasTotals = (day: number) => totals && day >= oldestSlotTotalsDay(now)
     const addDays = (name: string, table: string, wanted: readonly number[]) => {
       if (wanted.length === 0) return
-      params[name] = wanted.map(isoDay)
-      add('slots', fromSlots, table, [...conditions, `toDate(slot) IN {${name}:Array(Date)}`])
+      params[name] = wanted.map(dayNumber)
+      add('slots', fromSlots, table, [...conditions, `toDate(slot) IN ${daysParam(name)}`])
     }
     addDays(
       'slotDays',
@@ -108,78 +96,48 @@ export function selectsOf(
   const events = eventsOf(raw, slotS)
   if (events !== undefined) {
     Object.assign(params, events.params)
-    const ofKey = [...filtersOf('events'), ...events.conditions].join(' AND ')
+    const ofKey = [...filtersOf('events'), events.condition].join(' AND ')
     // Why PREWHERE: see usage-aggregates.
     selects.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }
   return { selects, params }
 }
 
-/** What is left out of the days. Long runs are told as such: months that lie wholly in one are not even looked into. */
-function exceptDays(except: readonly number[]): { conditions: string[]; params: Record<string, unknown> } {
-  const conditions: string[] = []
-  const params: Record<string, unknown> = {}
-  const runs = coveringRanges({ ranges: [], slots: [], days: [...except] }, DAY_S, Infinity)
-  const long = runs.sort((a, b) => b.endAt - b.startAt - (a.endAt - a.startAt)).slice(0, RUNS_MAX)
-  for (const [index, { startAt, endAt }] of long.entries()) {
-    Object.assign(params, {
-      [`exceptFrom${index}`]: isoDay(startAt),
-      [`exceptTo${index}`]: isoDay(endAt - DAY_S),
-    })
-    conditions.push(`day NOT BETWEEN {exceptFrom${index}:Date} AND {exceptTo${index}:Date}`)
-  }
-  const others = except.filter((day) => !long.some(({ startAt, endAt }) => startAt <= day && day < endAt))
-  if (others.length > 0) {
-    params['daysExcept'] = others.map(isoDay)
-    conditions.push('day NOT IN {daysExcept:Array(Date)}')
-  }
-  return { conditions, params }
-}
+/** The bucket of a time in the sorting key. */
+const KEY_BUCKET = 'toStartOfFiveMinutes(occurred_at)'
 
-/** The conditions of what is read raw: first for the sorting key; where that lets others through, then exactly. */
+/** The conditions of what is read raw; each begins with one of the sorting key. */
 function eventsOf(
-  raw: UsageCover['raw'],
+  { ranges, slots, days }: UsageCover['raw'],
   slotS: number,
-): { conditions: string[]; params: Record<string, unknown> } | undefined {
-  const { ranges, slots, days } = raw
+): { condition: string; params: Record<string, unknown> } | undefined {
   const params: Record<string, unknown> = {}
-  const covering = coveringRanges(raw, slotS, RANGES_MAX)
-  const { buckets, ranges: keyRanges } = enumerateShortRanges(covering, BUCKETS_MAX)
-  const keyConditions = keyRanges.map(({ startAt, endAt }, index) => {
-    params[`keyFrom${index}`] = keyBucketOf(startAt)
-    params[`keyTo${index}`] = keyBucketOf(endAt - 1)
-    return `toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({keyFrom${index}:UInt32}, 'UTC') AND toDateTime({keyTo${index}:UInt32}, 'UTC')`
+  const conditions = ranges.map(({ startAt, endAt }, nth) => {
+    Object.assign(params, {
+      [`keyFrom${nth}`]: keyBucketOf(startAt),
+      [`keyTo${nth}`]: keyBucketOf(endAt - 1),
+      [`from${nth}`]: startAt,
+      [`to${nth}`]: endAt,
+    })
+    const time = (name: string) => `toDateTime({${name}${nth}:UInt32}, 'UTC')`
+    return `(${KEY_BUCKET} BETWEEN ${time('keyFrom')} AND ${time('keyTo')}
+      AND occurred_at >= ${time('from')} AND occurred_at < ${time('to')})`
   })
-  if (buckets.length > 0) {
-    params['keyBuckets'] = buckets
-    keyConditions.push(`toStartOfFiveMinutes(occurred_at) IN ${timesOf('keyBuckets')}`)
-  }
-  if (keyConditions.length === 0) return undefined
-  const inKey = `(${keyConditions.join(' OR ')})`
-  // Its pieces never overlap: if the covering ranges are as many seconds, they hold nothing else, and need no exact condition.
-  const wholeS = secondsOf(ranges) + slots.length * slotS + days.length * DAY_S
-  const isExact =
-    secondsOf(covering) === wholeS &&
-    covering.every(({ startAt, endAt }) => beginsKeyBucket(startAt) && beginsKeyBucket(endAt))
-  if (isExact) return { conditions: [inKey], params }
-  const exactly = ranges.map(({ startAt, endAt }, index) => {
-    params[`from${index}`] = startAt
-    params[`to${index}`] = endAt
-    return `(occurred_at >= toDateTime({from${index}:UInt32}, 'UTC') AND occurred_at < toDateTime({to${index}:UInt32}, 'UTC'))`
-  })
-  const second = 'toUnixTimestamp(occurred_at)'
   if (slots.length > 0) {
-    params['slots'] = slots
-    exactly.push(`${second} - ${second} % ${slotS} IN {slots:Array(UInt32)}`)
+    Object.assign(params, { slots, buckets: [...new Set(slots.map(keyBucketOf))] })
+    const second = 'toUnixTimestamp(occurred_at)'
+    conditions.push(
+      `(${KEY_BUCKET} IN ${timesParam('buckets')} AND ${second} - ${second} % ${slotS} IN {slots:Array(UInt32)})`,
+    )
   }
   if (days.length > 0) {
-    params['days'] = days
-    exactly.push(`${second} - ${second} % 86400 IN {days:Array(UInt32)}`)
+    params['days'] = days.map(dayNumber)
+    conditions.push(`toDate(${KEY_BUCKET}) IN ${daysParam('days')}`)
   }
-  return { conditions: [inKey, `(${exactly.join(' OR ')})`], params }
+  return conditions.length === 0 ? undefined : { condition: `(${conditions.join(' OR ')})`, params }
 }
 
-/** Whether a key bucket begins at a second. */
-const beginsKeyBucket = (second: number): boolean => keyBucketOf(second) === second
+/** Days since 1970 until a second. */
+const dayNumber = (second: number): number => Math.floor(second / DAY_S)
 
 const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

@@ -169,7 +169,7 @@ describe('the readers of usage', function () {
     expect(sums.map((one) => formatAmount(one.get(ACCOUNT)?.get('usd') ?? ZERO))).to.deep.equal(['2', '2'])
   })
 
-  it('read clean slots once that lie between more late ones than they ask the sorting key for', async () => {
+  it('read clean slots once that lie between late ones', async () => {
     const namespaceId = '018cc251-f400-7000-8000-000000000004'
     const now = await stage.epochs.now()
     const day = dayOf(now - DAY_S)
@@ -187,6 +187,38 @@ describe('the readers of usage', function () {
     expect(sum && formatAmount(sum)).to.equal('100')
     const usage = (await reader.aggregate(namespaceId, { range: ALL_TIME })).get('usd')
     expect(usage && shown(usage)).to.deep.equal([100, '100', '1', '1'])
+  })
+
+  it('read of the events the seconds that are asked for and no others of their five minutes', async () => {
+    const short = await startRollupStage('usage_readers_short', 60)
+    try {
+      const now = await short.epochs.now()
+      const bucket = dayOf(now) - DAY_S + 7_200
+      for (const at of [0, 30, 60, 120, 180, 240, 299])
+        await usageEventRepository(short.writing).insertLines(
+          Buffer.from(usageEventToLine(makeReport({ occurredAt: bucket + at }))),
+        )
+      await takeRollupStep(short.computing, { kind: 'rebuild', upTo: HOUR_S })
+      const late = [bucket + 60, bucket + 180]
+      await dirtySlotRepository(short.writing).placeReady(
+        late.map((slot) => ({ namespaceId: NAMESPACE, accountId: ACCOUNT, slot, kind: 'slot' as const })),
+        '13',
+        now,
+      )
+      const reader = usageThroughRollups(short.client)
+      const countIn = async (from: number, to: number) =>
+        Number(
+          (await reader.aggregate(NAMESPACE, { range: { startAt: bucket + from, endAt: bucket + to } })).get(
+            'usd',
+          )?.count ?? 0,
+        )
+      expect(await countIn(0, 300)).to.equal(7)
+      expect(await countIn(1, 299), 'within slots').to.equal(5)
+      expect(await countIn(31, 59), 'within one').to.equal(0)
+      expect(await countIn(30, 61)).to.equal(2)
+    } finally {
+      await short.close()
+    }
   })
 
   it('read marked days from the events and the others from rollups, however the marked ones lie', async () => {

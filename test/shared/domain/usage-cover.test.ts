@@ -4,8 +4,6 @@ import {
   coverUsage,
   DAY_S,
   dayOf,
-  coveringRanges,
-  enumerateShortRanges,
   SLOTS_READ_FOR_DAYS,
   type RollupState,
   type UsageCover,
@@ -15,11 +13,6 @@ import type { TimeRange } from '../../../shared/domain/time-range.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 13, 37, 11) / 1_000
 const YEAR_S = 365 * DAY_S
-/** The key buckets of events. */
-const KEY_BUCKET_S = 300
-const countKeyBuckets = ({ startAt, endAt }: TimeRange): number =>
-  Math.ceil(endAt / KEY_BUCKET_S) - Math.floor(startAt / KEY_BUCKET_S)
-
 const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
   /** Seconds ago: minutes, days, up to two months, and years. */
   const age = fc.oneof(
@@ -204,62 +197,6 @@ describe('the cover of a range', () => {
       expect(coverUsage(range, { ...known, monthsFrom }).months, String(monthsFrom)).to.deep.equal([])
     const short = { startAt: range.endAt - 150 * DAY_S, endAt: range.endAt }
     expect(coverUsage(short, known).months, 'days of a few months cost less').to.deep.equal([])
-  })
-
-  it('is looked up within ranges that cover all of what is read raw, and are no more than asked', () => {
-    fc.assert(
-      fc.property(state, fc.integer({ min: 1, max: 8 }), ({ state: known, range }, atMost) => {
-        const { raw } = coverUsage(range, known)
-        const covering = coveringRanges(raw, known.slotS, atMost)
-        expect(covering.length).to.be.at.most(atMost)
-        const pieces = [
-          ...raw.ranges,
-          ...raw.slots.map((slot) => ({ startAt: slot, endAt: slot + known.slotS })),
-          ...raw.days.map((day) => ({ startAt: day, endAt: day + DAY_S })),
-        ]
-        for (const { startAt, endAt } of pieces)
-          expect(
-            covering.some((one) => one.startAt <= startAt && endAt <= one.endAt),
-            JSON.stringify({ startAt, endAt, covering }),
-          ).to.equal(true)
-        expect(covering.length === 0).to.equal(pieces.length === 0)
-        for (const [n, one] of covering.entries()) {
-          expect(one.startAt).to.be.lessThan(one.endAt)
-          // Nothing is asked for that lies outside of all pieces.
-          expect(pieces.some(({ startAt }) => startAt === one.startAt)).to.equal(true)
-          expect(pieces.some(({ endAt }) => endAt === one.endAt)).to.equal(true)
-          const next = covering[n + 1]
-          if (next !== undefined) expect(next.startAt).to.be.greaterThan(one.endAt)
-        }
-      }),
-      { numRuns: 2_000 },
-    )
-  })
-
-  it('is looked up bucket by bucket where it is short, as far as buckets are not too many', () => {
-    fc.assert(
-      fc.property(state, fc.integer({ min: 0, max: 40 }), ({ state: known, range }, bucketsMax) => {
-        const covering = coveringRanges(coverUsage(range, known).raw, known.slotS, 16)
-        const { buckets, ranges } = enumerateShortRanges(covering, bucketsMax)
-        expect(buckets.length).to.be.at.most(bucketsMax)
-        expect(new Set(buckets).size).to.equal(buckets.length)
-        for (const bucket of buckets) {
-          const reaches = ({ startAt, endAt }: TimeRange) => startAt < bucket + KEY_BUCKET_S && bucket < endAt
-          expect(bucket % KEY_BUCKET_S).to.equal(0)
-          expect(covering.some(reaches), String(bucket)).to.equal(true)
-        }
-        for (const one of covering) {
-          if (ranges.some(({ startAt, endAt }) => startAt === one.startAt && endAt === one.endAt)) continue
-          for (let at = one.startAt - (one.startAt % KEY_BUCKET_S); at < one.endAt; at += KEY_BUCKET_S)
-            expect(buckets, JSON.stringify(one)).to.include(at)
-        }
-        const named = new Set(covering).size - ranges.length
-        expect(named > 0).to.equal(
-          covering.length > 1 && Math.min(...covering.map(countKeyBuckets)) <= bucketsMax,
-        )
-      }),
-      { numRuns: 2_000 },
-    )
   })
 
   it('reads a slot once that several cuts lie in, or that is late as well', () => {
