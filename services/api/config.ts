@@ -1,6 +1,6 @@
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
-import { CACHED_MAX } from '../../shared/clickhouse/rollups/closed-sums-cache.ts'
+import { CACHED_MAX } from '../../shared/clickhouse/usage/closed-sums-cache.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/places.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'

@@ -54,9 +54,9 @@ export function markLate(
     const wasLate = isLateAt(now + marginS, closing)
     const [late, inTime] = await partition(subjects, wasLate)
     const slotMarksMax = Math.max(MARKS_MAX, Math.min(subjects.length / ROWS_A_MARK, SLOTS_OF_ACCOUNTS_MAX))
-    const [mark, slots] = [randomMark(), await slotMarks(late, slotS, now, slotMarksMax)]
+    const [insertId, slots] = [randomId(), await slotMarks(late, slotS, now, slotMarksMax)]
     if (slots.length > 0) {
-      await dirty.placePending(slots, mark, now)
+      await dirty.placePending(slots, insertId, now)
       reached('loader-marked')
     }
     await insertLines(lines)
@@ -64,8 +64,8 @@ export function markLate(
     const { now: then, closing: begun } = await clock.clock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
     const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
-    if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
-    if (slots.length > 0) await dirty.turnReady(slots, mark, now)
+    if (ended.length > 0) await dirty.placeReady(ended, randomId(), then)
+    if (slots.length > 0) await dirty.turnReady(slots, insertId, now)
     reached('loader-readied')
   }
   if (sumsCache === undefined) return store
@@ -132,4 +132,4 @@ async function partition(
   return [yes, no]
 }
 
-const randomMark = (): string => randomBytes(8).readBigUInt64LE().toString()
+const randomId = (): string => randomBytes(8).readBigUInt64LE().toString()

@@ -1,6 +1,6 @@
 import { groupBy } from '../../shared/collections/group-by.ts'
 import { SLOTS_KEPT_FOR_DAYS, slotTotalsKeptFrom } from '../../shared/clickhouse/rollups/build-epoch.ts'
-import type { MarksAfter, ReadMark } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import type { MarksAfter, MarkedInsert } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
@@ -130,7 +130,7 @@ async function recomputeDays(
   epoch: RollupEpoch,
   days: readonly MarkedDay[],
   today: number,
-  marks: readonly ReadMark[],
+  marks: readonly MarkedInsert[],
 ): Promise<number> {
   let rowsRead = 0
   for (const run of runsOf(
@@ -149,7 +149,7 @@ async function recomputeMonths(
   { tables, signal }: RollupDeps,
   epoch: RollupEpoch,
   days: readonly MarkedDay[],
-  marks: readonly ReadMark[],
+  marks: readonly MarkedInsert[],
 ): Promise<number> {
   let rowsRead = 0
   for (const [month, ofMonth] of groupBy(days, ({ day }) => monthOf(day))) {

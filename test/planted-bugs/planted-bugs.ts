@@ -434,7 +434,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'late usage is marked after its rows are stored only',
     file: 'services/loader/mark-late.ts',
-    right: '      await dirty.placePending(slots, mark, now)\n',
+    right: '      await dirty.placePending(slots, insertId, now)\n',
     wrong: '',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
     each: true,
@@ -442,7 +442,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'late usage is marked before its rows are stored only, and worked off at once',
     file: 'services/loader/mark-late.ts',
-    right: `      await dirty.placePending(slots, mark, now)
+    right: `      await dirty.placePending(slots, insertId, now)
       reached('loader-marked')
     }
     await insertLines(lines)
@@ -451,9 +451,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
     const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
     if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
-    if (slots.length > 0) await dirty.turnReady(slots, mark, now)
+    if (slots.length > 0) await dirty.turnReady(slots, insertId, now)
 `,
-    wrong: `      await dirty.placeReady(slots, mark, now)
+    wrong: `      await dirty.placeReady(slots, insertId, now)
       reached('loader-marked')
     }
     await insertLines(lines)
@@ -702,12 +702,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'all marks are cancelled, not those that were read',
     file: 'shared/clickhouse/rollups/dirty-slots.ts',
     right: '  WHERE ${OF_MARKS}\n    AND slot >=',
-    wrong: '  WHERE ({readyMarks:Array(UInt64)} = {orphans:Array(UInt64)}) IN (0, 1)\n    AND slot >=',
+    wrong: '  WHERE ({readyInserts:Array(UInt64)} = {orphans:Array(UInt64)}) IN (0, 1)\n    AND slot >=',
     suites: ['services/rollup/races', 'services/rollup/monotone'],
   },
   {
     name: 'what is cached of an account is told apart by what was late after its marks were read',
-    file: 'shared/clickhouse/rollups/account-sums.ts',
+    file: 'shared/clickhouse/usage/account-sums.ts',
     right: `  if (state === undefined) return undefined
   const isMarked =`,
     wrong: `  if (state === undefined) return undefined
@@ -717,21 +717,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'what is cached of an account holds, whatever usage was late since',
-    file: 'shared/clickhouse/rollups/closed-sums-cache.ts',
+    file: 'shared/clickhouse/usage/closed-sums-cache.ts',
     right: 'late === lateOf(counts, account)',
     wrong: 'late === late',
     suites: ['services/rollup/races'],
   },
   {
     name: 'what is closed of an account is cached while usage of an open slot is marked as late',
-    file: 'shared/clickhouse/rollups/account-sums.ts',
+    file: 'shared/clickhouse/usage/account-sums.ts',
     right: '    ALL_TIME,\n',
     wrong: '    { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough },\n',
     suites: ['services/rollup/races'],
   },
   {
     name: 'what is closed of an account is cached although a mark of its own stands',
-    file: 'shared/clickhouse/rollups/account-sums.ts',
+    file: 'shared/clickhouse/usage/account-sums.ts',
     right: 'for (const { account, late } of unmarked)',
     wrong: 'for (const { account, late } of some)',
     suites: ['services/api/warm-balances', 'services/rollup/races'],
@@ -745,14 +745,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'slots that were closed since are missing beside what is cached',
-    file: 'shared/clickhouse/rollups/account-sums.ts',
+    file: 'shared/clickhouse/usage/account-sums.ts',
     right: 'holds ? addUp(found.sums, since.get(name))',
     wrong: 'holds ? addUp(found.sums)',
     suites: ['services/rollup/races'],
   },
   {
     name: 'slots that were closed since are those since what is cached of another account',
-    file: 'shared/clickhouse/rollups/account-sums.ts',
+    file: 'shared/clickhouse/usage/account-sums.ts',
     right: 'filters: [...OF_SUMS.filters, SINCE]',
     wrong: 'filters: OF_SUMS.filters',
     suites: ['services/rollup/races'],
@@ -841,7 +841,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'of reads that share a batch one gets the answer of another',
-    file: 'shared/clickhouse/rollups/account-sums.ts',
+    file: 'shared/clickhouse/usage/account-sums.ts',
     right: 'return { account, epoch, late, closed, open: open.get(name) }',
     wrong: 'return { account, epoch, late, closed, open: open.get(nameOfAccount(accounts[0] ?? account)) }',
     suites: ['shared/clickhouse/usage-readers', 'services/rollup/races', 'services/api/usage-model'],
@@ -878,7 +878,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'what is closed of an account is summed up to where another read knows it to be closed',
-    file: 'shared/clickhouse/rollups/account-sums.ts',
+    file: 'shared/clickhouse/usage/account-sums.ts',
     right: '({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`',
     wrong: '({ account }) => account.namespaceId',
     suites: ['shared/clickhouse/usage-readers'],

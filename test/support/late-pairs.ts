@@ -6,7 +6,7 @@ const LOOK_EVERY_MS = 20
 
 /**
  * Steers who meets whom: of two late events of a slot, the second comes while somebody holds what they have read of the first alone, and
- * they store it only once others have worked off the second. Of each batch it knows the mark.
+ * they store it only once others have worked off the second. It knows each batch by the id of its insert.
  */
 export class LatePairs {
   /** Pairs that went just so. */
@@ -21,49 +21,49 @@ export class LatePairs {
     this.isEnded = isEnded
   }
 
-  /** A batch of a pair is given this mark: its first, or its second. */
-  noteMarked(mark: string, isFirst: boolean): void {
-    this.waiting.add(mark)
-    if (isFirst) this.firsts.add(mark)
+  /** A batch of a pair has this id: its first, or its second. */
+  noteMarked(insertId: string, isFirst: boolean): void {
+    this.waiting.add(insertId)
+    if (isFirst) this.firsts.add(insertId)
   }
 
   /** Whether it is of a pair, and nobody has worked it off. */
-  isWaiting(mark: string): boolean {
-    return this.waiting.has(mark)
+  isWaiting(insertId: string): boolean {
+    return this.waiting.has(insertId)
   }
 
   /** Whether it is a first that is yet to be held. */
-  isToBeHeld(mark: string): boolean {
-    return this.firsts.has(mark) && !this.held.has(mark)
+  isToBeHeld(insertId: string): boolean {
+    return this.firsts.has(insertId) && !this.held.has(insertId)
   }
 
-  noteWorkedOff(marks: readonly string[]): void {
-    for (const mark of marks) this.waiting.delete(mark)
+  noteWorkedOff(inserts: readonly string[]): void {
+    for (const insertId of inserts) this.waiting.delete(insertId)
   }
 
   /** Between what a service has read of batches and what it stores: until they are let go whose first is among them. */
-  async hold(marks: readonly string[]): Promise<void> {
-    const firsts = marks.filter((mark) => this.firsts.has(mark))
-    for (const mark of firsts) this.held.add(mark)
-    await this.forAWhile(() => !firsts.some((mark) => this.held.has(mark)))
-    for (const mark of firsts) this.held.delete(mark)
+  async hold(inserts: readonly string[]): Promise<void> {
+    const firsts = inserts.filter((insertId) => this.firsts.has(insertId))
+    for (const insertId of firsts) this.held.add(insertId)
+    await this.forAWhile(() => !firsts.some((insertId) => this.held.has(insertId)))
+    for (const insertId of firsts) this.held.delete(insertId)
   }
 
   /** Once somebody holds one of these, or worked all of them off without. */
   untilHeld(firsts: readonly string[]): Promise<void> {
     return this.forAWhile(
-      () => firsts.some((mark) => this.held.has(mark)) || !firsts.some((mark) => this.waiting.has(mark)),
+      () => firsts.some((insertId) => this.held.has(insertId)) || !firsts.some((insertId) => this.waiting.has(insertId)),
     )
   }
 
   /** Once nobody has the second to work off: whoever holds the first may store what they have read. */
   async letGo(firsts: readonly string[], seconds: readonly string[]): Promise<void> {
-    const isWaiting = () => seconds.some((mark) => this.waiting.has(mark))
+    const isWaiting = () => seconds.some((insertId) => this.waiting.has(insertId))
     await this.forAWhile(() => !isWaiting())
-    if (!isWaiting() && firsts.some((mark) => this.held.has(mark))) this.met++
-    for (const mark of firsts) {
-      this.held.delete(mark)
-      this.firsts.delete(mark)
+    if (!isWaiting() && firsts.some((insertId) => this.held.has(insertId))) this.met++
+    for (const insertId of firsts) {
+      this.held.delete(insertId)
+      this.firsts.delete(insertId)
     }
   }
 

@@ -51,7 +51,7 @@ export async function countMarks(client: ClickHouse): Promise<number> {
   const [row] = await queryRows<{ marks: number }>(
     client,
     `SELECT toUInt32(count()) AS marks FROM (SELECT 1 FROM usage_dirty_slots
-      GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)`,
+      GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0)`,
     {},
   )
   return row?.marks ?? 0

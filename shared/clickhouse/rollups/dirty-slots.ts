@@ -14,10 +14,10 @@ export interface DirtySlot {
   kind: MarkKind
 }
 
-/** Marks that were placed together, as they were read. */
-export interface ReadMark {
+/** The marks of one insert of usage, which were placed together, as they were read. */
+export interface MarkedInsert {
   /** An unsigned number of 64 bits, as text. */
-  mark: string
+  insertId: string
   stage: Stage
 }
 
@@ -39,59 +39,59 @@ export interface MarksAfter {
   lateAfterS: number
 }
 
-// Signs are added up by mark, not by slot: when two services both cancel a mark its sum is -1, which must not hide another mark of the slot.
+// Signs are added up by insert, not by slot: when two services both cancel a mark its sum is -1, which must not hide another mark of the slot.
 const STANDING = `
-  SELECT mark, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
-  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+  SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
+  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
 
 // A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own. Marks
 // gather until the oldest that can be worked off is of some age: what a round costs is much the same for one and for hundreds. When
 // even the oldest is of a time to come, as the clock was set back, nothing is waited for.
 const LIST_READY = `
-  SELECT toString(mark) AS mark, stage FROM (
-    SELECT mark, stage, min(placed_at) AS placed_at,
+  SELECT toString(insert_id) AS insertId, stage FROM (
+    SELECT insert_id, stage, min(placed_at) AS placed_at,
       stage = ${READY} OR placed_at < now() - toIntervalSecond({orphanS:UInt32}) AS is_ready,
       minIf(placed_at, is_ready) OVER () AS oldest
-    FROM (${STANDING}) GROUP BY mark, stage)
+    FROM (${STANDING}) GROUP BY insert_id, stage)
   WHERE is_ready AND (oldest <= now() - toIntervalSecond({lateAfterS:UInt32}) OR oldest > now())
-  ORDER BY placed_at, mark LIMIT {limit:UInt32}`
+  ORDER BY placed_at, insert_id LIMIT {limit:UInt32}`
 
 const LIST_READY_FROM = `
-  SELECT DISTINCT toString(mark) AS mark, stage FROM usage_dirty_slots
+  SELECT DISTINCT toString(insert_id) AS insertId, stage FROM usage_dirty_slots
   WHERE stage = ${READY} AND whole_day = 0 AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
 
 const OLDEST = `
-  SELECT stage, toString(uniqExact(mark)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})
+  SELECT stage, toString(uniqExact(insert_id)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})
   GROUP BY stage`
 
-const OF_MARKS = `((mark IN {readyMarks:Array(UInt64)} AND stage = ${READY}) OR (mark IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
+const OF_MARKS = `((insert_id IN {readyInserts:Array(UInt64)} AND stage = ${READY}) OR (insert_id IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
 /** What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams. */
 export const MARKED = `(
   SELECT namespace_id, account_id, whole_day, slot FROM usage_dirty_slots WHERE ${OF_MARKS}
-  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0)`
+  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0)`
 
 /** The values of MARKED. */
-export const markParams = (marks: readonly ReadMark[]) => ({
-  readyMarks: marks.filter(({ stage }) => stage === READY).map(({ mark }) => BigInt(mark)),
-  orphans: marks.filter(({ stage }) => stage === PENDING).map(({ mark }) => BigInt(mark)),
+export const markParams = (marks: readonly MarkedInsert[]) => ({
+  readyInserts: marks.filter(({ stage }) => stage === READY).map(({ insertId }) => BigInt(insertId)),
+  orphans: marks.filter(({ stage }) => stage === PENDING).map(({ insertId }) => BigInt(insertId)),
 })
 
 const CANCEL = `
-  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
-  SELECT namespace_id, account_id, whole_day, slot, mark, stage, any(placed_at), -1 FROM usage_dirty_slots
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, sign)
+  SELECT namespace_id, account_id, whole_day, slot, insert_id, stage, any(placed_at), -1 FROM usage_dirty_slots
   WHERE ${OF_MARKS}
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
 
 // Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody, but hides nothing,
-// as each mark has a number of its own. Two services that repair at once leave the mark standing, and it is worked off once more.
+// as the marks of each insert have a number of their own. Two services that repair at once leave the mark standing, and it is worked off once more.
 const REPAIR = `
-  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, mark, stage, placed_at, sign)
-  SELECT namespace_id, account_id, whole_day, slot, mark, stage, placed_at, 1 FROM (
-    SELECT namespace_id, account_id, whole_day, slot, mark, stage, any(placed_at) AS placed_at, -sum(sign) AS missing
-    FROM usage_dirty_slots GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) < 0)
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, sign)
+  SELECT namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, 1 FROM (
+    SELECT namespace_id, account_id, whole_day, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(sign) AS missing
+    FROM usage_dirty_slots GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) < 0)
   ARRAY JOIN range(toUInt8(missing)) AS each
   WHERE placed_at < now() - toIntervalSecond({olderThanS:UInt32})`
 
@@ -100,7 +100,7 @@ const COLUMNS = [
   'account_id',
   'whole_day',
   'slot',
-  'mark',
+  'insert_id',
   'stage',
   'placed_at',
   'sign',
@@ -110,7 +110,7 @@ const COLUMNS = [
 export const dirtySlotRepository = (client: ClickHouse) => {
   const insert = async (
     slots: readonly DirtySlot[],
-    mark: string,
+    insertId: string,
     placedAt: number,
     changes: readonly { stage: Stage; sign: 1 | -1 }[],
   ): Promise<void> => {
@@ -120,7 +120,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
         account_id: one.accountId,
         whole_day: MARK_KIND[one.kind],
         slot: one.slot,
-        mark,
+        insert_id: insertId,
         stage,
         placed_at: placedAt,
         sign,
@@ -137,30 +137,30 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     /**
      * Before late rows are inserted.
      *
-     * @param mark tells these marks from all others: random
+     * @param insertId tells these marks from all others: random
      * @param placedAt Unix seconds, by the clock of ClickHouse
      */
-    placePending: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
-      insert(slots, mark, placedAt, [{ stage: PENDING, sign: 1 }]),
+    placePending: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
+      insert(slots, insertId, placedAt, [{ stage: PENDING, sign: 1 }]),
 
     /** After they are: in one insert, so that no reader finds neither. */
-    turnReady: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
-      insert(slots, mark, placedAt, [
+    turnReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
+      insert(slots, insertId, placedAt, [
         { stage: PENDING, sign: -1 },
         { stage: READY, sign: 1 },
       ]),
 
     /** Of slots that ended while their rows were inserted. */
-    placeReady: (slots: readonly DirtySlot[], mark: string, placedAt: number) =>
-      insert(slots, mark, placedAt, [{ stage: READY, sign: 1 }]),
+    placeReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
+      insert(slots, insertId, placedAt, [{ stage: READY, sign: 1 }]),
 
     /** Those that can be worked off, the oldest first; none until the oldest is lateAfterS old, so that one round works off many. */
-    listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<ReadMark[]> =>
-      queryRows<ReadMark>(client, LIST_READY, { orphanS, lateAfterS, limit }),
+    listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<MarkedInsert[]> =>
+      queryRows<MarkedInsert>(client, LIST_READY, { orphanS, lateAfterS, limit }),
 
     /** Those of slots from one on whose rows are stored. */
-    listReadyFrom: (slotFrom: number): Promise<ReadMark[]> =>
-      queryRows<ReadMark>(client, LIST_READY_FROM, { slotFrom }),
+    listReadyFrom: (slotFrom: number): Promise<MarkedInsert[]> =>
+      queryRows<MarkedInsert>(client, LIST_READY_FROM, { slotFrom }),
 
     /** How many stand, and when the oldest was placed, in Unix seconds: of inserts that are through, and of those that are not. */
     async findOldest(): Promise<{ stored: OldestMark | undefined; pending: OldestMark | undefined }> {
@@ -177,7 +177,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
      *
      * @param slotFrom only what they tell of slots from this one on
      */
-    async cancel(marks: readonly ReadMark[], slotFrom = 0): Promise<void> {
+    async cancel(marks: readonly MarkedInsert[], slotFrom = 0): Promise<void> {
       await client.command({ query: CANCEL, query_params: { ...markParams(marks), slotFrom } })
     },
 

@@ -31,13 +31,13 @@ export const EPOCH_IN_USE = `
 const EPOCH_AND_MONTHS = `
   SELECT *, (SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM usage_by_month) AS months_from FROM (${EPOCH_IN_USE})`
 
-// Signs are added up by mark: when two services both cancel one its sum is -1, which must not hide another mark. Marks
+// Signs are added up by insert: when two services both cancel one its sum is -1, which must not hide another mark. Marks
 // are wanted from the day that the range begins in: one of that whole day reaches into it.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
   WHERE namespace_id = {namespaceId:String} ${ofAccounts}
     AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, whole_day, slot, mark, stage HAVING sum(sign) > 0`
+  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
 const DIRTY = (ofAccounts: string) => `
   SELECT groupUniqArray(${MARKED_MAX + 1})((account_id, whole_day, toUnixTimestamp(slot))) AS places

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { markParams, type ReadMark } from './dirty-slots.ts'
+import { markParams, type MarkedInsert } from './dirty-slots.ts'
 import { rollupPartitions } from './rollup-partitions.ts'
 import {
   DAYS_OF_ACCOUNTS,
@@ -124,7 +124,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       await client.command({ query: KILL, query_params: { comment } })
     },
 
-    async listDays(marks: readonly ReadMark[]): Promise<MarkedDay[]> {
+    async listDays(marks: readonly MarkedInsert[]): Promise<MarkedDay[]> {
       const rows = await queryRows<{ day: number; accounts: number; of_slots: number; of_days: number }>(
         client,
         MARKED_DAYS,
@@ -142,7 +142,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     async computeMarkedSlots(
       { epoch, slotS }: RollupTarget,
       range: TimeRange,
-      marks: readonly ReadMark[],
+      marks: readonly MarkedInsert[],
       { accountDays, ofSlots, ofDays }: MarkKinds,
     ): Promise<RowsRead> {
       const params = { epoch, ...rangeParams(range), ...markParams(marks) }
@@ -158,7 +158,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     async computeMarkedSlotTotals(
       { epoch }: RollupTarget,
       range: TimeRange,
-      marks: readonly ReadMark[],
+      marks: readonly MarkedInsert[],
       { accountDays, ofSlots, ofDays }: MarkKinds,
     ): Promise<RowsRead> {
       const params = { epoch, ...rangeParams(range), ...markParams(marks) }
@@ -172,7 +172,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     async computeMarkedDays(
       { epoch }: RollupTarget,
       range: TimeRange,
-      marks: readonly ReadMark[],
+      marks: readonly MarkedInsert[],
       { accountDays, ofSlots, ofDays }: MarkKinds,
       from: 'slots' | 'events',
     ): Promise<RowsRead> {
@@ -189,7 +189,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
     async computeMarkedMonths(
       { epoch }: RollupTarget,
       range: TimeRange,
-      marks: readonly ReadMark[],
+      marks: readonly MarkedInsert[],
       { accountDays, ofSlots, ofDays }: MarkKinds,
     ): Promise<RowsRead> {
       const params = { epoch, ...rangeParams(range), ...markParams(marks) }

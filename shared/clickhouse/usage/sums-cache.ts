@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
-import { CACHED_MAX, CACHED_SUMS_MAX, type Sums } from '../rollups/closed-sums-cache.ts'
+import { CACHED_MAX, CACHED_SUMS_MAX, type Sums } from './closed-sums-cache.ts'
 
 /** So that nothing that was ever wrong, such as rollups that an operator had computed anew, stays in the cache for good. */
 const TTL_MS = 300_000

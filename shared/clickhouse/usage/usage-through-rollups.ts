@@ -1,8 +1,4 @@
-import type { Amount } from '../../amount/amount.ts'
-import { batchReadsByGroup } from '../../batching/batch-reads.ts'
-import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import type { Period } from '../../domain/period.ts'
-import type { UsageSource } from '../../domain/usage-source.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { coverUsage } from '../../domain/usage-cover.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
@@ -13,10 +9,9 @@ import {
   type AggregateRow,
   type UsageSelection,
 } from './usage-aggregates.ts'
+import { accountSums, type AccountSums } from './account-sums.ts'
 import type { SumsCache } from './sums-cache.ts'
 import type { UsageReader } from './usage-reader.ts'
-import { accountSums, BATCHING } from '../rollups/account-sums.ts'
-import type { Sums } from '../rollups/closed-sums-cache.ts'
 import { selectsOf, type Wanted } from '../rollups/cover-query.ts'
 import { columnsOf, PERIOD_START } from '../rollups/measure-columns.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
@@ -28,37 +23,14 @@ interface Answer {
   groupBy: string
 }
 
-/** Caches the sums of accounts' closed slots in this process: see closedSumsCache. */
-export interface CachingReader extends UsageReader {
-  /** Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick. Each sum reads open slots anew. */
-  readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
-}
-
 /**
  * Usage as the raw events have it, read through rollups wherever they are complete.
  *
  * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
  */
-export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): CachingReader {
+export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): UsageReader & AccountSums {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
-  const sums = accountSums(client, states)
-  /** While there are no rollups. */
-  const sumOfEvents = batchReadsByGroup<AccountKey, Sums>(
-    ({ namespaceId }) => namespaceId,
-    nameOfAccount,
-    async (accounts) => {
-      const accountIds = accounts.map(({ accountId }) => accountId)
-      const found = await events.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
-      return accountIds.map((accountId) => found.get(accountId) ?? new Map<UsageSource, Amount>())
-    },
-    BATCHING,
-  )
-  const readSum = async (account: AccountKey): Promise<Sums> =>
-    (await retryIfStale(() => sums.sumUpToNow(account))) ?? sumOfEvents(account)
-  const sumOf = (account: AccountKey): Promise<Sums> =>
-    sumsCache === undefined ? readSum(account) : sumsCache.read(account, () => readSum(account))
-
   /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
   const read = <Row>(
     { select, groupBy }: Answer,
@@ -135,19 +107,7 @@ export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): 
       return groupRows(rows, (row) => row.period_start, aggregateFromRow)
     },
 
-    async sumByAccount(namespaceId, accountIds) {
-      const found = await Promise.all(accountIds.map((accountId) => sumOf({ namespaceId, accountId })))
-      return new Map(
-        accountIds.flatMap((accountId, nth) => {
-          const ofAccount = found[nth]
-          return ofAccount === undefined || ofAccount.size === 0 ? [] : [[accountId, ofAccount]]
-        }),
-      )
-    },
-
-    async readAhead(namespaceId, accountIds) {
-      await retryIfStale(() => sums.readAhead(namespaceId, accountIds))
-    },
+    ...accountSums(client, states, events, sumsCache),
   }
 }
 

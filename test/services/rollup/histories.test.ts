@@ -296,12 +296,12 @@ describe('random histories, read through rollups', function () {
         clock: pausing(clock, uncrashed),
         dirty: pausing(
           {
-            placePending: (slots: readonly DirtySlot[], mark: string, at: number) =>
-              dirty.placePending(coarse(slots, at), mark, placedAt),
-            turnReady: (slots: readonly DirtySlot[], mark: string, at: number) =>
-              dirty.turnReady(coarse(slots, at), mark, placedAt),
-            placeReady: (slots: readonly DirtySlot[], mark: string, at: number) =>
-              dirty.placeReady(coarse(slots, at), mark, real),
+            placePending: (slots: readonly DirtySlot[], insertId: string, at: number) =>
+              dirty.placePending(coarse(slots, at), insertId, placedAt),
+            turnReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
+              dirty.turnReady(coarse(slots, at), insertId, placedAt),
+            placeReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
+              dirty.placeReady(coarse(slots, at), insertId, real),
           },
           uncrashed,
         ),

@@ -9,14 +9,11 @@ import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import {
   dirtySlotRepository,
   type DirtySlot,
-  type ReadMark,
+  type MarkedInsert,
 } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
-import {
-  usageThroughRollups,
-  type CachingReader,
-} from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { Period } from '../../../shared/domain/period.ts'
@@ -98,7 +95,7 @@ interface Ways {
   /** How often it pauses. */
   share?: number
   /** Which marks it works off. */
-  isMeant?: (mark: string) => boolean
+  isMeant?: (insertId: string) => boolean
   /** What it does between what it read and what it stores. */
   pauseToStore?: (table: string, epoch: unknown) => Pause | undefined
 }
@@ -107,6 +104,8 @@ interface Ways {
 type Noted = Pick<UsageWatch, 'noteSent' | 'noteStored'>
 
 class Crash extends Error {}
+
+type Reader = ReturnType<typeof usageThroughRollups>
 
 describe('totals beside writers and rollup services that pause and crash', function () {
   this.timeout(READS === undefined ? 300_000 : 7_200_000)
@@ -209,7 +208,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
 
   const reachedPoints = new Set<string>()
   const pairs = new LatePairs(() => ended)
-  const isOfOthers = (mark: string) => !pairs.isWaiting(mark)
+  const isOfOthers = (insertId: string) => !pairs.isWaiting(insertId)
   const reachedBy = (own: Random, share: number) => (point: string) => {
     if (!ended) reachedPoints.add(point)
     if (!ended && own() < share) throw new Crash('crashed')
@@ -222,7 +221,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       ended ? Promise.resolve() : pause()
 
   /** As an API in a process of its own: with what it knows and caches, and pauses before it asks. */
-  function readerOf(own: Random): CachingReader {
+  function readerOf(own: Random): Reader {
     return usageThroughRollups(beforeQueries(stage.client, untilEnded(pauseBy(own, 0.03, 500))))
   }
 
@@ -233,7 +232,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
       await sums.read(own)
     }
 
-  const aheadReader = (reader: CachingReader, own: Random) => async () => {
+  const aheadReader = (reader: Reader, own: Random) => async () => {
     await sleep(500 + randomInteger(own, 3_000))
     await reader.readAhead(NAMESPACE, ALL_ACCOUNTS)
   }
@@ -248,7 +247,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     watch: Noted,
     own: Random,
     longestPauseMs: number,
-    told: { marked?: (mark: string) => void; inserted?: (ms: number) => void },
+    told: { marked?: (insertId: string) => void; inserted?: (ms: number) => void },
   ): (events: UsageEvent[]) => Promise<void> {
     const pause = untilEnded(pauseBy(own, 0.3, 300))
     const longPause = untilEnded(pauseBy(own, 0.4, longestPauseMs))
@@ -261,9 +260,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
         dirty: pausing(
           {
             ...marking,
-            placePending: (slots: readonly DirtySlot[], mark: string, now: number) => {
-              told.marked?.(mark)
-              return marking.placePending(slots, mark, now)
+            placePending: (slots: readonly DirtySlot[], insertId: string, now: number) => {
+              told.marked?.(insertId)
+              return marking.placePending(slots, insertId, now)
             },
           },
           pause,
@@ -316,9 +315,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const marks = { first: [] as string[], second: [] as string[] }
     let which: keyof typeof marks = 'first'
     const store = storing(watch, own, QUIET_PAUSE_MS, {
-      marked: (mark) => {
-        marks[which].push(mark)
-        pairs.noteMarked(mark, which === 'first')
+      marked: (insertId) => {
+        marks[which].push(insertId)
+        pairs.noteMarked(insertId, which === 'first')
       },
       inserted: (ms) => (longestInsertMs.pair = Math.max(longestInsertMs.pair, ms)),
     })
@@ -409,11 +408,11 @@ describe('totals beside writers and rollup services that pause and crash', funct
           ...working,
           listReady: async (...asked: Parameters<typeof working.listReady>) => {
             const marks = await working.listReady(...asked)
-            return marks.filter(({ mark }) => ended || isMeant(mark))
+            return marks.filter(({ insertId }) => ended || isMeant(insertId))
           },
-          cancel: async (marks: readonly ReadMark[], slotFrom?: number) => {
+          cancel: async (marks: readonly MarkedInsert[], slotFrom?: number) => {
             await working.cancel(marks, slotFrom)
-            if (slotFrom === undefined) pairs.noteWorkedOff(marks.map(({ mark }) => mark))
+            if (slotFrom === undefined) pairs.noteWorkedOff(marks.map(({ insertId }) => insertId))
           },
         },
         pause,
@@ -459,14 +458,14 @@ describe('totals beside writers and rollup services that pause and crash', funct
   function pairWorker(own: Random, isHolding: boolean): () => Promise<void> {
     let listed: string[] = []
     let readersUse = 0
-    const isMeant = (mark: string) => pairs.isWaiting(mark) && (isHolding || !pairs.isToBeHeld(mark))
+    const isMeant = (insertId: string) => pairs.isWaiting(insertId) && (isHolding || !pairs.isToBeHeld(insertId))
     const hold = (table: string, epoch: unknown) =>
       isHolding && table === SLOTS && epoch === readersUse ? () => pairs.hold(listed) : undefined
     const parts = partsOf(own, { share: 0.01, isMeant, pauseToStore: hold })
     const { dirty } = parts
     const listReady: typeof dirty.listReady = async (...asked) => {
       const marks = await dirty.listReady(...asked)
-      listed = marks.map(({ mark }) => mark)
+      listed = marks.map(({ insertId }) => insertId)
       readersUse = inUse(await stage.epochs.list())?.epoch ?? 0
       return marks
     }
@@ -541,7 +540,7 @@ const isDone = (work: Promise<unknown>): Promise<boolean> =>
   )
 
 /** Every way to ask, of accounts and of all together, over all time and cut anywhere. */
-function watchedOf({ raw }: RollupStage, reader: () => CachingReader, now: number): Watched[] {
+function watchedOf({ raw }: RollupStage, reader: () => Reader, now: number): Watched[] {
   const today = dayOf(now)
   const recent = { startAt: now - 8 * SLOT_S - 3, endAt: now + 3_600 }
   const quiet = quietOf(now)
@@ -589,7 +588,7 @@ function watchedOf({ raw }: RollupStage, reader: () => CachingReader, now: numbe
 }
 
 /** Sums of accounts alone, of which those that are asked for at the same time share queries. */
-function watchedSums(...readers: readonly CachingReader[]): Watched[] {
+function watchedSums(...readers: readonly Reader[]): Watched[] {
   const watch = (accounts: readonly string[], weight: number): Watched => ({
     name: `sums of ${accounts.join(', ')}`,
     isMeant: (event) => accounts.includes(event.accountId),
@@ -599,7 +598,7 @@ function watchedSums(...readers: readonly CachingReader[]): Watched[] {
   return [watch(ALL_ACCOUNTS, 1), ...ACCOUNTS.map((account) => watch([account], 2)), watch([SELDOM], 4)]
 }
 
-const sumsThrough = (reader: () => CachingReader, accounts: readonly string[]) => async () => {
+const sumsThrough = (reader: () => Reader, accounts: readonly string[]) => async () => {
   const sums = await reader().sumByAccount(NAMESPACE, accounts)
   return { sum: formatAmount(sumOf([...sums.values()].flatMap((usage) => [...usage.values()]))) }
 }

@@ -377,7 +377,7 @@ describe('what meets in the middle of something', function () {
     const rows = async () =>
       queryRows<{ sum: number }>(
         stage.client,
-        `SELECT toInt32(sum(sign)) AS sum FROM usage_dirty_slots GROUP BY namespace_id, account_id, slot, mark, stage HAVING sum != 0`,
+        `SELECT toInt32(sum(sign)) AS sum FROM usage_dirty_slots GROUP BY namespace_id, account_id, slot, insert_id, stage HAVING sum != 0`,
         {},
       )
     await store(await ago(6 * HOUR_S))
@@ -386,8 +386,8 @@ describe('what meets in the middle of something', function () {
     // Before it is cancelled: a merge may leave nothing of it then.
     const standing = await queryRows<Record<string, unknown>>(
       stage.client,
-      'SELECT * REPLACE (toString(mark) AS mark) FROM usage_dirty_slots WHERE toString(mark) = {mark:String} AND stage = 1',
-      { mark: marks[0]?.mark },
+      'SELECT * REPLACE (toString(insert_id) AS insert_id) FROM usage_dirty_slots WHERE toString(insert_id) = {insertId:String} AND stage = 1',
+      { insertId: marks[0]?.insertId },
     )
     await workOff()
     // As by somebody who had seen it stand, too.

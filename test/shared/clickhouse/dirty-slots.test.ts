@@ -27,8 +27,8 @@ describe('marks of late usage', function () {
 
   const dirty = () => dirtySlotRepository(stage.writing)
   /** As a loader does whose insert is through. @param agoS how long ago it was placed */
-  const place = (mark: string, agoS: number) => dirty().placeReady([SLOT], mark, now - agoS)
-  const listed = async (limit = 10) => (await dirty().listReady(AFTER, limit)).map(({ mark }) => mark)
+  const place = (insertId: string, agoS: number) => dirty().placeReady([SLOT], insertId, now - agoS)
+  const listed = async (limit = 10) => (await dirty().listReady(AFTER, limit)).map(({ insertId }) => insertId)
 
   it('gather until the oldest has waited', async () => {
     await place('1', AFTER.lateAfterS - 30)

@@ -192,12 +192,12 @@ describe('usage that invoices are rated by', function () {
     const loader = {
       clock: stage.epochs,
       dirty: {
-        placePending: (slots: readonly DirtySlot[], mark: string, at: number) =>
-          dirty.placePending(coarse(slots), mark, at),
-        turnReady: (slots: readonly DirtySlot[], mark: string, at: number) =>
-          dirty.turnReady(coarse(slots), mark, at),
-        placeReady: (slots: readonly DirtySlot[], mark: string, at: number) =>
-          dirty.placeReady(coarse(slots), mark, at),
+        placePending: (slots: readonly DirtySlot[], insertId: string, at: number) =>
+          dirty.placePending(coarse(slots), insertId, at),
+        turnReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
+          dirty.turnReady(coarse(slots), insertId, at),
+        placeReady: (slots: readonly DirtySlot[], insertId: string, at: number) =>
+          dirty.placeReady(coarse(slots), insertId, at),
       },
       reached: () => undefined,
       insertLines: usageEventRepository(stage.writing).insertLines,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
-import type { Sums } from '../../../shared/clickhouse/rollups/closed-sums-cache.ts'
+import type { Sums } from '../../../shared/clickhouse/usage/closed-sums-cache.ts'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
 

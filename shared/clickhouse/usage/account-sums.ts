@@ -6,14 +6,17 @@ import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSumsCache, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums-cache.ts'
-import { selectsOf, type Wanted } from './cover-query.ts'
-import type { KnownEpoch, RollupStateReader } from './rollup-state.ts'
+import { selectsOf, type Wanted } from '../rollups/cover-query.ts'
+import { retryIfStale } from '../rollups/retry-if-stale.ts'
+import type { KnownEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
+import type { SumsCache } from './sums-cache.ts'
+import type { UsageReader } from './usage-reader.ts'
 
 /** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
 type SumsByName = ReadonlyMap<string, Sums>
 
 /** Of accounts: each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
-export const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
+const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 
 /** What a process knows of an account, and what it read since. */
 interface AccountSnapshot {
@@ -31,12 +34,26 @@ interface Deps {
   cache: ReturnType<typeof closedSumsCache>
 }
 
+/** Sums of all usage of accounts, from caches and queries that accounts share. */
+export interface AccountSums extends Pick<UsageReader, 'sumByAccount'> {
+  /** Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick. Each sum reads open slots anew. */
+  readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
+}
+
 /**
  * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see closedSumsCache), so that the next
  * sum reads only what came since. Accounts that are asked for at the same time share a query, as most of what one costs is fixed:
  * accounts of any companies for what came since; of one company for everything that is closed, which may take long.
+ *
+ * @param events read while there are no rollups
+ * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
  */
-export function accountSums(client: ClickHouse, states: RollupStateReader) {
+export function accountSums(
+  client: ClickHouse,
+  states: RollupStateReader,
+  events: Pick<UsageReader, 'sumByAccount'>,
+  sumsCache: SumsCache | undefined,
+): AccountSums {
   const deps: Deps = { client, states, cache: closedSumsCache() }
   const snapshotOf = batchReads<AccountKey, AccountSnapshot | undefined>(
     nameOfAccount,
@@ -54,27 +71,49 @@ export function accountSums(client: ClickHouse, states: RollupStateReader) {
     nameOfSnapshot,
     async (some) => {
       const sums = await sumClosed(deps, some, { isAhead: false })
-      return some.map((one) => sums && (sums.get(nameOfSnapshot(one)) ?? new Map<UsageSource, Amount>()))
+      return some.map((one) => sums && (sums.get(nameOfSnapshot(one)) ?? NO_SUMS))
     },
     BATCHING,
   )
+  const sumOfEvents = batchReadsByGroup<AccountKey, Sums>(
+    ({ namespaceId }) => namespaceId,
+    nameOfAccount,
+    async (accounts) => {
+      const accountIds = accounts.map(({ accountId }) => accountId)
+      const found = await events.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
+      return accountIds.map((accountId) => found.get(accountId) ?? NO_SUMS)
+    },
+    BATCHING,
+  )
+  /** Undefined while there are no rollups. */
+  const sumThroughRollups = async (account: AccountKey): Promise<Sums | undefined> => {
+    const snapshot = await snapshotOf(account)
+    if (snapshot === undefined) return undefined
+    const closed = snapshot.closed ?? (await closedOf(snapshot))
+    return closed && addUp(closed, snapshot.open)
+  }
+  const readSum = async (account: AccountKey): Promise<Sums> =>
+    (await retryIfStale(() => sumThroughRollups(account))) ?? sumOfEvents(account)
+  const sumOf = (account: AccountKey): Promise<Sums> =>
+    sumsCache === undefined ? readSum(account) : sumsCache.read(account, () => readSum(account))
+
   return {
-    /** Usage of an account by source, of everything there is. Undefined while there are no rollups. */
-    async sumUpToNow(account: AccountKey): Promise<Sums | undefined> {
-      const snapshot = await snapshotOf(account)
-      if (snapshot === undefined) return undefined
-      const closed = snapshot.closed ?? (await closedOf(snapshot))
-      return closed && addUp(closed, snapshot.open)
+    async sumByAccount(namespaceId, accountIds) {
+      const sums = await Promise.all(
+        accountIds.map(async (accountId) => [accountId, await sumOf({ namespaceId, accountId })] as const),
+      )
+      return new Map(sums.filter(([, ofAccount]) => ofAccount.size > 0))
     },
 
-    /** Reads and caches what is closed of accounts, in queries that no other reader shares. */
-    async readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void> {
-      const epoch = await states.epoch()
-      if (epoch === undefined) return
-      const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
-      const snapshots = await readSnapshots(deps, epoch, accounts, { isOpenWanted: false })
-      const others = snapshots.filter(({ closed }) => closed === undefined)
-      if (others.length > 0) await sumClosed(deps, others, { isAhead: true })
+    async readAhead(namespaceId, accountIds) {
+      await retryIfStale(async () => {
+        const epoch = await states.epoch()
+        if (epoch === undefined) return
+        const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
+        const snapshots = await readSnapshots(deps, epoch, accounts, { isOpenWanted: false })
+        const others = snapshots.filter(({ closed }) => closed === undefined)
+        if (others.length > 0) await sumClosed(deps, others, { isAhead: true })
+      })
     },
   }
 }
@@ -163,7 +202,7 @@ async function sumClosed(
   const unmarked = some.filter(({ account }) => !isMarked(account))
   if (state.epoch === epoch.epoch)
     for (const { account, late } of unmarked)
-      cache.add(account, epoch, late, sums.get(nameOfAccount(account)) ?? new Map())
+      cache.add(account, epoch, late, sums.get(nameOfAccount(account)) ?? NO_SUMS)
   return sums
 }
 
@@ -210,6 +249,8 @@ const OF_SUMS: Wanted = {
 const SINCE = `toUnixTimestamp(slot) >=
   transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`
 
+const NO_SUMS: Sums = new Map()
+
 const NOTHING: ReturnType<typeof selectsOf> = { selects: [], params: {} }
 
 const withoutMarks = (epoch: KnownEpoch) => ({ ...epoch, dirtySlots: [], dirtyDays: [] })
@@ -233,7 +274,7 @@ function sumsOf(rows: readonly SumRow[]): SumsByName {
   return sums
 }
 
-function addUp(some: Sums = new Map(), more: Sums = new Map()): Sums {
+function addUp(some: Sums = NO_SUMS, more: Sums = NO_SUMS): Sums {
   const total = new Map(some)
   for (const [source, sum] of more) total.set(source, addAmounts(total.get(source) ?? ZERO, sum))
   return total
