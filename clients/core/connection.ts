@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { EnvReader } from '../../shared/config/env-reader.ts'
-import { API_ADDRESS_FILE, readDataDir, readPort } from '../../shared/config/places.ts'
+import { API_ADDRESS_FILE, readDataDir, readPort } from '../../shared/config/common-settings.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { httpSender } from './http-sender.ts'
 import { numberOption } from './number-option.ts'

@@ -1,5 +1,5 @@
 import { allAnswer } from '../../shared/service/probes.ts'
-import { namespaceRowRepository } from '../../shared/clickhouse/events/namespace-rows.ts'
+import { deleteNamespaces } from '../../shared/clickhouse/events/delete-namespaces.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openLogProgress } from '../../shared/event-log/open-log-progress.ts'
 import { hostToCall } from '../../shared/config/host-to-call.ts'
@@ -43,8 +43,13 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const parts = { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, metrics, log }
     const { handler, warming } = openApi(parts, config)
     opened.push(warming)
-    const rows = namespaceRowRepository(clickhouse)
-    opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))
+    opened.push(
+      keepEmptying(
+        { pool, deleteNamespaces: deleteNamespaces(clickhouse), listedUpTo },
+        config.api.emptyEveryMs,
+        log,
+      ),
+    )
     const server = await openServers(opened, log).open(handler, {
       name: 'the API',
       host,

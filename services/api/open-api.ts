@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http'
-import { measureQueries } from '../../shared/clickhouse/measure-queries.ts'
-import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used.ts'
+import { timeQueries } from '../../shared/clickhouse/time-queries.ts'
+import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used-accounts.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
@@ -50,7 +50,7 @@ export function openApi(
   { access, requests, metrics, log, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
 ): OpenedApi {
-  const measured = measureQueries(metrics, clickhouse)
+  const measured = timeQueries(metrics, clickhouse)
   const usage = usageThroughRollups(measured, sumsCache)
   const rawReads = rawReadSemaphore()
   const listRecently = (limit: number) => listRecentlyUsed(measured, limit)

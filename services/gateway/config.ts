@@ -1,7 +1,7 @@
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
-import { readHost, readPort } from '../../shared/config/places.ts'
+import { readHost, readPort } from '../../shared/config/common-settings.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOOK_UP_TIMEOUT_MS, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'

@@ -68,7 +68,7 @@ export async function openLoader(
       ),
       async deadLetter({ partition, offset, line, bytes: value }, reason) {
         const letter = { partition, offset, line, reason, value }
-        await deadLetters.insert({ topic: eventLog.source, ...letter })
+        await deadLetters.insert({ topic: eventLog.id, ...letter })
         await deadLetterTopic?.publish(letter)
       },
       metrics: loaderMetrics(metrics),

@@ -1,5 +1,5 @@
 import { compareAmounts } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import { balanceIn } from '../../shared/domain/balance.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'

@@ -5,7 +5,7 @@ import {
   subtractAmounts,
   type Amount,
 } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import { balanceIn, type Balance } from '../../shared/domain/balance.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'

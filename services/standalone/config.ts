@@ -1,6 +1,6 @@
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
-import { readDataDir, readHost, readPort } from '../../shared/config/places.ts'
+import { readDataDir, readHost, readPort } from '../../shared/config/common-settings.ts'
 import { readClickHouseConfig } from '../../shared/clickhouse/config.ts'
 import { readAnalystsConfig } from '../analysts/config.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { getsOn } from '../../shared/service/gets-on.ts'
-import { API_ADDRESS_FILE } from '../../shared/config/places.ts'
+import { API_ADDRESS_FILE } from '../../shared/config/common-settings.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
-import { namespaceRowRepository } from '../../shared/clickhouse/events/namespace-rows.ts'
+import { deleteNamespaces } from '../../shared/clickhouse/events/delete-namespaces.ts'
 import { makeSumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -163,8 +163,13 @@ async function serve(
     access: openAccess(reportPool, worlds, config.rateLimits, sharing, opened, log),
     stopping: stopping.signal,
   }
-  const rows = namespaceRowRepository(clickhouse)
-  opened.push(keepEmptying({ pool, rows, listedUpTo }, config.api.emptyEveryMs, log))
+  opened.push(
+    keepEmptying(
+      { pool, deleteNamespaces: deleteNamespaces(clickhouse), listedUpTo },
+      config.api.emptyEveryMs,
+      log,
+    ),
+  )
   const ports = portsOf(config)
   const servers = openServers(opened, log)
   // Before the servers close: they wait for their answers.

@@ -6,7 +6,7 @@ import {
 } from '@clickhouse/client'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import { analyticsDatabase } from './analytics-database.ts'
-import { ChdbPool } from './embedded/chdb-pool.ts'
+import { ChdbConnection } from './embedded/chdb-connection.ts'
 import { quoteIdentifier } from './embedded/chdb-session.ts'
 import { writeEngineConfig } from './embedded/engine-config.ts'
 
@@ -83,7 +83,7 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
   const { folder, connections, analyticsDatabases = [analyticsDatabase(database)] } = options
   const engine = { folder, engineArgs: await writeEngineConfig(folder, analyticsDatabases) }
   const setup = `CREATE DATABASE IF NOT EXISTS ${quoteIdentifier(database)}; USE ${quoteIdentifier(database)}`
-  const pool = await ChdbPool.open({ ...engine, connections, settings, setup })
+  const pool = await ChdbConnection.open({ ...engine, connections, settings, setup })
   const client = createClient({ connection: pool })
   return { name: 'embedded ClickHouse', client, database, engine, close: () => client.close() }
 }

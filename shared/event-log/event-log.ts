@@ -48,7 +48,7 @@ export interface EventLog extends Closeable {
   readonly partitions: number
 
   /** What leases and dead letters call the place where its records lie: no two logs share one. */
-  readonly source: string
+  readonly id: string
 
   /**
    * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their order.

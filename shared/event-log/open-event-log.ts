@@ -30,12 +30,12 @@ export interface OpenEventLogOptions {
 export async function openEventLog(config: EventLogConfig, options: OpenEventLogOptions): Promise<EventLog> {
   const log = await open(config, options, false)
   const inForce = await eventLogRepository(options.pool).findInForce()
-  if (inForce?.source !== log.source) {
+  if (inForce?.id !== log.id) {
     await log.close()
     throw new StartupError(
       inForce === undefined
         ? 'no event log is in force yet: run npm run migrate'
-        : `the event log of this Tally is ${inForce.source}, and these settings name ${log.source}: set KAFKA_BROKERS and KAFKA_TOPIC_PREFIX as they were, or change the log as docs/event-log.md says`,
+        : `the event log of this Tally is ${inForce.id}, and these settings name ${log.id}: set KAFKA_BROKERS and KAFKA_TOPIC_PREFIX as they were, or change the log as docs/event-log.md says`,
     )
   }
   // What was accepted before lies in another log.
@@ -62,20 +62,20 @@ export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: L
   await opened.close()
   const logs = eventLogRepository(pool)
   const inForce = await logs.findInForce()
-  if (inForce?.source === opened.source) return
-  if (inForce !== undefined && changeFrom !== inForce.source && !(await isDrained(inForce.source, pool)))
+  if (inForce?.id === opened.id) return
+  if (inForce !== undefined && changeFrom !== inForce.id && !(await isDrained(inForce.id, pool)))
     throw new StartupError(
-      `usage may be left in ${inForce.source}, the event log so far, and these settings name ${opened.source}: docs/event-log.md says how to change it`,
+      `usage may be left in ${inForce.id}, the event log so far, and these settings name ${opened.id}: docs/event-log.md says how to change it`,
     )
-  await logs.enter(opened.source)
+  await logs.enter(opened.id)
   if (inForce !== undefined)
-    log.warn({ from: inForce.source, to: opened.source }, 'the event log is another one from now on')
+    log.warn({ from: inForce.id, to: opened.id }, 'the event log is another one from now on')
 }
 
 /** Whether all of a log on PostgreSQL is loaded; of one in a Kafka that the settings do not name it cannot be seen. */
-async function isDrained(source: string, pool: Pool): Promise<boolean> {
-  if (source !== USAGE_TOPIC) return false
-  return (await readLag(pool, source, LOADER_GROUP)).every(({ committed, end }) => committed === end)
+async function isDrained(logId: string, pool: Pool): Promise<boolean> {
+  if (logId !== USAGE_TOPIC) return false
+  return (await readLag(pool, logId, LOADER_GROUP)).every(({ committed, end }) => committed === end)
 }
 
 async function open(

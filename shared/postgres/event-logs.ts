@@ -3,26 +3,26 @@ import type { Queryable } from './core/pool.ts'
 
 /** The event log that every process must use. */
 export interface LogInForce {
-  source: string
+  id: string
   /** Since when; 0 when there was none before it. */
   since: Micros
 }
 
 const FIND = `
-  SELECT source, CASE WHEN count(*) OVER () = 1 THEN 0 ELSE (extract(epoch FROM in_force_since) * 1000000)::bigint END AS since
+  SELECT id, CASE WHEN count(*) OVER () = 1 THEN 0 ELSE (extract(epoch FROM in_force_since) * 1000000)::bigint END AS since
   FROM event_logs ORDER BY in_force_since DESC LIMIT 1`
 const ENTER = `
-  INSERT INTO event_logs (source) VALUES ($1)
-  ON CONFLICT (source) DO UPDATE SET in_force_since = clock_timestamp()`
+  INSERT INTO event_logs (id) VALUES ($1)
+  ON CONFLICT (id) DO UPDATE SET in_force_since = clock_timestamp()`
 
 export const eventLogRepository = (db: Queryable) => ({
   async findInForce(): Promise<LogInForce | undefined> {
-    const { rows } = await db.query<{ source: string; since: string }>(FIND)
-    return rows.map(({ source, since }) => ({ source, since: Number(since) }))[0]
+    const { rows } = await db.query<{ id: string; since: string }>(FIND)
+    return rows.map(({ id, since }) => ({ id, since: Number(since) }))[0]
   },
 
   /** Puts a log in force, from now on. */
-  async enter(source: string): Promise<void> {
-    await db.query(ENTER, [source])
+  async enter(id: string): Promise<void> {
+    await db.query(ENTER, [id])
   },
 })

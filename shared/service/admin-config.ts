@@ -1,5 +1,5 @@
 import type { EnvReader } from '../config/env-reader.ts'
-import { readPort } from '../config/places.ts'
+import { readPort } from '../config/common-settings.ts'
 
 /**
  * Where a process answers probes and shows its metrics.

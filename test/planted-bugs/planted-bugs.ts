@@ -98,14 +98,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'sums of open slots are of 128 bits, and wrap around',
-    file: 'shared/clickhouse/rollups/measure-columns.ts',
+    file: 'shared/clickhouse/usage/rollup-columns.ts',
     right: "ofEvent: 'toDecimal256(quantity, 18) AS total'",
     wrong: "ofEvent: 'quantity AS total'",
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
     name: 'of the last second of several accounts the latest event is the one with the greatest id',
-    file: 'shared/clickhouse/rollups/measure-columns.ts',
+    file: 'shared/clickhouse/usage/rollup-columns.ts',
     right: '(substring(newest_id, 1, 4), newest_at, newest_id)',
     wrong: '(substring(newest_id, 1, 4), newest_id)',
     suites: ['shared/clickhouse/usage-readers'],

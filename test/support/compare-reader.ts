@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { formatAmount } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import type { TimeRange } from '../../shared/domain/time-range.ts'
 import {
   formatAggregation,

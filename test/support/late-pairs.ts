@@ -52,7 +52,9 @@ export class LatePairs {
   /** Once somebody holds one of these, or worked all of them off without. */
   untilHeld(firsts: readonly string[]): Promise<void> {
     return this.forAWhile(
-      () => firsts.some((insertId) => this.held.has(insertId)) || !firsts.some((insertId) => this.waiting.has(insertId)),
+      () =>
+        firsts.some((insertId) => this.held.has(insertId)) ||
+        !firsts.some((insertId) => this.waiting.has(insertId)),
     )
   }
 

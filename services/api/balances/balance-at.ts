@@ -2,7 +2,7 @@ import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 export type BalanceAt = (
   namespaceId: string,

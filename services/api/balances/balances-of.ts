@@ -2,7 +2,7 @@ import { balanceIn, type Balance, type SumsByAccount } from '../../../shared/dom
 import { isMetric } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
 

@@ -7,7 +7,7 @@ import { balanceToBody } from './body.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { handlerOf as of } from '../core/handler-of.ts'
 
 /** What is left: grants minus usage. */

@@ -1,4 +1,4 @@
-import type { namespaceRowRepository } from '../../../shared/clickhouse/events/namespace-rows.ts'
+import type { DeleteNamespaces } from '../../../shared/clickhouse/events/delete-namespaces.ts'
 import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../../shared/lifecycle/repeat.ts'
@@ -13,7 +13,7 @@ import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 
 export interface EmptyingDeps {
   pool: Pool
-  rows: Pick<ReturnType<typeof namespaceRowRepository>, 'remove'>
+  deleteNamespaces: DeleteNamespaces
   /** No event accepted before this can still come out of the event log. */
   listedUpTo: () => Promise<Micros>
 }
@@ -36,7 +36,7 @@ const JOB = 'the removal of what was reset'
  * @internal
  */
 export async function emptyRetiredNamespaces(
-  { pool, rows, listedUpTo }: EmptyingDeps,
+  { pool, deleteNamespaces, listedUpTo }: EmptyingDeps,
   againAfterMs: number,
   signal: AbortSignal,
 ): Promise<number> {
@@ -57,7 +57,7 @@ export async function emptyRetiredNamespaces(
     }
   if (without.length > 0) {
     const ids = without.map(({ id }) => id)
-    await rows.remove(ids, signal)
+    await deleteNamespaces(ids, signal)
   }
   for (const { id, retiredAt } of without) {
     const isSettled = (retiredAt.getTime() + STRAGGLERS_MS) * 1_000 < loadedUpTo

@@ -8,7 +8,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { getAccount } from '../accounts/get-account.ts'
 import { orderSources } from './ordered-sources.ts'
 import { requireForwards, type UsageQuery } from './usage-query.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 /** What an account used of one source in a range, as one number. */
 interface ConsumedSource {

@@ -7,7 +7,7 @@ import { getAccount } from '../accounts/get-account.ts'
 import { orderSources } from './ordered-sources.ts'
 import { requireFewDays, requireForwards, type UsageQuery } from './usage-query.ts'
 import { usageLines, type UsageLine } from './usage-lines.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 /** The usage of one UTC day or month. */
 export interface PeriodBucket {

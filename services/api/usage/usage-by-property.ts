@@ -4,7 +4,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { orderSources } from './ordered-sources.ts'
 import { usageLines, type UsageLine } from './usage-lines.ts'
 import { requireForwards, type UsageQuery } from './usage-query.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 export type UsageByProperty = (
   namespaceId: string,

@@ -17,7 +17,7 @@ import { byNamespace, findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 import type { LinePlace, LogLine } from './read-log-lines.ts'
 
 export interface AuditLinesDeps {
-  log: Pick<EventLog, 'source'>
+  log: Pick<EventLog, 'id'>
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed' | 'listAlike'>
   deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
@@ -48,7 +48,7 @@ export async function auditLines(
     readable.map(({ event }) => event),
     result,
   )
-  const dead = await listDead(log.source, deadLetters, lines)
+  const dead = await listDead(log.id, deadLetters, lines)
   const reset = await findRetired(
     retired,
     readable.map(({ event }) => event),
@@ -115,7 +115,7 @@ function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): 
 
 /** The places of these lines that are in the dead letters. */
 async function listDead(
-  source: string,
+  logId: string,
   deadLetters: AuditLinesDeps['deadLetters'],
   lines: readonly LogLine[],
 ): Promise<Set<string>> {
@@ -123,7 +123,7 @@ async function listDead(
   for (const partition of new Set(lines.map((line) => line.partition))) {
     const offsets = lines.filter((line) => line.partition === partition).map(({ offset }) => offset)
     const [first, last] = [Math.min(...offsets), Math.max(...offsets)]
-    for (const place of await deadLetters.listPlaces(source, partition, first, last + 1))
+    for (const place of await deadLetters.listPlaces(logId, partition, first, last + 1))
       dead.add(placeKey(place))
   }
   return dead

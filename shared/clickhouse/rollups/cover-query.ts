@@ -3,8 +3,8 @@ import { DAY_S, oldestSlotTotalsDay, type UsageCover } from '../../domain/usage-
 import type { KnownEpoch } from './rollup-state.ts'
 import { daysParam, timesParam } from './time-params.ts'
 
-/** What a query wants of each place it reads: columns of the same names and types from all of them. */
-export interface Wanted {
+/** What is read of each place of a cover: columns of the same names and types from all of them. */
+export interface CoverRead {
   fromMonths: string
   fromDays: string
   fromSlots: string
@@ -31,8 +31,8 @@ export const SECOND_OF = {
 export function selectsOf(
   { months, days, slots, raw }: UsageCover,
   { slotS, now }: KnownEpoch,
-  { fromMonths, fromDays, fromSlots, fromEvents, filters, timeFilter }: Wanted,
-  totals: boolean,
+  { fromMonths, fromDays, fromSlots, fromEvents, filters, timeFilter }: CoverRead,
+  { totals }: { totals: boolean },
 ): { selects: string[]; params: Record<string, unknown> } {
   const selects: string[] = []
   const params: Record<string, unknown> = {}

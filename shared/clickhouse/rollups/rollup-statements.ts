@@ -18,7 +18,7 @@ const slotStart = (slotS: number) =>
     : `toDateTime(intDiv(toUnixTimestamp(occurred_at), ${Math.trunc(slotS)}) * ${Math.trunc(slotS)}, 'UTC')`
 
 /** Events of a range, which need not begin with a key bucket. */
-export const IN_RANGE = `
+export const EVENTS_IN_RANGE = `
   toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({firstBucket:UInt32}, 'UTC') AND toDateTime({lastBucket:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({from:UInt32}, 'UTC') AND occurred_at < toDateTime({to:UInt32}, 'UTC')`
 
@@ -50,7 +50,7 @@ export const intoDaysFromEvents = (where: string) => `
   INSERT INTO usage_by_day (epoch, namespace_id, account_id, source, day, ${COLUMNS})
   SELECT * ${SPREAD} FROM (
     SELECT {epoch:UInt32}, namespace_id, account_id, source, toDate(occurred_at) AS day, ${OF_EVENTS}
-    FROM usage_events FINAL PREWHERE ${IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
+    FROM usage_events FINAL PREWHERE ${EVENTS_IN_RANGE} AND ${where} GROUP BY namespace_id, account_id, source, day)`
 
 /** @param where which rollups of the days of a range */
 export const intoMonths = (where: string) => `

@@ -6,7 +6,7 @@ import { rollupPartitions } from './rollup-partitions.ts'
 import {
   DAYS_OF_ACCOUNTS,
   DAYS_OF_ALL,
-  IN_RANGE,
+  EVENTS_IN_RANGE,
   intoDaysFromEvents,
   intoDaysFromSlots,
   intoMonths,
@@ -98,7 +98,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
 
     /** Every slot of a range, which begins and ends with one. */
     computeSlots: ({ epoch, slotS }: RollupTarget, range: TimeRange) =>
-      run(intoSlots(slotS, IN_RANGE), { epoch, ...rangeParams(range) }),
+      run(intoSlots(slotS, EVENTS_IN_RANGE), { epoch, ...rangeParams(range) }),
 
     /** Totals of all accounts of every slot of a range, which lies in the last days: once the slots are computed. */
     computeSlotTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
@@ -148,9 +148,10 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       const params = { epoch, ...rangeParams(range), ...markParams(marks) }
       let rows = 0
       if (accountDays > 0)
-        rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ACCOUNTS(slotS)}`), params)
-      if (ofSlots) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_ALL(slotS)}`), params)
-      if (ofDays) rows += await run(intoSlots(slotS, `${IN_RANGE} AND ${SLOTS_OF_DAYS}`), params)
+        rows += await run(intoSlots(slotS, `${EVENTS_IN_RANGE} AND ${SLOTS_OF_ACCOUNTS(slotS)}`), params)
+      if (ofSlots)
+        rows += await run(intoSlots(slotS, `${EVENTS_IN_RANGE} AND ${SLOTS_OF_ALL(slotS)}`), params)
+      if (ofDays) rows += await run(intoSlots(slotS, `${EVENTS_IN_RANGE} AND ${SLOTS_OF_DAYS}`), params)
       return rows
     },
 

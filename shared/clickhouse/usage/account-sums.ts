@@ -6,11 +6,11 @@ import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSumsCache, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums-cache.ts'
-import { selectsOf, type Wanted } from '../rollups/cover-query.ts'
+import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import type { KnownEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
 import type { SumsCache } from './sums-cache.ts'
-import type { UsageReader } from './usage-reader.ts'
+import type { UsageReader } from './usage-aggregates.ts'
 
 /** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
 type SumsByName = ReadonlyMap<string, Sums>
@@ -137,9 +137,11 @@ async function readSnapshots(
   const from = cached.map((found) => found?.closedThrough ?? closedThrough)
   const sinceThen = { startAt: Math.min(...from), endAt: closedThrough }
   const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
-  const slots = selectsOf(coverUsage(sinceThen, unmarked), unmarked, ofSince, false)
+  const slots = selectsOf(coverUsage(sinceThen, unmarked), unmarked, ofSince, { totals: false })
   const ofOpen = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-  const events = isOpenWanted ? selectsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, false) : NOTHING
+  const events = isOpenWanted
+    ? selectsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, { totals: false })
+    : NOTHING
   const rows = await ask(client, accounts, epoch, [LATE_COUNTS, ...slots.selects, ...events.selects], {
     ...slots.params,
     ...events.params,
@@ -187,7 +189,7 @@ async function sumClosed(
     known: RollupState & KnownEpoch,
   ): Promise<SumsByName> => {
     if (ofThese.length === 0) return new Map()
-    const { selects, params } = selectsOf(coverUsage(range, known), known, OF_SUMS, false)
+    const { selects, params } = selectsOf(coverUsage(range, known), known, OF_SUMS, { totals: false })
     return sumsOf(await ask(client, ofThese, known, selects, params))
   }
   // Marks of some would send the others to the events, too.
@@ -235,7 +237,7 @@ interface SumRow {
 }
 
 const GROUPED = 'GROUP BY namespace_id, account_id, source, part'
-const OF_SUMS: Wanted = {
+const OF_SUMS: CoverRead = {
   fromMonths: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
   fromDays: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
   fromSlots: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",

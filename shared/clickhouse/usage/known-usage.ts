@@ -115,12 +115,12 @@ export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   }
 }
 
-type Wanted = ReturnType<typeof wantedOf>
+type UsageWanted = ReturnType<typeof wantedOf>
 
 async function readUsage(
   client: ClickHouse,
   plan: RatedPlan,
-  wanted: Wanted,
+  wanted: UsageWanted,
   eventsBefore: EventsBefore,
   before: Micros,
 ): Promise<RatedUsage> {
@@ -177,7 +177,7 @@ function addEvents(
 async function readChanges(
   client: ClickHouse,
   plan: RatedPlan,
-  { namespaceId, ranges }: Wanted,
+  { namespaceId, ranges }: UsageWanted,
   eventsBefore: EventsBefore,
   [since, before]: readonly [number, number],
   limit: number,

@@ -1,8 +1,8 @@
 import type { TimeRange } from '../../domain/time-range.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
-import { SECOND_OF, selectsOf, type Wanted } from '../rollups/cover-query.ts'
-import { MEASURED_COLUMNS } from '../rollups/measure-columns.ts'
+import { SECOND_OF, selectsOf, type CoverRead } from '../rollups/cover-query.ts'
+import { MEASURED_COLUMNS } from './rollup-columns.ts'
 import type { NamedTokens } from './named-tokens.ts'
 import { IN_RANGE, rangeParams } from './usage-aggregates.ts'
 
@@ -91,7 +91,7 @@ export function ratedUsageStatement(wanted: RatedWanted, state: RollupState): St
   const parts = partsOf(wanted)
   if (parts === undefined) return undefined
   const { whole, cuts, segmentOf, unnamedFilters, timeFilter } = parts
-  const columns: Wanted = {
+  const columns: CoverRead = {
     fromMonths: `account_id, ${segmentOf(SECOND_OF.months)}, ${UNNAMED}, ${rolled}`,
     fromDays: `account_id, ${segmentOf(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
     fromSlots: `account_id, ${segmentOf(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
@@ -99,7 +99,7 @@ export function ratedUsageStatement(wanted: RatedWanted, state: RollupState): St
     filters: unnamedFilters,
     ...(timeFilter && { timeFilter }),
   }
-  const read = selectsOf(coverUsage(whole, state, { cuts }), state, columns, false)
+  const read = selectsOf(coverUsage(whole, state, { cuts }), state, columns, { totals: false })
   const named = parts.namedFilters && [
     eventsOf(`account_id, ${segmentOf(SECOND_OF.events)}, ${NAMED_TOKENS}`, parts.namedFilters, 'voided = 0'),
   ]
@@ -156,8 +156,8 @@ interface Parts extends Segments {
   whole: TimeRange
   /** Of usage that no tokens tell apart: conditions for the key, … */
   unnamedFilters: string[]
-  /** … and where credit is wanted, of which usage of a second is; see Wanted. */
-  timeFilter: Wanted['timeFilter']
+  /** … and where credit is wanted, of which usage of a second is; see CoverRead. */
+  timeFilter: CoverRead['timeFilter']
   /** Of usage that is told apart by tokens; undefined where there is none. */
   namedFilters: string[] | undefined
 }

@@ -89,7 +89,12 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
       fromEvents: 'account_id',
     }
     const cover = coverUsage(clampRange(range), state)
-    const { selects, params } = selectsOf(cover, state, { ...columns, filters: OF_NAMESPACE }, false)
+    const { selects, params } = selectsOf(
+      cover,
+      state,
+      { ...columns, filters: OF_NAMESPACE },
+      { totals: false },
+    )
     if (selects.length === 0) return []
     const query = `SELECT DISTINCT account_id FROM (${selects.join('\nUNION ALL\n')}) ORDER BY account_id LIMIT {atMost:UInt32}`
     const rows = await queryRows<{ account_id: string }>(client, query, {

@@ -4,6 +4,7 @@ import { clampRange, keyBucketOf, type TimeRange } from '../../domain/time-range
 import { MEASURES, type Measure, type UsageAggregate } from '../../domain/usage-aggregate.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { PERIOD_START } from './rollup-columns.ts'
 import { propertyToken } from './property-token.ts'
 
 /** Which usage is asked for; what is left out is not asked about. */
@@ -38,11 +39,6 @@ export const IN_RANGE = `
 export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
-
-const PERIOD_START: Record<Period, string> = {
-  day: 'toUnixTimestamp(toStartOfDay(occurred_at)) AS period_start',
-  month: "toUnixTimestamp(toDateTime(toStartOfMonth(occurred_at), 'UTC')) AS period_start",
-}
 
 // Why the settings: the skip index could hide the newer version of a row that it finds; exact mode looks for it. They are the
 // engine's defaults, written out because a profile without them would count events that were corrected.
@@ -81,7 +77,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   ): Promise<Map<number, Map<UsageSource, UsageAggregate>>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${PERIOD_START[period]}, ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)}
+    const query = `SELECT ${PERIOD_START[period]('occurred_at')}, ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)}
       GROUP BY period_start, source ${settingsOf(params)}`
     const rows = await queryRows<AggregateRow & { period_start: number }>(client, query, params)
     return groupRows(rows, (row) => row.period_start, aggregateFromRow)
@@ -104,6 +100,9 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
     )
   },
 })
+
+/** Where usage is read for answers and for refills: from the events, or through rollups. */
+export type UsageReader = ReturnType<typeof usageAggregateRepository>
 
 /**
  * The conditions of a selection: fixed texts, whose values are parameters.

@@ -1,5 +1,5 @@
 import type { Period } from '../../domain/period.ts'
-import { clampRange, type TimeRange } from '../../domain/time-range.ts'
+import { clampRange } from '../../domain/time-range.ts'
 import { coverUsage } from '../../domain/usage-cover.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import {
@@ -7,20 +7,24 @@ import {
   groupRows,
   usageAggregateRepository,
   type AggregateRow,
+  type UsageReader,
   type UsageSelection,
 } from './usage-aggregates.ts'
 import { accountSums, type AccountSums } from './account-sums.ts'
 import type { SumsCache } from './sums-cache.ts'
-import type { UsageReader } from './usage-reader.ts'
-import { selectsOf, type Wanted } from '../rollups/cover-query.ts'
-import { columnsOf, PERIOD_START } from '../rollups/measure-columns.ts'
+import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
+import { PERIOD_START, rollupColumnsOf } from './rollup-columns.ts'
 import { rollupStateReader } from '../rollups/rollup-state.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 
-/** What a query gives. */
-interface Answer {
+/** A query over everything that a range is read from. */
+interface Query {
   select: string
   groupBy: string
+  /** Of each place. */
+  from: Omit<CoverRead, 'filters'>
+  /** By which it tells usage apart; undefined: by none. */
+  period?: Period
 }
 
 /**
@@ -31,27 +35,26 @@ interface Answer {
 export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): UsageReader & AccountSums {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
-  /** The rows of a query over everything that a range is read from; undefined while there are no rollups. */
+
+  /** The rows of a query, with the selection's range clamped; undefined while there are no rollups. */
   const read = <Row>(
-    { select, groupBy }: Answer,
-    wanted: Wanted,
     namespaceId: string,
-    range: TimeRange,
-    accountIds: readonly string[] | undefined,
-    params: Record<string, unknown>,
-    period?: Period,
+    selection: UsageSelection,
+    { select, groupBy, from, period }: Query,
   ): Promise<Row[] | undefined> =>
     retryIfStale(async () => {
-      const state = await states.read(namespaceId, range, accountIds)
+      const { accountId, range } = selection
+      const state = await states.read(namespaceId, range, accountId === undefined ? undefined : [accountId])
       if (state === undefined) return undefined
-      const totals = accountIds === undefined
+      const totals = accountId === undefined
       const cover = coverUsage(range, state, { hasMonths: !totals && period !== 'day' })
-      const { selects, params: places } = selectsOf(cover, state, wanted, totals)
+      const columns = { ...from, filters: filtersOf(selection) }
+      const { selects, params } = selectsOf(cover, state, columns, { totals })
       if (selects.length === 0) return []
       const query = `SELECT ${select} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
       return queryRows<Row>(client, query, {
-        ...places,
         ...params,
+        ...paramsOf(selection),
         namespaceId,
         epoch: state.epoch,
       })
@@ -62,20 +65,15 @@ export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): 
       const range = clampRange(selection.range)
       if (range.startAt >= range.endAt) return new Map()
       if (selection.property !== undefined) return events.aggregate(namespaceId, selection)
-      const { rolled, ofEvent, merged } = columnsOf(selection)
+      const { rolled, ofEvent, merged } = rollupColumnsOf(selection)
       const rows = await read<AggregateRow>(
-        { select: merged, groupBy: 'source' },
-        {
-          fromMonths: rolled,
-          fromDays: rolled,
-          fromSlots: rolled,
-          fromEvents: ofEvent,
-          filters: filtersOf(selection),
-        },
         namespaceId,
-        range,
-        accountsOf(selection),
-        paramsOf(selection),
+        { ...selection, range },
+        {
+          select: merged,
+          groupBy: 'source',
+          from: { fromMonths: rolled, fromDays: rolled, fromSlots: rolled, fromEvents: ofEvent },
+        },
       )
       if (rows === undefined) return events.aggregate(namespaceId, selection)
       return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
@@ -87,21 +85,21 @@ export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): 
       const fromEvents = () => events.aggregateByPeriod(namespaceId, period, selection)
       if (selection.property !== undefined) return fromEvents()
       const startOf = PERIOD_START[period]
-      const { rolled, ofEvent, merged } = columnsOf(selection)
+      const { rolled, ofEvent, merged } = rollupColumnsOf(selection)
       const rows = await read<AggregateRow & { period_start: number }>(
-        { select: `period_start, ${merged}`, groupBy: 'period_start, source' },
-        {
-          fromMonths: `${startOf('month')}, ${rolled}`,
-          fromDays: `${startOf('day')}, ${rolled}`,
-          fromSlots: `${startOf('slot')}, ${rolled}`,
-          fromEvents: `${startOf('occurred_at')}, ${ofEvent}`,
-          filters: filtersOf(selection),
-        },
         namespaceId,
-        range,
-        accountsOf(selection),
-        paramsOf(selection),
-        period,
+        { ...selection, range },
+        {
+          select: `period_start, ${merged}`,
+          groupBy: 'period_start, source',
+          from: {
+            fromMonths: `${startOf('month')}, ${rolled}`,
+            fromDays: `${startOf('day')}, ${rolled}`,
+            fromSlots: `${startOf('slot')}, ${rolled}`,
+            fromEvents: `${startOf('occurred_at')}, ${ofEvent}`,
+          },
+          period,
+        },
       )
       if (rows === undefined) return fromEvents()
       return groupRows(rows, (row) => row.period_start, aggregateFromRow)
@@ -114,9 +112,6 @@ export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): 
 const OF_NAMESPACE = 'namespace_id = {namespaceId:String}'
 const OF_ACCOUNT = 'account_id = {accountId:String}'
 const OF_SOURCE = 'source = {source:String}'
-
-const accountsOf = ({ accountId }: UsageSelection): string[] | undefined =>
-  accountId === undefined ? undefined : [accountId]
 
 const filtersOf = ({ accountId, source }: UsageSelection): string[] => [
   OF_NAMESPACE,

@@ -17,8 +17,8 @@ export interface KafkaConsumerOptions {
   offsets: GroupOffsets
   pool: Pool
   topic: string
-  /** The name under which PostgreSQL knows the topic. */
-  source: string
+  /** Under which PostgreSQL knows the topic: see EventLog.id. */
+  logId: string
   group: string
   log: Logger
   leaseMs: number
@@ -52,14 +52,14 @@ export class KafkaConsumer implements LogConsumer {
   private closed = false
 
   constructor(options: KafkaConsumerOptions) {
-    const { group, reader, source } = options
+    const { group, reader, logId } = options
     this.options = options
     this.membership = new GroupMembership({
       ...options,
-      topic: source,
+      topic: logId,
       listPartitions: () => reader.listPartitions(),
       ensureOffsets: async (db) => {
-        await db.query(ENSURE_OFFSETS, [group, source, await reader.listPartitions()])
+        await db.query(ENSURE_OFFSETS, [group, logId, await reader.listPartitions()])
       },
       findStarts: (taken) => this.findStarts(taken),
     })

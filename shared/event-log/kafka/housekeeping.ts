@@ -4,8 +4,8 @@ import type { Position } from '../event-log.ts'
 
 export interface TidyTopicOptions {
   pool: Pool
-  /** The name under which PostgreSQL knows the topic. */
-  source: string
+  /** Under which PostgreSQL knows the topic: see EventLog.id. */
+  logId: string
   /** How long records are kept after they were loaded. */
   retentionMs: number
   /** Up to where each partition was read by everyone. */
@@ -14,20 +14,20 @@ export interface TidyTopicOptions {
   deleteBefore: (positions: readonly Position[]) => Promise<void>
 }
 
-/** So many marks lie in the time for which the log is kept. */
-const MARKS_PER_RETENTION = 24
+/** So many checkpoints lie in the time for which the log is kept. */
+const CHECKPOINTS_PER_RETENTION = 24
 
-const MARK = `
-  INSERT INTO event_log_marks (topic, partition, log_offset)
+const CHECKPOINT = `
+  INSERT INTO event_log_checkpoints (topic, partition, log_offset)
   SELECT $1, p.partition, p.log_offset FROM unnest($2::integer[], $3::bigint[]) AS p (partition, log_offset)
-  WHERE NOT EXISTS (SELECT 1 FROM event_log_marks m WHERE m.topic = $1 AND m.partition = p.partition
-                      AND m.made_at > clock_timestamp() - $4 * interval '1 millisecond')`
+  WHERE NOT EXISTS (SELECT 1 FROM event_log_checkpoints c WHERE c.topic = $1 AND c.partition = p.partition
+                      AND c.made_at > clock_timestamp() - $4 * interval '1 millisecond')`
 const LIST_EXPIRED = `
-  SELECT DISTINCT ON (partition) partition, log_offset, made_at FROM event_log_marks
+  SELECT DISTINCT ON (partition) partition, log_offset, made_at FROM event_log_checkpoints
   WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'
   ORDER BY partition, made_at DESC`
 const FORGET = `
-  DELETE FROM event_log_marks
+  DELETE FROM event_log_checkpoints
   WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'`
 
 /**
@@ -38,28 +38,28 @@ const FORGET = `
  */
 export async function tidyTopic({
   pool,
-  source,
+  logId,
   retentionMs,
   loaded,
   deleteBefore,
 }: TidyTopicOptions): Promise<void> {
-  const marks = await loaded()
-  const loadedTo = new Map(marks.map(({ partition, offset }) => [partition, offset]))
+  const positions = await loaded()
+  const loadedTo = new Map(positions.map(({ partition, offset }) => [partition, offset]))
   await withTransaction(pool, async (db) => {
     const { rows: locks } = await db.query<{ mine: boolean }>(
       "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
-      [source],
+      [logId],
     )
     if (locks[0]?.mine !== true) return // another process is at it
     const { rows } = await db.query<{ partition: number; log_offset: string }>(LIST_EXPIRED, [
-      source,
+      logId,
       retentionMs,
     ])
-    await db.query(MARK, [
-      source,
-      marks.map(({ partition }) => partition),
-      marks.map(({ offset }) => offset),
-      retentionMs / MARKS_PER_RETENTION,
+    await db.query(CHECKPOINT, [
+      logId,
+      positions.map(({ partition }) => partition),
+      positions.map(({ offset }) => offset),
+      retentionMs / CHECKPOINTS_PER_RETENTION,
     ])
     // Never beyond where the group stands now: it may have been set back, to load once more.
     const expired = rows
@@ -69,6 +69,6 @@ export async function tidyTopic({
       }))
       .filter(({ offset }) => offset > 0)
     if (expired.length > 0) await deleteBefore(expired)
-    await db.query(FORGET, [source, retentionMs])
+    await db.query(FORGET, [logId, retentionMs])
   })
 }

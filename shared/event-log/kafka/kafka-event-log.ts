@@ -59,7 +59,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   const connect = (): KafkaConnection => new KafkaConnection(topic, { ...access, requestTimeoutMs, log })
   const [producing, reading] = [connect(), connect()]
   const reader = new PartitionReader(reading, topic)
-  const { partitions, source } = await findTopic(reader, topic).catch(async (err: unknown) => {
+  const { partitions, logId } = await findTopic(reader, topic).catch(async (err: unknown) => {
     await reading.close()
     throw err
   })
@@ -87,13 +87,13 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
       await reading.close()
       throw err
     })
-  if (options.alone) await endMemberships(options.pool, source)
+  if (options.alone) await endMemberships(options.pool, logId)
   const housekeeping =
-    options.housekeepingMs > 0 ? keepHouse(options, source, reader, offsetsOf, all) : undefined
+    options.housekeepingMs > 0 ? keepHouse(options, logId, reader, offsetsOf, all) : undefined
   return {
     name: 'event log',
     partitions,
-    source,
+    id: logId,
     append: (records: readonly NewRecord[]) => sender.append(records),
     async join(group: string): Promise<LogConsumer> {
       const connection = connect()
@@ -101,7 +101,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
         ...options,
         connection,
         group,
-        source,
+        logId,
         reader: new PartitionReader(connection, topic),
         // Not on the connection of fetches, where a commit would wait for the fetch before it.
         offsets: offsetsOf(group),
@@ -128,10 +128,10 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
 async function findTopic(
   reader: PartitionReader,
   topic: string,
-): Promise<{ partitions: number; source: string }> {
+): Promise<{ partitions: number; logId: string }> {
   try {
     const [partitions, clusterId] = [await reader.listPartitions(), await reader.findClusterId()]
-    return { partitions: partitions.length, source: `kafka/${clusterId}/${topic}` }
+    return { partitions: partitions.length, logId: `kafka/${clusterId}/${topic}` }
   } catch (err) {
     const missing = isBrokerError(err) && err.type === 'UNKNOWN_TOPIC_OR_PARTITION'
     const message = missing
@@ -161,7 +161,7 @@ async function requireOwn(
 
 function keepHouse(
   options: KafkaEventLogOptions,
-  source: string,
+  logId: string,
   reader: PartitionReader,
   offsetsOf: (group: string) => GroupOffsets,
   listPartitions: () => Promise<number[]>,
@@ -170,7 +170,7 @@ function keepHouse(
   const work = () =>
     tidyTopic({
       pool,
-      source,
+      logId,
       retentionMs,
       async loaded() {
         const partitions = await listPartitions()

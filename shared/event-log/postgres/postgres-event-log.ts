@@ -77,7 +77,7 @@ export async function openPostgresEventLog(options: PostgresEventLogOptions): Pr
   return {
     name: 'event log',
     partitions,
-    source: topic,
+    id: topic,
     append: (records: readonly NewRecord[]) => appender.append(records),
     async join(group: string): Promise<LogConsumer> {
       const waitForAppend = (waitMs: number) => appended.wait(waitMs)

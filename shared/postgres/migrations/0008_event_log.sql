@@ -149,8 +149,8 @@ BEGIN
 END $$;
 
 -- How far a topic of Kafka had been loaded at some time. Kafka counts a record's age from its arrival; the log is kept for
--- a time after it was loaded, so records are deleted up to the newest mark that is old enough, and never before.
-CREATE TABLE event_log_marks (
+-- a time after it was loaded, so records are deleted up to the newest checkpoint that is old enough, and never before.
+CREATE TABLE event_log_checkpoints (
   topic text NOT NULL,
   partition integer NOT NULL,
   log_offset bigint NOT NULL,
@@ -161,6 +161,6 @@ CREATE TABLE event_log_marks (
 -- Which event log is in force. A process with other settings would take usage into a log that nobody loads, or load from one
 -- that nobody fills, and every number would look right.
 CREATE TABLE event_logs (
-  source text PRIMARY KEY,          -- where its records lie: see EventLog.source
+  id text PRIMARY KEY,              -- where its records lie: see EventLog.id
   in_force_since timestamptz NOT NULL DEFAULT clock_timestamp()
 );

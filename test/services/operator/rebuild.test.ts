@@ -84,7 +84,9 @@ describe('npm run rebuild', function () {
     return Number(row?.n)
   }
   const marks = () =>
-    count('(SELECT insert_id FROM usage_dirty_slots GROUP BY insert_id, stage, slot, account_id HAVING sum(sign) > 0)')
+    count(
+      '(SELECT insert_id FROM usage_dirty_slots GROUP BY insert_id, stage, slot, account_id HAVING sum(sign) > 0)',
+    )
   const rowsOf = async (epoch: number): Promise<number> => {
     const counts = await Promise.all(ROLLUP_TABLES.map((table) => count(`${table} WHERE epoch = ${epoch}`)))
     return counts.reduce((sum, n) => sum + n, 0)

@@ -8,7 +8,7 @@ import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-reader.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'

@@ -458,7 +458,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
   function pairWorker(own: Random, isHolding: boolean): () => Promise<void> {
     let listed: string[] = []
     let readersUse = 0
-    const isMeant = (insertId: string) => pairs.isWaiting(insertId) && (isHolding || !pairs.isToBeHeld(insertId))
+    const isMeant = (insertId: string) =>
+      pairs.isWaiting(insertId) && (isHolding || !pairs.isToBeHeld(insertId))
     const hold = (table: string, epoch: unknown) =>
       isHolding && table === SLOTS && epoch === readersUse ? () => pairs.hold(listed) : undefined
     const parts = partsOf(own, { share: 0.01, isMeant, pauseToStore: hold })

@@ -5,7 +5,7 @@ import {
   emptyRetiredNamespaces,
   keepEmptying,
 } from '../../../services/api/test-area/empty-retired-namespaces.ts'
-import { namespaceRowRepository } from '../../../shared/clickhouse/events/namespace-rows.ts'
+import { deleteNamespaces } from '../../../shared/clickhouse/events/delete-namespaces.ts'
 import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
@@ -62,7 +62,7 @@ describe('emptying what was reset', function () {
 
   const deps = () => ({
     pool: database.pool,
-    rows: namespaceRowRepository(clickhouse.client),
+    deleteNamespaces: deleteNamespaces(clickhouse.client),
     listedUpTo: () => Promise.resolve(loadedUpTo),
   })
   const empty = () => emptyRetiredNamespaces(deps(), 60_000, new AbortController().signal)
@@ -267,7 +267,7 @@ describe('emptying what was reset', function () {
     await reset(company)
     const failing = {
       ...deps(),
-      rows: { remove: () => Promise.reject(new Error('ClickHouse is away')) },
+      deleteNamespaces: () => Promise.reject(new Error('ClickHouse is away')),
     }
     const failure = await emptyRetiredNamespaces(failing, 60_000, new AbortController().signal).catch(
       (err: unknown) => err,

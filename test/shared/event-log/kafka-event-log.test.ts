@@ -274,14 +274,14 @@ describe('event log on Kafka', function () {
         await late
         return fetched
       }
-      const { source } = log
+      const { id: logId } = log
       const offsets = new GroupOffsets(connection, topic, 'loader', 'this Tally')
       const consumer = new KafkaConsumer({
         ...optionsFor(topic),
         connection,
         reader,
         offsets,
-        source,
+        logId,
         group: 'loader',
         leaseMs: 500,
       })
@@ -295,7 +295,7 @@ describe('event log on Kafka', function () {
       const own = (owner: string) =>
         db.pool.query(
           `UPDATE event_log_offsets SET owner = ${owner}, leased_until = now() + interval '1 hour' WHERE topic = $1`,
-          [source],
+          [logId],
         )
       await own('gen_random_uuid()')
       await sleep(400) // it sees that the partition is another's

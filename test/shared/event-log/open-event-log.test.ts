@@ -78,7 +78,7 @@ describe('which event log is in force', function () {
     // What was accepted before is not to be found in this one.
     expect(await after.keptSince()).to.be.greaterThan((Date.now() - 60_000) * 1_000)
     await after.close()
-    await prepare(onPostgres({ EVENT_LOG_CHANGE_FROM: after.source }), here)
+    await prepare(onPostgres({ EVENT_LOG_CHANGE_FROM: after.id }), here)
     await (await open(onPostgres(), here)).close()
   })
 

@@ -1,6 +1,5 @@
 import type { Period } from '../../domain/period.ts'
 import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
-import type { UsageSelection } from '../usage/usage-aggregates.ts'
 
 /** An id begins with the second its event occurred in. */
 const NEWEST = '(substring(newest_id, 1, 4), newest_at, newest_id)'
@@ -22,7 +21,8 @@ const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string
   },
 }
 
-export const columnsOf = ({ measures = MEASURES }: Pick<UsageSelection, 'measures'>) => {
+/** The columns of some measures, all unless they are named. */
+export const rollupColumnsOf = ({ measures = MEASURES }: { measures?: readonly Measure[] }) => {
   const join = (part: keyof (typeof COLUMNS)[Measure]) =>
     ['source', ...measures.map((measure) => COLUMNS[measure][part])].join(', ')
   return { rolled: join('rolled'), ofEvent: join('ofEvent'), merged: join('merged') }
@@ -30,11 +30,12 @@ export const columnsOf = ({ measures = MEASURES }: Pick<UsageSelection, 'measure
 
 /** All measures, and beside the latest quantity what its event is known by: so that sets of events can be put together later. */
 export const MEASURED_COLUMNS = {
-  ...columnsOf({}),
+  ...rollupColumnsOf({}),
   latestEvent: `toString(toUnixTimestamp64Micro(tupleElement(max(${NEWEST}), 2))) AS latest_accepted_at,
     lower(hex(tupleElement(max(${NEWEST}), 3))) AS latest_id`,
 }
 
+/** The second in which the period begins that a time lies in: told how the time is written. */
 export const PERIOD_START: Record<Period, (time: string) => string> = {
   day: (time) => `toUnixTimestamp(toStartOfDay(toDateTime(${time}, 'UTC'))) AS period_start`,
   month: (time) => `toUnixTimestamp(toDateTime(toStartOfMonth(${time}), 'UTC')) AS period_start`,

@@ -23,17 +23,18 @@ const NAME = /^[A-Za-z_]\w*$/
 const PARTITION_ID = /^[\w-]+$/
 const POLL_MS = 20
 
-/** Everything that namespaces have in ClickHouse. */
-export const namespaceRowRepository = (client: ClickHouse) => ({
-  /**
-   * Deletes all rows of these namespaces, in every table that has a namespace_id. Where there are none nothing is done:
-   * the sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little; where slots
-   * come before it, a column of the last days is read. One partition after the other: each deletion writes a mask beside the
-   * parts of its partition, and waits for the one before.
-   *
-   * @param signal ends it early, between two steps
-   */
-  async remove(namespaceIds: readonly string[], signal: AbortSignal): Promise<void> {
+/** Deletes everything that namespaces have in ClickHouse. */
+export type DeleteNamespaces = (namespaceIds: readonly string[], signal: AbortSignal) => Promise<void>
+
+/**
+ * Deletes all rows of namespaces, in every table that has a namespace_id. Where there are none nothing is done:
+ * the sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little; where slots
+ * come before it, a column of the last days is read. One partition after the other: each deletion writes a mask beside the
+ * parts of its partition, and waits for the one before. Its signal ends it early, between two steps.
+ */
+export const deleteNamespaces =
+  (client: ClickHouse): DeleteNamespaces =>
+  async (namespaceIds, signal) => {
     const tables = await queryRows<{ name: string }>(client, TABLES, {})
     for (const { name: table } of tables) {
       requireLike(NAME, table)
@@ -45,8 +46,7 @@ export const namespaceRowRepository = (client: ClickHouse) => ({
         await untilDone(client, table, signal)
       }
     }
-  },
-})
+  }
 
 /** A deletion goes on by itself, also when nobody waits for it; a query that waited could not be given up. */
 async function untilDone(client: ClickHouse, table: string, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ type InsertParams = Parameters<Conn['insert']>[0]
 type ExecParams = Parameters<Conn['exec']>[0]
 type CommandParams = Parameters<Conn['command']>[0]
 
-export interface ChdbPoolOptions extends SessionPoolOptions {
+export interface ChdbConnectionOptions extends SessionPoolOptions {
   /** In force unless a query says otherwise. */
   settings: ClickHouseSettings
 }
@@ -39,7 +39,7 @@ const EMPTY_SUMMARY = {
  * a slow query, against 2.7 ms here). `SET param_name` sets the same parameters on one connection only, so each query
  * gets a free connection to itself and sets its own there.
  */
-export class ChdbPool implements Conn {
+export class ChdbConnection implements Conn {
   private readonly sessions: SessionPool
   private readonly settings: ClickHouseSettings
 
@@ -48,8 +48,8 @@ export class ChdbPool implements Conn {
     this.settings = settings
   }
 
-  static async open({ settings, ...options }: ChdbPoolOptions): Promise<ChdbPool> {
-    return new ChdbPool(await SessionPool.open(options), settings)
+  static async open({ settings, ...options }: ChdbConnectionOptions): Promise<ChdbConnection> {
+    return new ChdbConnection(await SessionPool.open(options), settings)
   }
 
   async query(params: QueryParams) {
