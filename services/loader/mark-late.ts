@@ -10,7 +10,7 @@ import type { LoaderPoint } from './crash-points.ts'
 import type { StoreBlocksDeps } from './store-blocks.ts'
 
 export interface MarkLateDeps {
-  clock: Pick<ReturnType<typeof rollupEpochRepository>, 'clock'>
+  epochs: Pick<ReturnType<typeof rollupEpochRepository>, 'readClock'>
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
   /** Stores lines, all of them or none. */
   insertLines: (lines: Buffer) => Promise<void>
@@ -41,11 +41,11 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */
 export function markLate(
-  { clock, dirty, insertLines, reached, sumsCache }: MarkLateDeps,
+  { epochs, dirty, insertLines, reached, sumsCache }: MarkLateDeps,
   marginS: number,
 ): StoreBlocksDeps['storeLines'] {
   const store: StoreBlocksDeps['storeLines'] = async (lines, subjects) => {
-    const { now, slotS, closing } = await clock.clock()
+    const { now, slotS, closing } = await epochs.readClock()
     // A slot is late once it has ended by the clock, or once its closing has begun: the clock may be set back.
     const isLateAt = (at: number, begun: number) => {
       const end = Math.max(at - slotS + 1, begun)
@@ -61,7 +61,7 @@ export function markLate(
     }
     await insertLines(lines)
     reached('loader-stored')
-    const { now: then, closing: begun } = await clock.clock()
+    const { now: then, closing: begun } = await epochs.readClock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
     const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
     if (ended.length > 0) await dirty.placeReady(ended, randomId(), then)

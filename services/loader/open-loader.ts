@@ -58,7 +58,7 @@ export async function openLoader(
       consumer: await eventLog.join(LOADER_GROUP),
       storeLines: markLate(
         {
-          clock: rollupEpochRepository(clickhouse),
+          epochs: rollupEpochRepository(clickhouse),
           dirty: dirtySlotRepository(clickhouse),
           insertLines: usage.insertLines,
           reached,

@@ -447,10 +447,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     }
     await insertLines(lines)
     reached('loader-stored')
-    const { now: then, closing: begun } = await clock.clock()
+    const { now: then, closing: begun } = await epochs.readClock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
     const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
-    if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
+    if (ended.length > 0) await dirty.placeReady(ended, randomId(), then)
     if (slots.length > 0) await dirty.turnReady(slots, insertId, now)
 `,
     wrong: `      await dirty.placeReady(slots, insertId, now)
@@ -458,10 +458,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     }
     await insertLines(lines)
     reached('loader-stored')
-    const { now: then, closing: begun } = await clock.clock()
+    const { now: then, closing: begun } = await epochs.readClock()
     const [lateByNow] = await partition(inTime, isLateAt(then, begun))
     const ended = await slotMarks(lateByNow, slotS, then, slotMarksMax)
-    if (ended.length > 0) await dirty.placeReady(ended, randomMark(), then)
+    if (ended.length > 0) await dirty.placeReady(ended, randomId(), then)
 `,
     suites: ['services/rollup/races', 'services/rollup/monotone'],
     each: true,

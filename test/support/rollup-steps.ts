@@ -61,7 +61,7 @@ export async function storeAsLoader(
 ): Promise<void> {
   const { insertLines } = usageEventRepository(writing)
   const dirty = dirtySlotRepository(writing)
-  const store = markLate({ clock: epochs, dirty, insertLines, reached: () => undefined }, MARGIN_S)
+  const store = markLate({ epochs, dirty, insertLines, reached: () => undefined }, MARGIN_S)
   await store(Buffer.from(usageEventToLine(event)), [event])
 }
 

@@ -121,7 +121,8 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       for (const { epoch, state } of known) if (state === 'being built') await this.giveUp(epoch, now)
     },
 
-    async clock(): Promise<SlotClock> {
+    /** By which it is told what is late. @throws Error when the tables are not there */
+    async readClock(): Promise<SlotClock> {
       const [row] = await queryRows<{ now: number; slot_s: number; closing: number }>(client, CLOCK, {})
       if (row === undefined || row.slot_s === 0) throw new Error('ClickHouse is not migrated: no time slots')
       return { now: row.now, slotS: row.slot_s, closing: row.closing }

@@ -16,7 +16,7 @@ describe('marking late usage', () => {
     const placed: number[] = []
     const insert = markLate(
       {
-        clock: { clock: () => Promise.resolve({ now: NOW, slotS: 300, closing: 0 }) },
+        epochs: { readClock: () => Promise.resolve({ now: NOW, slotS: 300, closing: 0 }) },
         dirty: {
           placePending: (slots) => {
             placed.push(slots.length)

@@ -279,8 +279,8 @@ describe('random histories, read through rollups', function () {
     const isBehind = goes !== 'not' && other?.step.kind !== 'close'
     let isStored = false
     const clock = {
-      async clock() {
-        const told = await rollupEpochRepository(stage.writing).clock()
+      async readClock() {
+        const told = await rollupEpochRepository(stage.writing).readClock()
         return {
           ...told,
           now: isBehind && (goes === 'on' || !isStored) ? Math.min(real, told.closing) : real,
@@ -293,7 +293,7 @@ describe('random histories, read through rollups', function () {
     const coarse = (slots: readonly DirtySlot[], at: number) => coarseMarks(slots, kind, at)
     const insertLines = markLate(
       {
-        clock: pausing(clock, uncrashed),
+        epochs: pausing(clock, uncrashed),
         dirty: pausing(
           {
             placePending: (slots: readonly DirtySlot[], insertId: string, at: number) =>

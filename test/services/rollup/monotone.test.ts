@@ -256,7 +256,7 @@ describe('totals beside writers and rollup services that pause and crash', funct
     let startedAt = 0
     const store = markLate(
       {
-        clock: pausing(rollupEpochRepository(stage.writing), pause),
+        epochs: pausing(rollupEpochRepository(stage.writing), pause),
         dirty: pausing(
           {
             ...marking,

@@ -138,10 +138,10 @@ describe('what meets in the middle of something', function () {
     let isStored = false
     return markLate(
       {
-        clock: {
-          async clock() {
+        epochs: {
+          async readClock() {
             if (isStored) await afterRows()
-            const told = await rollupEpochRepository(stage.writing).clock()
+            const told = await rollupEpochRepository(stage.writing).readClock()
             const closing = isStored ? told.closing : Math.min(told.closing, begunMax)
             return { ...told, now: told.now - behindS, closing }
           },

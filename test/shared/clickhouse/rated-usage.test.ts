@@ -190,7 +190,7 @@ describe('usage that invoices are rated by', function () {
     const dirty = dirtySlotRepository(stage.writing)
     const coarse = (slots: readonly DirtySlot[]) => coarseMarks(slots, drawn.marks, now)
     const loader = {
-      clock: stage.epochs,
+      epochs: stage.epochs,
       dirty: {
         placePending: (slots: readonly DirtySlot[], insertId: string, at: number) =>
           dirty.placePending(coarse(slots), insertId, at),
