@@ -13,8 +13,8 @@ export interface BenchAllOptions {
 }
 
 /**
- * Every bench but those of many balances at once, of rollups and of the import of history, one after the other; in the end each figure beside its floor and
- * target. The process ends with 1 when a floor is missed.
+ * Every bench but those of many balances at once, of rollups and of the import of history, one after the other; in the
+ * end each figure beside its floor and target. The process ends with 1 when a floor is missed.
  */
 export async function benchAll({ events, data, save, print }: BenchAllOptions): Promise<void> {
   const startedAt = performance.now()

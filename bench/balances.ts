@@ -71,8 +71,9 @@ const IDLE_MS = 12_000
 const BEGUN_AFTER_MS = 2_000
 
 /**
- * Balances of 10,000 accounts, many at once, each beside an account itself and health in the same minute: nothing else going on, while usage
- * comes in, and while history is imported. At last, whether an analyst and totals of years leave them their turn.
+ * Balances of 10,000 accounts, many at once, each beside an account itself and health in the same minute: nothing else
+ * going on, while usage comes in, and while history is imported. At last, whether an analyst and totals of years leave
+ * them their turn.
  */
 export async function benchBalances(options: BenchBalancesOptions): Promise<void> {
   const { events, folder, seconds, save, print } = options

@@ -18,8 +18,8 @@ const FULL_RATE_S = 15
 const PROBE_EVERY_MS = 200
 
 /**
- * Reports usage at half of what Tally sustains, and now and then one event of an account of its own, whose balance is then
- * asked for until it shows it.
+ * Reports usage at half of what Tally sustains, and now and then one event of an account of its own, whose balance is
+ * then asked for until it shows it.
  */
 export async function benchFreshness({ seconds, rate, save, print }: BenchFreshnessOptions): Promise<void> {
   print(describeMachine())

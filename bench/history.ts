@@ -26,8 +26,9 @@ const EVENTS_A_PROBE = 10
 const PROBE_SETTLES_MS = 60_000
 
 /**
- * Imports five years of history. Meanwhile events of those years are reported for an account of its own, and its balance is
- * asked for five times a second: it may never fall, nor run ahead of what was sent, and in the end all must be exact.
+ * Imports five years of history. Meanwhile events of those years are reported for an account of its own, and its
+ * balance is asked for five times a second: it may never fall, nor run ahead of what was sent, and in the end all must
+ * be exact.
  */
 export async function benchHistory({ events, save, print }: BenchHistoryOptions): Promise<void> {
   print(describeMachine())

@@ -77,9 +77,9 @@ const COUNT_EVERY_MS = 500
 const COUNT_WITHIN_MS = 120_000
 
 /**
- * Reports usage as fast as the server takes it. Each shape is measured on Tally and on a bare Express handler in turn, so
- * that their ratio holds when the machine's speed drifts. Every answer of Tally is a 202: the events are durable. At the
- * end all of them must be counted, and no more.
+ * Reports usage as fast as the server takes it. Each shape is measured on Tally and on a bare Express handler in turn,
+ * so that their ratio holds when the machine's speed drifts. Every answer of Tally is a 202: the events are durable. At
+ * the end all of them must be counted, and no more.
  */
 export async function benchIngest({ seconds, logs, save, print }: BenchIngestOptions): Promise<void> {
   print(`${describeMachine()}; each figure the better of ${ROUNDS} rounds of ${seconds} s`)

@@ -39,17 +39,18 @@ interface RollupWork {
 const REST_MS = 10_000
 const PACED_PER_S = 25_000
 /**
- * Of late and repeated events and of none in turn, and whichever came last begins the next, so that their ratio holds when the
- * machine's speed drifts. So many, and the median of their ratios, as a merge of a large part falls into one run or another and
- * takes up to half of the machine meanwhile: by the means of four, one bench had these merges all on one side and told 0.85, the
- * next 1.04. What late usage gathered in the last seconds of a run is worked off in the next: a round of some tenths of a second.
+ * Of late and repeated events and of none in turn, and whichever came last begins the next, so that their ratio holds
+ * when the machine's speed drifts. So many, and the median of their ratios, as a merge of a large part falls into one
+ * run or another and takes up to half of the machine meanwhile: by the means of four, one bench had these merges all on
+ * one side and told 0.85, the next 1.04. What late usage gathered in the last seconds of a run is worked off in the
+ * next: a round of some tenths of a second.
  */
 const ROUNDS = 6
 
 /**
- * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for ever is
- * what was loaded in that time. At the end every balance must be exact. When some is to be late or sent again, runs with and
- * without that are made in turn.
+ * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for
+ * ever is what was loaded in that time. At the end every balance must be exact. When some is to be late or sent again,
+ * runs with and without that are made in turn.
  */
 export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const { seconds, rate, latePercent, resentPercent, save, print } = options

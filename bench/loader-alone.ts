@@ -13,8 +13,8 @@ const BACKLOG_EVENTS = 2_000_000
 const EXACT_WITHIN_MS = 30_000
 
 /**
- * Has a gateway take events while no loader runs, then starts one in a process of its own: how fast it works that off, with
- * the log in PostgreSQL and ClickHouse over HTTP on the same machine.
+ * Has a gateway take events while no loader runs, then starts one in a process of its own: how fast it works that off,
+ * with the log in PostgreSQL and ClickHouse over HTTP on the same machine.
  *
  * @param seconds for which events are taken at most
  * @returns rows a second from the first batch that was stored to the last

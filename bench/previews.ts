@@ -35,8 +35,8 @@ const AT_ONCE_S = 5
 const RATINGS = 200
 
 /**
- * Previews of invoices on a Tally that serves a made-up data set: one after the other and several at once, of few lines and of many, with
- * properties and without; and rating alone.
+ * Previews of invoices on a Tally that serves a made-up data set: one after the other and several at once, of few lines
+ * and of many, with properties and without; and rating alone.
  */
 export async function benchPreviews(options: BenchPreviewsOptions): Promise<void> {
   const { events, folder, requests, save, print } = options

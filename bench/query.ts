@@ -58,8 +58,8 @@ const WARM_WITHIN_MS = 600_000
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
 
 /**
- * Asks a Tally that serves a made-up data set, one request after the other: balances, usage, usage that has a property. And
- * the reader itself, within this process: through rollups and from the raw events in turn, which must agree.
+ * Asks a Tally that serves a made-up data set, one request after the other: balances, usage, usage that has a property.
+ * And the reader itself, within this process: through rollups and from the raw events in turn, which must agree.
  */
 export async function benchQuery(options: BenchQueryOptions): Promise<void> {
   const { events, folder, requests, save, print } = options

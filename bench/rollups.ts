@@ -22,15 +22,16 @@ const SETTLES_MS = 60_000
 const LOOK_EVERY_MS = 1_000
 
 /**
- * Reports usage at a steady rate over the ends of several time slots. What rollups read is counted from a while after one of them
- * to the same while after the last one, beside what was loaded in that time.
+ * Reports usage at a steady rate over the ends of several time slots. What rollups read is counted from a while after
+ * one of them to the same while after the last one, beside what was loaded in that time.
  */
 export async function benchRollups(options: BenchRollupsOptions): Promise<void> {
   const { slots, rate, latePercent, save, print } = options
   print(describeMachine())
   const stage = await openLoadStage()
   try {
-    // The first slot that is closed is of no whole five minutes, and each of the others is reached when usage still comes in.
+    // The first slot that is closed is of no whole five minutes, and each of the others is reached when usage still
+    // comes in.
     const seconds = (slots + 1) * SLOT_S + (2 * SETTLES_MS) / 1_000
     print(`${rate.toLocaleString('en-US')} events a second for ${Math.round(seconds / 60)} minutes`)
     const ended = new AbortController()
@@ -61,7 +62,9 @@ export async function benchRollups(options: BenchRollupsOptions): Promise<void> 
   }
 }
 
-/** @returns what the counters showed a while after each of so many slots, or of as many as were closed before the signal */
+/**
+ * @returns what the counters showed a while after each of so many slots, or of as many as were closed before the signal
+ */
 async function lookAfterSlots(
   stage: LoadStage,
   wanted: number,

@@ -4,7 +4,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 
 /**
- * Runs a bench in a process of its own, because the embedded engine bears one folder, and a profile of one is no part of the next.
+ * Runs a bench in a process of its own, because the embedded engine bears one folder, and a profile of one is no part
+ * of the next.
  *
  * @param words its name and options
  * @param file where it writes its result

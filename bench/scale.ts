@@ -16,8 +16,8 @@ export interface BenchScaleOptions {
 }
 
 /**
- * How balances slow down as events grow in number: the bench of queries on one data set after the other, each in a process of
- * its own, because the embedded engine bears one folder.
+ * How balances slow down as events grow in number: the bench of queries on one data set after the other, each in a
+ * process of its own, because the embedded engine bears one folder.
  */
 export async function benchScale({ sizes, data, requests, save, print }: BenchScaleOptions): Promise<void> {
   print(describeMachine())

@@ -9,8 +9,8 @@ export interface Load {
   /** GETs of these paths and queries, in turn by every connection, in place of bodies: their answers are 200. */
   paths?: readonly string[]
   /**
-   * Sent in turn by every connection; each PLACEHOLDER in them is another number in every request, each TIME_PLACEHOLDER a
-   * time.
+   * Sent in turn by every connection; each PLACEHOLDER in them is another number in every request, each
+   * TIME_PLACEHOLDER a time.
    */
   bodies: readonly Buffer[]
   connections: number
@@ -60,11 +60,11 @@ const RESENT_AFTER = 10
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /**
- * Sends requests over kept-alive connections, each waiting for its answer before it sends the next. Every request that was
- * sent is waited for, so that what was acknowledged is exactly what was taken.
+ * Sends requests over kept-alive connections, each waiting for its answer before it sends the next. Every request that
+ * was sent is waited for, so that what was acknowledged is exactly what was taken.
  *
- * Why by hand: generator and server share the machine, and a client that builds each request and parses each answer whole
- * takes a good part of it (measured: 36 to 42 µs of CPU a request with autocannon, 20 with this).
+ * Why by hand: generator and server share the machine, and a client that builds each request and parses each answer
+ * whole takes a good part of it (measured: 36 to 42 µs of CPU a request with autocannon, 20 with this).
  *
  * @throws Error when anything but a 202, or a 200 to a GET, is answered: a figure with failures in it means nothing
  */
@@ -154,7 +154,10 @@ const templateOf = (bytes: Buffer): Template => ({
   times: placesIn(bytes, TIME_PLACEHOLDER),
 })
 
-/** Of a connection's own: a buffer is written to again only once its request was answered. Shared where nothing is written. */
+/**
+ * Of a connection's own: a buffer is written to again only once its request was answered. Shared where nothing is
+ * written.
+ */
 const ownCopyOf = (template: Template): Template =>
   template.places.length + template.times.length === 0
     ? template

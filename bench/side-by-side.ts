@@ -48,7 +48,8 @@ interface SideBySideOptions {
 }
 
 /**
- * Three kinds of readers, each by itself and then all of them at once: whether one that is heavy keeps the others from their answers.
+ * Three kinds of readers, each by itself and then all of them at once: whether one that is heavy keeps the others from
+ * their answers.
  *
  * @throws Error when anything but success is answered, so that nobody is refused either
  */

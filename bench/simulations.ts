@@ -26,8 +26,8 @@ const RATES = 20
 const BALANCES = 200
 
 /**
- * Simulations of a month of all accounts on a Tally that serves a made-up data set: of a card of 20 rates against another, which rates each
- * account twice; of a page of accounts; and balances beside them, which are not to wait.
+ * Simulations of a month of all accounts on a Tally that serves a made-up data set: of a card of 20 rates against
+ * another, which rates each account twice; of a page of accounts; and balances beside them, which are not to wait.
  */
 export async function benchSimulations(options: BenchSimulationsOptions): Promise<void> {
   const { events, folder, requests, save, print } = options

@@ -32,7 +32,10 @@ interface Sized {
 
 /** Columns and indexes smaller than this, in bytes an event, are not shown. */
 const SHOWN_FROM = 0.05
-/** Keys, marks and checksums; and whole parts whose columns share a file (decision 14), of which ClickHouse tells nothing more. */
+/**
+ * Keys, marks and checksums; and whole parts whose columns share a file (decision 14), of which ClickHouse tells
+ * nothing more.
+ */
 const THE_REST = 'the rest, parts with all columns in one file among it'
 
 /** What an event takes on disk once parts are merged, by table, and by column and index. */

@@ -51,7 +51,8 @@ interface MadeUpEvent {
 /**
  * Bodies of one event, or of batches; events have three properties, of which one is unique once it is sent.
  *
- * @param keyed whether events have a time and a key of their own, so that they can be sent again; else they have neither
+ * @param keyed whether events have a time and a key of their own, so that they can be sent again; else they have
+ *   neither
  */
 export function makeBodies({ accounts, metrics }: References, batch: number, keyed = false): UsageBody[] {
   const pick = <T>(list: readonly T[]): T => list[randomBytes(4).readUInt32LE() % list.length] as T

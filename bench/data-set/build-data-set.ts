@@ -40,9 +40,9 @@ const INSERT_GRANTS = `
   FROM unnest($2::text[]) AS account CROSS JOIN unnest($3::text[] || NULL::text) AS metric CROSS JOIN clock_timestamp() AS at`
 
 /**
- * Makes a data folder that holds 10,000 accounts with grants of three sources, and their usage of 90 days until now, stored in
- * order of time in batches as a loader does, with rollups of it. One that is there already, of as many events, is taken as it
- * is.
+ * Makes a data folder that holds 10,000 accounts with grants of three sources, and their usage of 90 days until now,
+ * stored in order of time in batches as a loader does, with rollups of it. One that is there already, of as many
+ * events, is taken as it is.
  */
 export async function buildDataSet(
   folder: string,

@@ -60,8 +60,8 @@ export const tallyResources = (ask: Ask) => ({
     (await allMetrics(ask)).filter((metric) => metric.name === name && metric.archived_at === null),
 
   /**
-   * Makes a metric once, however often and by however many it is asked for at the same time: metrics have no external id,
-   * so the request carries a key made of the name.
+   * Makes a metric once, however often and by however many it is asked for at the same time: metrics have no external
+   * id, so the request carries a key made of the name.
    */
   async createMetric(name: string): Promise<MetricBody> {
     const request: HttpRequest = {

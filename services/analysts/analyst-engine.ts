@@ -29,7 +29,10 @@ const DEFAULT_FORMAT = 'TabSeparated'
 /** Of a statement that carries a query and its parameters as values. */
 const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
 
-/** Connections of the analysts' own, which hold their role alone: they neither wait for the services nor share a setting. */
+/**
+ * Connections of the analysts' own, which hold their role alone: they neither wait for the services nor share a
+ * setting.
+ */
 export class AnalystEngine {
   private readonly sessions: SessionPool
   /** One connection, which several kills take in turn: their parameters would be mixed up on it. */

@@ -30,7 +30,9 @@ const atMost =
     return Number(value) === 0 ? most(limits) : Math.min(Number(value), most(limits))
   }
 
-/** Settings that an analyst's client may send and that are put into force: how values are written, and narrower limits. */
+/**
+ * Settings that an analyst's client may send and that are put into force: how values are written, and narrower limits.
+ */
 const APPLIED: Readonly<Record<string, Check>> = {
   max_execution_time: atMost(({ timeoutS }) => timeoutS),
   max_memory_usage: atMost(({ memoryBytes }) => memoryBytes),

@@ -63,7 +63,10 @@ export class ClickHouseException extends Error {
   }
 }
 
-/** What an error of the engine begins and ends with; in between a whole query may be repeated, so nothing searches there. */
+/**
+ * What an error of the engine begins and ends with; in between a whole query may be repeated, so nothing searches
+ * there.
+ */
 const BEGINNING = /^(?:Code: (\d+)\. DB::\w*Exception: )+/
 const ENDING = /(?: \(version [^)]{1,100}\)\.?)?(?: \(([A-Z][A-Z0-9_]{2,80})\))?\.?$/
 const ENDING_CHARACTERS_MAX = 200

@@ -26,8 +26,8 @@ const REFUSED_AS_RESOLVED = [
 ]
 
 /**
- * Tries, when the endpoint starts, that each line of defence still holds with this engine: a new version may print its trees
- * in another way, or know another way out.
+ * Tries, when the endpoint starts, that each line of defence still holds with this engine: a new version may print its
+ * trees in another way, or know another way out.
  *
  * @throws Error when one does not
  */

@@ -59,7 +59,10 @@ export interface ApiDeps {
   untilLoaded: UntilLoaded
 }
 
-/** The HTTP service for everything but reporting and correcting: resources in PostgreSQL, usage from ClickHouse, and both merged. */
+/**
+ * The HTTP service for everything but reporting and correcting: resources in PostgreSQL, usage from ClickHouse, and
+ * both merged.
+ */
 export function apiApp(
   deps: ApiDeps,
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,

@@ -78,7 +78,8 @@ export class Acceptance {
   /**
    * Lets reports through.
    *
-   * @param since nothing that was accepted before this is appended any more; when it changes, what was published is void
+   * @param since nothing that was accepted before this is appended any more; when it changes, what was published is
+   *   void
    * @param until by the steady clock; from then on it is shut
    */
   open(since: Micros, until: number): void {

@@ -25,8 +25,8 @@ export function readGatewayConfig(read: EnvReader) {
     }),
     knownIdsMax: KNOWN_IDS_MAX,
     /**
-     * How long a gateway goes on while it cannot reach PostgreSQL, and the list of events waits after a crash of one: enough for a
-     * failover of PostgreSQL.
+     * How long a gateway goes on while it cannot reach PostgreSQL, and the list of events waits after a crash of one:
+     * enough for a failover of PostgreSQL.
      */
     unrenewedMaxMs:
       1_000 *

@@ -42,8 +42,8 @@ export type CorrectUsage = (request: CorrectionRequest) => Promise<UsageEvent[]>
  * away, is sent by relay-revisions.ts or by the same request sent again: that one finds nothing left to change.
  *
  * @returns the events as they count from now on, in the order given
- * @throws DomainError malformed, unprocessable, not_found, conflict or overloaded when nothing was written or the log took
- *   nothing; unavailable when that is not known
+ * @throws DomainError malformed, unprocessable, not_found, conflict or overloaded when nothing was written or the log
+ *   took nothing; unavailable when that is not known
  */
 export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
   const { pool, findStored, sender, clock, log, reached = () => undefined } = deps
@@ -140,8 +140,8 @@ function requireKnown(
 }
 
 /**
- * Takes the events for the rest of the transaction, and reads their newest revisions, and when that was. An event whose first correction
- * changes nothing is left as it is: it has no revision, and ClickHouse alone says what it is.
+ * Takes the events for the rest of the transaction, and reads their newest revisions, and when that was. An event whose
+ * first correction changes nothing is left as it is: it has no revision, and ClickHouse alone says what it is.
  */
 async function takeEvents(
   db: PoolClient,

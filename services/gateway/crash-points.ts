@@ -1,4 +1,7 @@
-/** Where test/faults/crash-points.test.ts has the gateway crash, in the order in which reports and corrections get there. */
+/**
+ * Where test/faults/crash-points.test.ts has the gateway crash, in the order in which reports and corrections get
+ * there.
+ */
 export const GATEWAY_POINTS = [
   'gateway-accepted', // it has its time of acceptance
   'gateway-keyed', // its Idempotency-Key is in PostgreSQL, begun

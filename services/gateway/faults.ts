@@ -1,6 +1,9 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 
-/** What is wrong with one of the things that a request asks for: malformed in itself, or well-formed and still impossible. */
+/**
+ * What is wrong with one of the things that a request asks for: malformed in itself, or well-formed and still
+ * impossible.
+ */
 export interface Fault {
   code: 'malformed' | 'unprocessable'
   /** Begins with the field. */

@@ -16,8 +16,8 @@ export type FindUnknown = (
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Remembers accounts and metrics that were seen to exist. They are never deleted, so what exists stays true for ever; what
- * does not is asked again each time, because it may have been created since.
+ * Remembers accounts and metrics that were seen to exist. They are never deleted, so what exists stays true for ever;
+ * what does not is asked again each time, because it may have been created since.
  *
  * @param idsMax how many ids are cached
  * @param purges tell when all of them are to be forgotten

@@ -31,7 +31,8 @@ export interface OpenedAcceptance {
 }
 
 /**
- * What accepts events, for a process of its own or one with others; its watermark is published until the process closes.
+ * What accepts events, for a process of its own or one with others; its watermark is published until the process
+ * closes.
  *
  * @param opened before the event log is, which must settle first
  * @throws when PostgreSQL does not answer

@@ -28,8 +28,8 @@ const RENEW_IDLE_MS = 1_000
 const RENEWALS_MISSED_MAX = 4
 
 /**
- * Tells other processes before which time this gateway appends nothing any more, and lets it take reports only while they
- * can rely on it. The row outlives what is taken under it: by the time an append may take.
+ * Tells other processes before which time this gateway appends nothing any more, and lets it take reports only while
+ * they can rely on it. The row outlives what is taken under it: by the time an append may take.
  *
  * @see docs/decisions/0007-gateways-publish-their-lowest-acceptance.md
  * @internal

@@ -28,8 +28,9 @@ const BACK_OFF_MAX_MS = 30_000
 const CLOSE_MS = 2_000
 
 /**
- * Sends corrections that were committed and never sent: the gateway that took them crashed, or the event log was away. It
- * sends before it marks, so a crash in between sends them twice, which changes nothing; so do several relays at once.
+ * Sends corrections that were committed and never sent: the gateway that took them crashed, or the event log was away.
+ * It sends before it marks, so a crash in between sends them twice, which changes nothing; so do several relays at
+ * once.
  */
 export function relayRevisions({ pool, sender, metrics, log, reached }: RelayRevisionsDeps): Closeable {
   const relayed = metrics.counter(

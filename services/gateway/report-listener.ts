@@ -34,8 +34,9 @@ const REQUEST_KEY_MAX = 255
  * Takes reported usage on bare node:http when a request is of the ordinary kind, and leaves every other to the Express
  * app, untouched or with its body read: what is unusual, or not allowed, is answered in one place alone.
  *
- * Why: Express and its validator take most of the time that one event takes (measured without the log: 295 µs of CPU a request against 79).
- * Both give the same answer to the same request; test/services/gateway/report-listener.test.ts holds them side by side.
+ * Why: Express and its validator take most of the time that one event takes (measured without the log: 295 µs of CPU a
+ * request against 79). Both give the same answer to the same request; test/services/gateway/report-listener.test.ts
+ * holds them side by side.
  */
 export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
   const { report } = work

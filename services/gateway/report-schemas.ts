@@ -23,8 +23,8 @@ export function compileReportSchemas(compile: CompileSchema): ReportSchemas {
 export type CompileSchema = <T>(pointer: string) => ValidateFunction<T>
 
 /**
- * Makes a compiler of schemas of openapi.yaml. A process needs one: each takes the whole document in. What it compiles stops
- * at the first fault: gathering all of them in 4 MiB of nonsense takes more memory.
+ * Makes a compiler of schemas of openapi.yaml. A process needs one: each takes the whole document in. What it compiles
+ * stops at the first fault: gathering all of them in 4 MiB of nonsense takes more memory.
  */
 export function schemaCompiler(document: OpenApiDocument): CompileSchema {
   const ajv = new Ajv2020({ strict: false })

@@ -44,8 +44,8 @@ const CUSTOMERS = 3
 const EVENTS_A_DAY = 2
 
 /**
- * Generates the data of a seed. The same seed makes the same on every machine and day: numbers are digests of the seed and of
- * what they are for, and times are counted from the end of the usage.
+ * Generates the data of a seed. The same seed makes the same on every machine and day: numbers are digests of the seed
+ * and of what they are for, and times are counted from the end of the usage.
  */
 export function generateSeedData(seed: number): SeedData {
   const first = whole(NAMES.length, seed, 'first customer')

@@ -43,9 +43,11 @@ const DAY_S = 86_400
 const EVENTS_AT_ONCE = 1_000
 
 /**
- * Seeds a namespace: resources in one transaction, then their usage, reported as anybody's is. Each event has a key and a time that does not change, so a repeat makes nothing new and ends what was cut short.
+ * Seeds a namespace: resources in one transaction, then their usage, reported as anybody's is. Each event has a key and
+ * a time that does not change, so a repeat makes nothing new and ends what was cut short.
  *
- * @throws DomainError conflict when its external ids are taken, or its usage cannot be reported at the time the clock shows
+ * @throws DomainError conflict when its external ids are taken, or its usage cannot be reported at the time the clock
+ *   shows
  */
 export function seedNamespace(pool: Pool, report: ReportUsage): SeedNamespace {
   return async (caller, aheadMs, seed) => {

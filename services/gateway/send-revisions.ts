@@ -8,8 +8,8 @@ import { recordsOf } from './records-of.ts'
 
 export interface RevisionSender {
   /**
-   * Appends the rows of corrections to the event log; when it resolves, they are durable there. Sending one again changes
-   * nothing: its row is the same.
+   * Appends the rows of corrections to the event log; when it resolves, they are durable there. Sending one again
+   * changes nothing: its row is the same.
    *
    * @throws DomainError as EventLog.append does
    */
@@ -21,8 +21,8 @@ export interface RevisionSender {
 /**
  * Sends corrections through the event log.
  *
- * Why without an acceptance of their own: a corrected row keeps the time its event was accepted at, and so its place in the
- * list of events, which waits for nothing then.
+ * Why without an acceptance of their own: a corrected row keeps the time its event was accepted at, and so its place in
+ * the list of events, which waits for nothing then.
  */
 export function revisionSender(
   log: Pick<EventLog, 'append' | 'partitions'>,

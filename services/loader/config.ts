@@ -38,13 +38,18 @@ export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHER
       min: 1_000_000,
       max: 256_000_000,
     }),
-    /** How long before the end of its slot usage is already stored as late usage is, for an insert that takes a while. */
+    /**
+     * How long before the end of its slot usage is already stored as late usage is, for an insert that takes a while.
+     */
     lateMarginS: read.tuning('LOADER_LATE_MARGIN_S', {
       default: 15,
       min: 0,
       max: 3_600,
     }),
-    /** How long after its first row a batch is stored, once the batch before it is: less makes more parts, more costs freshness. */
+    /**
+     * How long after its first row a batch is stored, once the batch before it is: less makes more parts, more costs
+     * freshness.
+     */
     flushMs: read.tuning('LOADER_FLUSH_MS', {
       default: 250,
       min: 1,

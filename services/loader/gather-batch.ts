@@ -36,7 +36,8 @@ const BACK_OFF_MS = 500
 /**
  * Makes batches of what the log hands back.
  *
- * @param isStoring whether a batch is being stored: the next one can only grow until that is done, and large ones cost less
+ * @param isStoring whether a batch is being stored: the next one can only grow until that is done, and large ones cost
+ *   less
  * @returns gives the next batch; an empty one when it was told to stop or the log cannot be read now
  */
 export function batchGatherer(
@@ -92,7 +93,10 @@ export function batchGatherer(
   }
 }
 
-/** Gives the next records, or undefined when the log cannot be read now: that is logged once, and once that it can be again. */
+/**
+ * Gives the next records, or undefined when the log cannot be read now: that is logged once, and once that it can be
+ * again.
+ */
 function toldOnce(
   consumer: Pick<LogConsumer, 'poll'>,
   log: Logger,

@@ -19,7 +19,10 @@ export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'storeLines' | 'dea
 }
 
 export interface Loader extends Closeable {
-  /** What it has failed at for at least this long without a break: it goes on trying, but usage is not counted meanwhile. */
+  /**
+   * What it has failed at for at least this long without a break: it goes on trying, but usage is not counted
+   * meanwhile.
+   */
   listTroubles(forMs: number): Trouble[]
   /** Whether it has waited this long for something that does not even fail: only another start helps then. */
   isStuck(forMs: number): boolean

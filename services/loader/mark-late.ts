@@ -20,9 +20,9 @@ export interface MarkLateDeps {
 }
 
 /**
- * How finely late usage of a batch is marked. By slot and account, with up to MARKS_MAX marks, or one for every ROWS_A_MARK rows up to
- * SLOTS_OF_ACCOUNTS_MAX if that is more; else by slot for all accounts, with up to MARKS_MAX; else by day. Not many thousands: readers then
- * go by whole days.
+ * How finely late usage of a batch is marked. By slot and account, with up to MARKS_MAX marks, or one for every
+ * ROWS_A_MARK rows up to SLOTS_OF_ACCOUNTS_MAX if that is more; else by slot for all accounts, with up to MARKS_MAX;
+ * else by day. Not many thousands: readers then go by whole days.
  */
 const MARKS_MAX = 1_000
 const ROWS_A_MARK = 50
@@ -31,12 +31,13 @@ const SLOTS_OF_ACCOUNTS_MAX = 5_000
 /**
  * Stores lines, with marks for the rollup service and for readers: of usage whose time slot has ended, or is about to.
  *
- * A mark is placed (pending) before the lines are stored and turned ready afterwards, and only then worked off: so whoever sees the
- * lines sees the mark, or rollups that hold them; but for slots that are closed during the insert, which are marked right after it. If an insert fails its mark stays, is worked off later and harms nothing: the lines may
- * have been stored after all.
+ * A mark is placed (pending) before the lines are stored and turned ready afterwards, and only then worked off: so
+ * whoever sees the lines sees the mark, or rollups that hold them; but for slots that are closed during the insert,
+ * which are marked right after it. If an insert fails its mark stays, is worked off later and harms nothing: the lines
+ * may have been stored after all.
  *
- * How far slots are being closed is read again once the lines are stored. A rollup service writes that down before it reads a slot's events: so either it
- * is seen here, and the slot is marked, or that service reads these lines.
+ * How far slots are being closed is read again once the lines are stored. A rollup service writes that down before it
+ * reads a slot's events: so either it is seen here, and the slot is marked, or that service reads these lines.
  *
  * @param marginS before its end from which on a slot is marked, so that an insert has time to end
  */

@@ -24,8 +24,8 @@ const BACK_OFF_FIRST_MS = 100
 const BACK_OFF_MAX_MS = 5_000
 
 /**
- * Stores lines, however long that takes: it tries again for ever while ClickHouse is in trouble, and halves a batch that
- * holds a line which ClickHouse does not take until that one line is a dead letter. It never drops one.
+ * Stores lines, however long that takes: it tries again for ever while ClickHouse is in trouble, and halves a batch
+ * that holds a line which ClickHouse does not take until that one line is a dead letter. It never drops one.
  *
  * @throws AbortError when it is told to stop while ClickHouse is in trouble
  */

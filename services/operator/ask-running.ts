@@ -28,7 +28,8 @@ export async function askRunning(
   )
   const url = `http://${address}/commands/${encodeURIComponent(name)}`
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
-  // Why not fetch: it gives up on an answer, or a pause in one, of more than five minutes, and an audit may be silent longer.
+  // Why not fetch: it gives up on an answer, or a pause in one, of more than five minutes, and an audit may be silent
+  // longer.
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, { method: 'POST', headers, agent: false })
       .on('response', resolve)

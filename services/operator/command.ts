@@ -55,7 +55,9 @@ export interface CommandContext {
   signal: AbortSignal
 }
 
-/** A maintenance command. It runs where the engines are open, which may be another process than the one it was typed in. */
+/**
+ * A maintenance command. It runs where the engines are open, which may be another process than the one it was typed in.
+ */
 export interface Command {
   name: string
   /** What it does, in one line. */

@@ -11,7 +11,10 @@ import { runOnServers } from './run-on-servers.ts'
 /** How long a command may take to end once it was asked to. */
 const STOP_MS = 5_000
 
-/** `node main.js COMMAND ARGS`: runs a maintenance command, here when the databases are servers, else in the running Tally. */
+/**
+ * `node main.js COMMAND ARGS`: runs a maintenance command, here when the databases are servers, else in the running
+ * Tally.
+ */
 async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2)
   const command = COMMANDS.find((known) => known.name === name)

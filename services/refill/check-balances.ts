@@ -42,8 +42,8 @@ const BLOCKED_MS = 60_000
 const FAILED_MS = 5_000
 
 /**
- * Looks at balances of a namespace, any number at once for two queries to PostgreSQL and a fixed number to ClickHouse, and refills
- * those below their minimum, until it is told to stop. Keys without an active configuration do no harm.
+ * Looks at balances of a namespace, any number at once for two queries to PostgreSQL and a fixed number to ClickHouse,
+ * and refills those below their minimum, until it is told to stop. Keys without an active configuration do no harm.
  *
  * @throws when a database is away while it looks; a refill that fails is tried again by itself
  */

@@ -29,9 +29,9 @@ const RECENT_S = 10
 const CORRECTED_WITHIN_S = 60
 
 /**
- * Follows the usage that is stored: by the list of events by acceptance, as far as it is complete, which misses no report
- * however long it lay in the event log; and by the corrections, which are noted when they are stored. What is missed is
- * what no follower of the list can see: dead letters that are brought back.
+ * Follows the usage that is stored: by the list of events by acceptance, as far as it is complete, which misses no
+ * report however long it lay in the event log; and by the corrections, which are noted when they are stored. What is
+ * missed is what no follower of the list can see: dead letters that are brought back.
  *
  * @returns one poll; polls come one after the other
  */

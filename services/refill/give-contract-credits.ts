@@ -34,10 +34,11 @@ const LINES_AT_ONCE = 200
 const GRANTS_AT_ONCE = 500
 
 /**
- * Gives what credit lines of contracts are due, namespace by namespace, until nothing is left: one grant a line and period,
- * effective when its piece begins, however late it is. One transaction for some lines: their contracts are locked, what is
- * agreed is read only then, the keys are taken, the grants made, and the lines told when they give again. So a cancellation
- * that came before is heeded, and one that comes after takes nothing back; and a crash leaves all of it or nothing.
+ * Gives what credit lines of contracts are due, namespace by namespace, until nothing is left: one grant a line and
+ * period, effective when its piece begins, however late it is. One transaction for some lines: their contracts are
+ * locked, what is agreed is read only then, the keys are taken, the grants made, and the lines told when they give
+ * again. So a cancellation that came before is heeded, and one that comes after takes nothing back; and a crash leaves
+ * all of it or nothing.
  *
  * Accounts and metrics that were archived are given it too: what uses them goes on, and the contract does.
  *

@@ -46,9 +46,9 @@ const REQUESTED_MAX = 20_000
 const SWEEP_AGAIN_MS = 5_000
 
 /**
- * Looks at the balances whose usage has changed, those that somebody asks for and those whose time has come, round after
- * round; and beside that, now and then, at all of them. Whatever one round misses, the next sweep finds. Credit of contracts
- * is given in rounds of its own, and at once where somebody asks for it.
+ * Looks at the balances whose usage has changed, those that somebody asks for and those whose time has come, round
+ * after round; and beside that, now and then, at all of them. Whatever one round misses, the next sweep finds. Credit
+ * of contracts is given in rounds of its own, and at once where somebody asks for it.
  */
 export function keepBalances(
   deps: KeepBalancesDeps,

@@ -20,7 +20,10 @@ import { refillBalances } from './refill-balances.ts'
 import { refillMetrics } from './refill-metrics.ts'
 import { sweepBalances } from './sweep-balances.ts'
 
-/** Those that refill, in a round and in a sweep; two that look; one that gives credit; one that listens; and one for probes. */
+/**
+ * Those that refill, in a round and in a sweep; two that look; one that gives credit; one that listens; and one for
+ * probes.
+ */
 export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 5
 
 export interface RefillParts {

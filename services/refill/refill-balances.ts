@@ -60,10 +60,11 @@ export interface RefillBalancesDeps {
 const USAGE_MS = 5_000
 
 /**
- * Refills balances of a namespace that are below their minimum, up to the target, each at most once for each time it falls
- * below, however many processes try at once. One transaction: the configurations' rows are locked, and what the balances are
- * made of is read only then, so every earlier refill is in it, and every grant, void and archiving whose time is before the
- * refill's. Usage may be stored after it was read; then less was granted, and the balance is looked at again.
+ * Refills balances of a namespace that are below their minimum, up to the target, each at most once for each time it
+ * falls below, however many processes try at once. One transaction: the configurations' rows are locked, and what the
+ * balances are made of is read only then, so every earlier refill is in it, and every grant, void and archiving whose
+ * time is before the refill's. Usage may be stored after it was read; then less was granted, and the balance is looked
+ * at again.
  *
  * Why several at once: it takes as many queries to ClickHouse for all of them as for one, and that is what takes long.
  *

@@ -9,7 +9,10 @@ const COOLDOWNS_MAX = 100_000
 export const nameOf = ({ namespaceId, accountId, metricId }: RefillRequest): Name =>
   `${namespaceId} ${accountId} ${metricId}`
 
-/** Cooldowns of balances: they are not to be looked at for a while, and then are. Times are of one clock, in milliseconds. */
+/**
+ * Cooldowns of balances: they are not to be looked at for a while, and then are. Times are of one clock, in
+ * milliseconds.
+ */
 export function refillCooldowns() {
   const cooldowns = new Map<Name, { balance: RefillRequest; until: number }>()
   return {

@@ -18,11 +18,11 @@ export interface Closed {
 const SLOTS_AT_ONCE_S = 3_600
 
 /**
- * Computes the slots that ended, in order; when a day ends with them its rollup and its total too; and only then lets readers
- * use them. Several services may do so at once: each computes the same, or more.
+ * Computes the slots that ended, in order; when a day ends with them its rollup and its total too; and only then lets
+ * readers use them. Several services may do so at once: each computes the same, or more.
  *
- * Why closing_through is written before anything is read: whoever recomputes a late slot meanwhile then knows that the day may have been merged
- * without it, and merges it again.
+ * Why closing_through is written before anything is read: whoever recomputes a late slot meanwhile then knows that the
+ * day may have been merged without it, and merges it again.
  *
  * @returns undefined when no rollups were built yet
  */

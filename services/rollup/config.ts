@@ -9,7 +9,10 @@ import { ROLLUP_POINTS } from './crash-points.ts'
 /** One statement reads five million events at the most, which takes seconds; what takes this long hangs. */
 const QUERY_TIMEOUT_S = 600
 
-/** How long after a rebuild the rollups before it are dropped; readers that began before it may read them for two minutes. */
+/**
+ * How long after a rebuild the rollups before it are dropped; readers that began before it may read them for two
+ * minutes.
+ */
 const DROP_AFTER_S = 600
 
 /** Settings of rollups. */
@@ -27,15 +30,18 @@ export function readRollupConfig(read: EnvReader) {
       min: 0,
       max: 3_600,
     }),
-    /** How long after it was placed a pending mark counts as ready, its loader having fallen silent: far more than an insert may take. */
+    /**
+     * How long after it was placed a pending mark counts as ready, its loader having fallen silent: far more than an
+     * insert may take.
+     */
     orphanS: read.tuning('ROLLUP_ORPHAN_S', {
       default: 600,
       min: 1,
       max: 86_400,
     }),
     /**
-     * How long late usage gathers before its slots are computed again; readers read them from the events until then. Each round
-     * less saves a fixed part, and readers did not tell the difference (docs/performance.md).
+     * How long late usage gathers before its slots are computed again; readers read them from the events until then.
+     * Each round less saves a fixed part, and readers did not tell the difference (docs/performance.md).
      */
     lateAfterS: read.tuning('ROLLUP_LATE_AFTER_S', {
       default: 10,

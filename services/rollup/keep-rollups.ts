@@ -26,10 +26,16 @@ export interface RollupKeeper extends Closeable {
   isStuck(forMs: number): boolean
 }
 
-/** Rows that may be read for late usage in one go after a quiet time. More would take the time of those who report and ask. */
+/**
+ * Rows that may be read for late usage in one go after a quiet time. More would take the time of those who report and
+ * ask.
+ */
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
-/** No service is still cancelling marks that were placed this long ago: one whose signs add up to less than zero was cancelled twice. */
+/**
+ * No service is still cancelling marks that were placed this long ago: one whose signs add up to less than zero was
+ * cancelled twice.
+ */
 const REPAIRED_AFTER_S = 60
 /** How long late usage is worked off before slots that ended are closed again. */
 const LATE_AT_ONCE_MS = 3_000
@@ -38,8 +44,8 @@ const CANCEL_EVERY_MS = 250
 /**
  * Closes the slots that ended and works off late usage, round after round.
  *
- * Late usage is worked off no faster than it is worth: while a slot is marked readers read it from the events, which costs
- * each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
+ * Late usage is worked off no faster than it is worth: while a slot is marked readers read it from the events, which
+ * costs each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
   const { tables, dirty, metrics, log } = deps
@@ -120,7 +126,9 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
   }
 }
 
-/** Works off late usage for a while: as many rows as the budget has left, as many marks in one go as it succeeds with. */
+/**
+ * Works off late usage for a while: as many rows as the budget has left, as many marks in one go as it succeeds with.
+ */
 function lateWork(
   deps: KeepRollupsDeps & { signal: AbortSignal },
   config: RollupConfig,
@@ -145,7 +153,10 @@ function lateWork(
   }
 }
 
-/** Drops the rollups of epochs that nobody reads or writes any more: those that were given up, and those before the one in use. */
+/**
+ * Drops the rollups of epochs that nobody reads or writes any more: those that were given up, and those before the one
+ * in use.
+ */
 async function dropOldEpochs(
   { epochs, tables }: Pick<KeepRollupsDeps, 'epochs' | 'tables'>,
   dropAfterS: number,

@@ -14,12 +14,16 @@ export interface Recomputed {
   rowsRead: number
 }
 
-/** Batches of late usage whose marks are worked off, or taken back, in one statement; a server takes 128 KiB a parameter. */
+/**
+ * Batches of late usage whose marks are worked off, or taken back, in one statement; a server takes 128 KiB a
+ * parameter.
+ */
 export const MARKS_AT_ONCE = 500
 
 /**
- * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days and theirs, then the months, in the epoch in use and in
- * one that is being built; and only then cancels exactly the marks it had read. Repeating any of it changes nothing.
+ * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days and theirs, then the
+ * months, in the epoch in use and in one that is being built; and only then cancels exactly the marks it had read.
+ * Repeating any of it changes nothing.
  *
  * Slots that nobody has begun to close are passed over: whoever closes one reads all its events then.
  *
@@ -63,11 +67,11 @@ export async function recomputeLate(
 }
 
 /**
- * Cancels marks of slots that nobody has begun to close: whoever closes one reads all its events then, and the mark would only have it computed
- * twice.
+ * Cancels marks of slots that nobody has begun to close: whoever closes one reads all its events then, and the mark
+ * would only have it computed twice.
  *
- * The marks are listed before the epochs are read. The other way round, a slot might begin to be closed in between, its events be read, and then the mark
- * of rows that were stored after that be cancelled.
+ * The marks are listed before the epochs are read. The other way round, a slot might begin to be closed in between, its
+ * events be read, and then the mark of rows that were stored after that be cancelled.
  */
 export async function passOverMarks(
   { dirty, epochs }: { dirty: RollupDeps['dirty']; epochs: Pick<RollupDeps['epochs'], 'list' | 'now'> },
@@ -107,8 +111,8 @@ const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
 })
 
 /**
- * Computes something of slots in each of these epochs: from the first of these days to the last, as far as somebody has begun to
- * close their slots.
+ * Computes something of slots in each of these epochs: from the first of these days to the last, as far as somebody has
+ * begun to close their slots.
  */
 async function computeInEach(
   live: readonly RollupEpoch[],

@@ -1,9 +1,12 @@
-/** However far it is overdrawn, it is made good within so long: in one process rows of other queries are counted with those of a statement. */
+/**
+ * However far it is overdrawn, it is made good within so long: in one process rows of other queries are counted with
+ * those of a statement.
+ */
 const DEBT_MAX_S = 900
 
 /**
- * How many rows may be read for something: a token bucket. It grows with time, up to a limit, and may be overdrawn by what is
- * begun while some is left: what a statement reads is known afterwards.
+ * How many rows may be read for something: a token bucket. It grows with time, up to a limit, and may be overdrawn by
+ * what is begun while some is left: what a statement reads is known afterwards.
  */
 export class RowBudget {
   private readonly perS: number

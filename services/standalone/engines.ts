@@ -32,8 +32,8 @@ export interface Engines {
 const MIGRATION_TIMEOUT_S = 86_400
 
 /**
- * Opens the databases, embedded where no server is set, and migrates them. What is opened is added to `opened` at once, so
- * that it is closed when a later step fails.
+ * Opens the databases, embedded where no server is set, and migrates them. What is opened is added to `opened` at once,
+ * so that it is closed when a later step fails.
  *
  * @throws StartupError when a server is out of reach
  */

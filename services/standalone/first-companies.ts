@@ -14,8 +14,8 @@ export interface FirstCompany {
 
 /**
  * Makes the companies of a new installation, each with a key that may do everything. The key is in its file before it
- * becomes valid: after a crash in between there is a file with a key that nobody knows, and the next start writes another.
- * Companies that exist are left alone.
+ * becomes valid: after a crash in between there is a file with a key that nobody knows, and the next start writes
+ * another. Companies that exist are left alone.
  */
 export async function makeFirstCompanies(pool: Pool, companies: readonly FirstCompany[]): Promise<void> {
   for (const { name, mode, keyFile } of companies) {

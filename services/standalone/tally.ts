@@ -49,8 +49,8 @@ export interface Tally extends Closeable {
 }
 
 /**
- * Starts everything in one process, on embedded engines where no server is set. When a step fails, what was opened before
- * it is closed.
+ * Starts everything in one process, on embedded engines where no server is set. When a step fails, what was opened
+ * before it is closed.
  *
  * @param onUnexpectedExit called when an engine of ours ends by itself
  * @throws StartupError in one line when something outside is in the way

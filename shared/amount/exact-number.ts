@@ -18,8 +18,8 @@ const ELEMENT_DEPTH = 2
 export function* findInexactNumbers(json: string): Generator<InexactNumber> {
   let depth = 0
   let element = 0
-  // Why by hand: a body of megabytes may be numbers alone, and everybody waits meanwhile (measured against a pattern for
-  // the tokens: a tenth of the time).
+  // Why by hand: a body of megabytes may be numbers alone, and everybody waits meanwhile (measured against a pattern
+  // for the tokens: a tenth of the time).
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at)
     if (code === QUOTE) at = endOfString(json, at)
@@ -77,7 +77,9 @@ function isHeldByDouble(token: string): boolean {
 
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/
 
-/** A text that two numbers share when they mean the same: sign, significant digits, and the place of the last of them. */
+/**
+ * A text that two numbers share when they mean the same: sign, significant digits, and the place of the last of them.
+ */
 function meaningOf(token: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(token) ?? []
   const all = whole + fraction

@@ -1,6 +1,6 @@
 /**
- * An exact rational number. It need not be in lowest terms: a common divisor is looked for when it is written and not at
- * each step, which is most of the time that rating would take.
+ * An exact rational number. It need not be in lowest terms: a common divisor is looked for when it is written and not
+ * at each step, which is most of the time that rating would take.
  */
 export interface Ratio {
   readonly numerator: bigint
@@ -128,7 +128,9 @@ export function formatRatio({ numerator, denominator }: Ratio): string {
   return places === undefined ? `${n}/${d}` : decimalText(n * (powerOfTen(places) / d), places)
 }
 
-/** How many decimal places 1/d takes, or undefined when no number of them is enough: when d has a factor but 2 and 5. */
+/**
+ * How many decimal places 1/d takes, or undefined when no number of them is enough: when d has a factor but 2 and 5.
+ */
 function placesOf(d: bigint): number | undefined {
   let twos = 0
   let fives = 0

@@ -13,12 +13,13 @@ export interface Batching {
 export type BatchedRead<Key, Answer> = (key: Key) => Promise<Answer>
 
 /**
- * Reads that arrive together share a batch: a batch about a hundred things costs little more than one about one. What arrives
- * while a batch is under way is asked in the next one, all of it at once; when none is, it is asked right away, with whatever
- * else arrives in the same turn of the event loop. A slow batch holds up others no longer than slowAfterMs.
+ * Reads that arrive together share a batch: a batch about a hundred things costs little more than one about one. What
+ * arrives while a batch is under way is asked in the next one, all of it at once; when none is, it is asked right away,
+ * with whatever else arrives in the same turn of the event loop. A slow batch holds up others no longer than
+ * slowAfterMs.
  *
- * No answer is older than its read: a read joins a batch only before that is asked, and each answer goes to the reads of
- * its own batch; nothing is kept. A batch that fails is the failure of the reads in it alone.
+ * No answer is older than its read: a read joins a batch only before that is asked, and each answer goes to the reads
+ * of its own batch; nothing is kept. A batch that fails is the failure of the reads in it alone.
  *
  * @param nameOf reads of the same name are one to a batch
  * @param ask answers a batch: for each key its answer, in the same order

@@ -28,10 +28,10 @@ interface Waiting {
 }
 
 /**
- * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for themselves: a permit
- * that becomes free goes to the tenant who has fewest, in turn where several have as few, and to those of one tenant in the order they came.
- * When the queue is full, the tenant with the longest queue loses its last request to the one who comes, if it still has more waiting than that one's then
- * has; otherwise who comes is rejected.
+ * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for
+ * themselves: a permit that becomes free goes to the tenant who has fewest, in turn where several have as few, and to
+ * those of one tenant in the order they came. When the queue is full, the tenant with the longest queue loses its last
+ * request to the one who comes, if it still has more waiting than that one's then has; otherwise who comes is rejected.
  */
 export class FairSemaphore {
   private readonly options: FairSemaphoreOptions

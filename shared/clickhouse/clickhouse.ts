@@ -38,7 +38,10 @@ export type ClickHouseOptions = {
 
 interface EmbeddedOptions {
   folder: string
-  /** The databases whose analysts' views may be read in this process; settled when the engine starts. Default: this one's. */
+  /**
+   * The databases whose analysts' views may be read in this process; settled when the engine starts. Default: this
+   * one's.
+   */
   analyticsDatabases?: readonly string[]
 }
 
@@ -47,8 +50,8 @@ export const FINAL_SETTINGS: ClickHouseSettings = { optimize_move_to_prewhere_if
 
 /**
  * Settings that are written out on every query, because their defaults differ between versions and engines: inserts are
- * acknowledged once they are stored and views have copied them, no block is taken for a copy of an earlier one, and a batch may
- * span any number of months.
+ * acknowledged once they are stored and views have copied them, no block is taken for a copy of an earlier one, and a
+ * batch may span any number of months.
  */
 const SETTINGS: ClickHouseSettings = {
   async_insert: 0,
@@ -124,8 +127,8 @@ export async function queryRows<Row>(
 }
 
 /**
- * The same, some rows after the other: for answers so large that everybody else would wait while they are taken apart. A server keeps
- * what it answers until all of it is there, see queryBytes.
+ * The same, some rows after the other: for answers so large that everybody else would wait while they are taken apart.
+ * A server keeps what it answers until all of it is there, see queryBytes.
  */
 export async function* streamRows<Row>(
   client: ClickHouse,
@@ -144,8 +147,8 @@ export async function* streamRows<Row>(
 /**
  * Runs a query that names a binary format, and gives what it prints.
  *
- * Why wait_end_of_query: a server that fails half-way would otherwise have begun to answer, and a short answer of bytes looks
- * like a whole one.
+ * Why wait_end_of_query: a server that fails half-way would otherwise have begun to answer, and a short answer of bytes
+ * looks like a whole one.
  */
 export async function queryBytes(
   client: ClickHouse,

@@ -6,9 +6,9 @@ import { analyticsDatabase } from './analytics-database.ts'
 import { queryRows, type OpenedClickHouse } from './clickhouse.ts'
 
 /**
- * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for these:
- * every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the migration lock
- * in PostgreSQL, so no other process migrates meanwhile.
+ * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for
+ * these: every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the
+ * migration lock in PostgreSQL, so no other process migrates meanwhile.
  */
 export async function migrateClickHouse(
   { client, database, makeDatabase }: OpenedClickHouse,

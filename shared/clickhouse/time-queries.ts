@@ -1,7 +1,10 @@
 import { DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
 import type { ClickHouse } from './clickhouse.ts'
 
-/** The same client, whose queries are timed until their first rows arrive; our answers are small, so that is nearly all of it. */
+/**
+ * The same client, whose queries are timed until their first rows arrive; our answers are small, so that is nearly all
+ * of it.
+ */
 export function timeQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
   const took = metrics.histogram(
     'tally_clickhouse_query_duration_seconds',

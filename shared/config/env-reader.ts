@@ -1,4 +1,6 @@
-/** One setting as it is in force: what `npm run config` prints and the table of docs/reference/settings.md is made of. */
+/**
+ * One setting as it is in force: what `npm run config` prints and the table of docs/reference/settings.md is made of.
+ */
 export interface Setting {
   name: string
   /** What it does, with its unit; starts with a small letter, as a clause. */
@@ -57,8 +59,8 @@ export class EnvReader {
   }
 
   /**
-   * A number that is no setting: it was chosen once, for the reason beside it, and is listed nowhere. Tests and benches choose
-   * another one by its name.
+   * A number that is no setting: it was chosen once, for the reason beside it, and is listed nowhere. Tests and benches
+   * choose another one by its name.
    */
   tuning(name: string, options: TuningOptions): number {
     return this.toInteger(name, this.textOf(name), options)

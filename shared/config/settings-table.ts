@@ -10,7 +10,8 @@ export function settingsTable(settings: readonly Setting[]): string[] {
 }
 
 /**
- * The settings as rows of a Markdown table, as docs/reference/settings.md holds them: what npm start reads, and which services do.
+ * The settings as rows of a Markdown table, as docs/reference/settings.md holds them: what npm start reads, and which
+ * services do.
  *
  * @param services what each service reads in a process of its own
  * @internal

@@ -10,7 +10,9 @@ export interface IsoCurrency {
 /** In the standard since 31 March 2025, after the package's list of June 2024. */
 const NEWER: Readonly<Record<string, IsoCurrency>> = { xcg: { name: 'Caribbean Guilder', minorUnits: 2 } }
 
-/** "N.A." in the standard, 0 in the package: metals, bond units, baskets, and the codes for tests and for no currency. */
+/**
+ * "N.A." in the standard, 0 in the package: metals, bond units, baskets, and the codes for tests and for no currency.
+ */
 const WITHOUT_MINOR_UNITS: ReadonlySet<string> = new Set(
   'xag xau xba xbb xbc xbd xdr xpd xpt xsu xts xua xxx'.split(' '),
 )

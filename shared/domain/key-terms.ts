@@ -18,8 +18,8 @@ export interface RotationTerms {
 }
 
 /**
- * A key gives only what it has: its own permissions, and no longer than it lasts itself. Otherwise whoever holds a key for an
- * hour could give itself one for ever.
+ * A key gives only what it has: its own permissions, and no longer than it lasts itself. Otherwise whoever holds a key
+ * for an hour could give itself one for ever.
  *
  * @throws DomainError forbidden
  */
@@ -38,11 +38,12 @@ export function requireGivable(giver: KeyTerms, wanted: KeyTerms): void {
 }
 
 /**
- * The terms of the key that takes the place of an old one: never more permissions than the old key has, nor than the giver
- * has. Its end is the old key's unless another is asked for, which need only be within the giver's.
+ * The terms of the key that takes the place of an old one: never more permissions than the old key has, nor than the
+ * giver has. Its end is the old key's unless another is asked for, which need only be within the giver's.
  *
  * @param giver the terms of whoever rotates
- * @throws DomainError forbidden when the giver has less than the old key, unprocessable when more is asked than the old has
+ * @throws DomainError forbidden when the giver has less than the old key, unprocessable when more is asked than the old
+ *   has
  */
 export function termsAfterRotation(giver: KeyTerms, old: KeyTerms, wanted: RotationTerms): KeyTerms {
   const { permissions = old.permissions, expiresAt = old.expiresAt } = wanted

@@ -23,7 +23,8 @@ const listOf = (item: string): string => `(?:${item}(?:,${item})*)?`
 
 /**
  * A line exactly as usageEventToLine writes it, when its properties are flat and their text needs no escapes: all that
- * parseUsageLine asks of it, but for what its times say. Versions of 20 digits, which could be too large, are left to that.
+ * parseUsageLine asks of it, but for what its times say. Versions of 20 digits, which could be too large, are left to
+ * that.
  */
 const PLAIN_LINE = new RegExp(
   String.raw`\{"namespace_id":"(${within(NAMESPACE)})","account_id":"(${within(ACCOUNT)})","source":"${within(SOURCE)}"` +
@@ -37,7 +38,8 @@ const PLAIN_LINE = new RegExp(
 /**
  * Reads lines of the event log for whom they are about; as strict as parseUsageLine.
  *
- * Why not that alone: this is done for every event, and reading lines as JSON, to look at each field, takes twice as long.
+ * Why not that alone: this is done for every event, and reading lines as JSON, to look at each field, takes twice as
+ * long.
  *
  * @param text lines, each but the last ended by a line end; no text is one empty line
  * @returns undefined when one of them cannot be counted

@@ -69,8 +69,8 @@ function findTextFault(text: string): string | undefined {
 }
 
 /**
- * The pairs a usage event is found by: `name=value` for each top-level string, number and boolean that can be asked for.
- * A name holds no `=`, so the first one ends it. Numbers and booleans stand as their JSON text.
+ * The pairs a usage event is found by: `name=value` for each top-level string, number and boolean that can be asked
+ * for. A name holds no `=`, so the first one ends it. Numbers and booleans stand as their JSON text.
  */
 export function propertyPairs(properties: Properties): string[] {
   const pairs: string[] = []

@@ -1,4 +1,6 @@
-/** The sorting key of usage_events begins a time with its five minutes (toStartOfFiveMinutes): a key bucket, in seconds. */
+/**
+ * The sorting key of usage_events begins a time with its five minutes (toStartOfFiveMinutes): a key bucket, in seconds.
+ */
 const KEY_BUCKET_S = 300
 
 /** The last second that a 32-bit time can hold. */

@@ -8,9 +8,9 @@ export const DAY_S = 86_400
 export const SLOTS_READ_FOR_DAYS = 33
 
 /**
- * Totals of all accounts by slot are read for this many days, today included: a day that has ended has a total of its own. Services
- * keep those of one day more (slotTotalsKeptFrom), from rows that the view in clickhouse/0013 copies back to three days ago; the tables
- * in 0012 and 0014 keep theirs for five days.
+ * Totals of all accounts by slot are read for this many days, today included: a day that has ended has a total of its
+ * own. Services keep those of one day more (slotTotalsKeptFrom), from rows that the view in clickhouse/0013 copies back
+ * to three days ago; the tables in 0012 and 0014 keep theirs for five days.
  */
 const SLOT_TOTALS_READ_FOR_DAYS = 2
 
@@ -29,7 +29,9 @@ export interface RollupState {
   slotS: number
   /** Slots before this are in the rollups. The start of a slot. */
   closedThrough: number
-  /** No usage is known to have been in a month before this one, whose start it is; Infinity when there are no months. */
+  /**
+   * No usage is known to have been in a month before this one, whose start it is; Infinity when there are no months.
+   */
   monthsFrom: number
   /** Starts of slots that may lack events. */
   dirtySlots: readonly number[]
@@ -61,13 +63,19 @@ export const oldestSlotTotalsDay = (now: number): number =>
 
 /** What matters to where usage is read, besides the range. */
 export interface CoverOptions {
-  /** Unix seconds: nothing that is read as one has one of these within. A day with one is read by slots, and its slot from the events. */
+  /**
+   * Unix seconds: nothing that is read as one has one of these within. A day with one is read by slots, and its slot
+   * from the events.
+   */
   cuts?: readonly number[]
   /** Whether months may be read; else days are, for readers who tell days apart or read totals of all accounts. */
   hasMonths?: boolean
 }
 
-/** Decides where usage of a range is read: from months and days where they are whole, closed and clean, then slots, then events. */
+/**
+ * Decides where usage of a range is read: from months and days where they are whole, closed and clean, then slots, then
+ * events.
+ */
 export function coverUsage(
   { startAt, endAt }: TimeRange,
   state: RollupState,

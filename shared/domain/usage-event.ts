@@ -48,9 +48,9 @@ export type IdentityKey =
   { kind: 'event'; key: string } | { kind: 'request'; key: string; index: number } | { kind: 'random' }
 
 /**
- * The id of a usage event: `event_`, 8 hexadecimal digits of `occurredAt` as a 32-bit number, then 24 that are the first
- * 96 bits of a SHA-256 over tag, namespace, account, source and key, each with its length in front. So the same report
- * has the same id on any gateway, without a lookup, and the id alone says in which time slot the event lies.
+ * The id of a usage event: `event_`, 8 hexadecimal digits of `occurredAt` as a 32-bit number, then 24 that are the
+ * first 96 bits of a SHA-256 over tag, namespace, account, source and key, each with its length in front. So the same
+ * report has the same id on any gateway, without a lookup, and the id alone says in which time slot the event lies.
  *
  * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
  * @param key the caller's idempotency key; or the request's Idempotency-Key header and the event's place in the
@@ -94,8 +94,8 @@ const REPORT_TOP = (1n << 55n) - 1n
 
 /**
  * The version of a report: it falls with `acceptedAt`, so of several reports of one event the first wins. It leaves the
- * highest bit free: corrections, which set it, win over every report. Its lowest 8
- * bits are taken from the content, so that a tie of different contents needs the same microsecond and one chance in 256.
+ * highest bit free: corrections, which set it, win over every report. Its lowest 8 bits are taken from the content, so
+ * that a tie of different contents needs the same microsecond and one chance in 256.
  *
  * @param content see contentOf
  */
@@ -109,8 +109,8 @@ export function reportVersion(acceptedAt: Micros, content: string): bigint {
 const CORRECTION = 1n << 63n
 
 /**
- * The version of a correction: it lies above those of all reports and rises with `correctedAt`, so of several corrections
- * of one event the last wins. Its lowest 8 bits are taken from the content, as those of a report.
+ * The version of a correction: it lies above those of all reports and rises with `correctedAt`, so of several
+ * corrections of one event the last wins. Its lowest 8 bits are taken from the content, as those of a report.
  *
  * @param content see contentOf
  */

@@ -27,8 +27,9 @@ const TAIL = /^,"accepted_at":"([^"]{26})","voided":0,"version":"(\d{1,19})"\}$/
 /**
  * What identifies a report that usageEventToLine wrote, without reading it as JSON, which takes ten times as long.
  *
- * It vouches for nothing by itself. Only when ClickHouse, from its columns, comes to the same digest, is the line known to say
- * what the row says: usage-digests.ts writes the same text. Whatever looks unusual is undefined, and to be read as JSON.
+ * It vouches for nothing by itself. Only when ClickHouse, from its columns, comes to the same digest, is the line known
+ * to say what the row says: usage-digests.ts writes the same text. Whatever looks unusual is undefined, and to be read
+ * as JSON.
  *
  * @returns undefined for a correction too
  */

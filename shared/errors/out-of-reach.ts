@@ -9,8 +9,8 @@ const SYSTEM_CODES = new Set([
 ])
 
 /**
- * What a PostgreSQL server says when it stops, starts, has no connection left, gives a statement no more time, or ends one of
- * two transactions that wait for each other. Codes of ClickHouse are shorter.
+ * What a PostgreSQL server says when it stops, starts, has no connection left, gives a statement no more time, or ends
+ * one of two transactions that wait for each other. Codes of ClickHouse are shorter.
  */
 const POSTGRES_CODES = /^(?:08\w{3}|53\w{3}|57P0[1-3]|57014|55P03|40P01)$/
 

@@ -34,7 +34,10 @@ export function readEventLogConfig(read: EnvReader) {
     }),
     appendsWaitingMax: APPENDS_WAITING_MAX,
     appendsWaitingBytesMax: APPENDS_WAITING_BYTES_MAX,
-    /** How long a loader that went silent keeps its partitions: several renewals, so that a pause for garbage costs nobody its own. */
+    /**
+     * How long a loader that went silent keeps its partitions: several renewals, so that a pause for garbage costs
+     * nobody its own.
+     */
     leaseMs: read.tuning('EVENT_LOG_LEASE_MS', {
       default: 5_000,
       min: 500,
@@ -59,8 +62,8 @@ export type EventLogConfig = ReturnType<typeof readEventLogConfig>
 const ANSWER_MS = 5_000
 
 /**
- * After this long an append that was not confirmed is in the log, or never will be: its caller waited for its deadline, and
- * what was sent for a connection and for the time limit of a statement, or of a group of records on Kafka.
+ * After this long an append that was not confirmed is in the log, or never will be: its caller waited for its deadline,
+ * and what was sent for a connection and for the time limit of a statement, or of a group of records on Kafka.
  *
  * @param statementTimeoutMs that of PostgreSQL
  */

@@ -100,8 +100,8 @@ export interface PollLimits {
  */
 export interface LogConsumer extends Closeable {
   /**
-   * The next records of the partitions this member holds; empty when none came within waitMs. A poll that throws has taken
-   * nothing: the next one goes on after the last record that was handed back.
+   * The next records of the partitions this member holds; empty when none came within waitMs. A poll that throws has
+   * taken nothing: the next one goes on after the last record that was handed back.
    */
   poll(limits: PollLimits): Promise<LogRecord[]>
 

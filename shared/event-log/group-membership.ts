@@ -16,7 +16,9 @@ export interface GroupMembershipOptions {
   listPartitions: () => Promise<number[]>
   /** Makes the rows of `event_log_offsets` that the group does not have yet. */
   ensureOffsets: (db: Queryable) => Promise<void>
-  /** Where the group goes on in partitions that were just taken: the rows' own offsets unless the log keeps them itself. */
+  /**
+   * Where the group goes on in partitions that were just taken: the rows' own offsets unless the log keeps them itself.
+   */
   findStarts: (taken: readonly Position[]) => Promise<readonly Position[]>
 }
 
@@ -59,9 +61,9 @@ export async function endMemberships(pool: Pool, topic: string): Promise<void> {
 }
 
 /**
- * Shares the partitions of a topic out among the members of a consumer group: by the members' order, held by leases on the
- * clock of PostgreSQL. A lease is an optimisation: two members that both read a partition for a while cost duplicates,
- * which the identity of usage events absorbs, and never a loss.
+ * Shares the partitions of a topic out among the members of a consumer group: by the members' order, held by leases on
+ * the clock of PostgreSQL. A lease is an optimisation: two members that both read a partition for a while cost
+ * duplicates, which the identity of usage events absorbs, and never a loss.
  */
 export class GroupMembership {
   /** What this member holds, in the order in which it is read. */

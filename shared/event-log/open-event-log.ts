@@ -43,8 +43,8 @@ export async function openEventLog(config: EventLogConfig, options: OpenEventLog
 }
 
 /**
- * Makes what the log needs before it can be opened, and puts it in force: the first there is, and another one when nothing
- * of the one before is left to be loaded.
+ * Makes what the log needs before it can be opened, and puts it in force: the first there is, and another one when
+ * nothing of the one before is left to be loaded.
  *
  * @throws StartupError when that cannot be seen, and the settings do not say so
  */

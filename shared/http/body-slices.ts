@@ -19,12 +19,13 @@ const fresh: Waiting[] = []
 let isScheduled = false
 
 /**
- * Wait for this before a body is first worked on. Each round of the event loop begins work on a bounded number of bytes of bodies;
- * without that, large bodies that arrive together would be worked on one right after the other, and everything else in the process would
- * wait for all of them. Small ones do not wait.
+ * Wait for this before a body is first worked on. Each round of the event loop begins work on a bounded number of bytes
+ * of bodies; without that, large bodies that arrive together would be worked on one right after the other, and
+ * everything else in the process would wait for all of them. Small ones do not wait.
  *
- * A body may not be wanted any more when its slice comes: its client has gone, or was told that it took too long. Were it
- * worked on all the same, clients who give up and send again would keep a busy process busy with what nobody waits for.
+ * A body may not be wanted any more when its slice comes: its client has gone, or was told that it took too long. Were
+ * it worked on all the same, clients who give up and send again would keep a busy process busy with what nobody waits
+ * for.
  *
  * @param isWanted asked when the slice comes; a body that is not takes none
  * @throws HttpError 400 when it is not wanted
@@ -32,7 +33,10 @@ let isScheduled = false
 export const awaitFirstSlice = (bytes: number, isWanted: () => boolean): Promise<void> =>
   queue(fresh, bytes, isWanted)
 
-/** The same before each slice that follows; goes before all first ones, so that few bodies are taken apart at a time, however many wait. */
+/**
+ * The same before each slice that follows; goes before all first ones, so that few bodies are taken apart at a time,
+ * however many wait.
+ */
 export const awaitNextSlice = (bytes: number): Promise<void> => queue(begun, bytes, () => true)
 
 async function queue(waiting: Waiting[], bytes: number, isWanted: () => boolean): Promise<void> {

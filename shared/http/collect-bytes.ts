@@ -9,9 +9,9 @@ const IN_FLIGHT_MAX = 512 * 1_024 * 1_024
 let inFlight = 0
 
 /**
- * Reads a stream to its end. Bytes are counted as they come, so that neither a long body nor a small one that inflates to a
- * long one takes more memory than the limit. On failure the stream is left paused, because the connection must still bear
- * the answer.
+ * Reads a stream to its end. Bytes are counted as they come, so that neither a long body nor a small one that inflates
+ * to a long one takes more memory than the limit. On failure the stream is left paused, because the connection must
+ * still bear the answer.
  *
  * @param tooLarge makes the error for more than bytesMax
  * @throws HttpError 503 when all that is being read together is too much
@@ -51,7 +51,11 @@ export function collectBytes(stream: Readable, bytesMax: number, tooLarge: () =>
   })
 }
 
-/** Counts a body that was read and waits to be worked on among those being read. @returns a function to call once it is worked on */
+/**
+ * Counts a body that was read and waits to be worked on among those being read.
+ *
+ * @returns a function to call once it is worked on
+ */
 export function keepInFlight(bytes: number): () => void {
   inFlight += bytes
   return () => {

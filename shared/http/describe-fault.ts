@@ -15,7 +15,9 @@ export interface SchemaFault {
 
 type DescribeFault = (fault: SchemaFault, req: Partial<Pick<Request, 'body' | 'query' | 'params'>>) => string
 
-/** Makes a function that names the field and says what is wrong with it, with what its schema says it is and an example. */
+/**
+ * Makes a function that names the field and says what is wrong with it, with what its schema says it is and an example.
+ */
 export function faultDescriber(document: OpenApiDocument, operation: Operation): DescribeFault {
   return (fault, req) => {
     const [, where = '', ...names] = fault.path.split('/')

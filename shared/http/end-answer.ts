@@ -5,10 +5,10 @@ const REST_MS = 1_000
 const REST_BYTES = 16 * 1_024 * 1_024
 
 /**
- * Ends an answer, also one that is given while the body of its request is still on its way. Closed at once, a connection
- * would lose the answer, because a client that still writes is reset; so the rest is read and thrown away. A short rest
- * leaves the connection open for the next request. After a long one, or one of unknown length, the connection closes,
- * and the answer says so: a client that did not know would send its next request into the closing.
+ * Ends an answer, also one that is given while the body of its request is still on its way. Closed at once, a
+ * connection would lose the answer, because a client that still writes is reset; so the rest is read and thrown away. A
+ * short rest leaves the connection open for the next request. After a long one, or one of unknown length, the
+ * connection closes, and the answer says so: a client that did not know would send its next request into the closing.
  *
  * @param res its head is set and not yet sent
  */
@@ -35,8 +35,8 @@ export const isUnread = (req: IncomingMessage): boolean =>
   (req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0')
 
 /**
- * Ends an answer that said `Connection: close` and is written but for its end, once the rest of the request is read, for a
- * moment at most.
+ * Ends an answer that said `Connection: close` and is written but for its end, once the rest of the request is read,
+ * for a moment at most.
  *
  * @internal
  */

@@ -27,8 +27,8 @@ export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): Reques
 }
 
 /**
- * Enters the world of a test company until the request is answered: who moves it answers after that, so no answer speaks of
- * a world that is gone. When that can no longer be relied on, the answer is that nothing is known.
+ * Enters the world of a test company until the request is answered: who moves it answers after that, so no answer
+ * speaks of a world that is gone. When that can no longer be relied on, the answer is that nothing is known.
  */
 export async function enterUntilAnswered(
   worlds: TestWorlds,

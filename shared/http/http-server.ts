@@ -102,7 +102,10 @@ function answerBrokenRequests(server: Server, headerBytesMax: number): void {
   server.on('request', (req, res) => {
     latest.set(req.socket, { req, res })
   })
-  /** Whether what is wrong belongs to a request that has its answer, or a part of it. One before it on a connection does not count. */
+  /**
+   * Whether what is wrong belongs to a request that has its answer, or a part of it. One before it on a connection does
+   * not count.
+   */
   const isAnswered = (socket: Duplex): boolean => {
     const { req, res } = latest.get(socket) ?? {}
     return res?.headersSent === true && !(req?.complete === true && res.writableFinished)

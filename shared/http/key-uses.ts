@@ -14,8 +14,8 @@ const KEYS_MAX = 10_000
 const LAST_ROUND_MS = 1_000
 
 /**
- * Writes down now and then which keys were used since, all of them at once: a request costs an entry in a map, and waits for
- * nothing. What cannot be written is tried again in the next round.
+ * Writes down now and then which keys were used since, all of them at once: a request costs an entry in a map, and
+ * waits for nothing. What cannot be written is tried again in the next round.
  *
  * @param write is told how many milliseconds ago each key was last used, by their ids
  */

@@ -55,7 +55,9 @@ export interface Operation {
 
 let parsed: OpenApiDocument | undefined
 
-/** Reads openapi.yaml, once; each call gives a document of its own, because the validator changes the one it is given. */
+/**
+ * Reads openapi.yaml, once; each call gives a document of its own, because the validator changes the one it is given.
+ */
 export function readOpenApiDocument(): OpenApiDocument {
   parsed ??= load(readFileSync(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')) as OpenApiDocument
   return structuredClone(parsed)

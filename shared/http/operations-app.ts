@@ -53,8 +53,9 @@ export interface OperationsAppOptions {
 }
 
 /**
- * Makes an HTTP service out of handlers: each operation of openapi.yaml that has one is served under its path, behind the
- * same steps: who is it (before anything of the body is read), the body, the check against openapi.yaml, the handler.
+ * Makes an HTTP service out of handlers: each operation of openapi.yaml that has one is served under its path, behind
+ * the same steps: who is it (before anything of the body is read), the body, the check against openapi.yaml, the
+ * handler.
  *
  * @throws Error when a handler answers no operation of openapi.yaml
  */

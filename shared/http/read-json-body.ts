@@ -56,8 +56,8 @@ export const parseBody: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Reads the bytes of a body of JSON. Inflated bytes are counted as they come, so neither a long body nor a small one that inflates
- * to a long one takes more memory than the limit.
+ * Reads the bytes of a body of JSON. Inflated bytes are counted as they come, so neither a long body nor a small one
+ * that inflates to a long one takes more memory than the limit.
  *
  * @throws HttpError when it is said to be something else, or is too large, or cut short
  */

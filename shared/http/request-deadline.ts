@@ -3,8 +3,9 @@ import type { RequestHandler } from 'express'
 import { answerText } from './answer-text.ts'
 
 /**
- * Answers a request that takes too long. What it began goes on by itself until the databases' own limits end it, and its
- * result is thrown away: of a request that only reads nothing is lost, and of one that writes it is not known how it ends.
+ * Answers a request that takes too long. What it began goes on by itself until the databases' own limits end it, and
+ * its result is thrown away: of a request that only reads nothing is lost, and of one that writes it is not known how
+ * it ends.
  *
  * @param ms counted from when the caller is known and the body is read
  */
@@ -29,7 +30,9 @@ export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: num
   })
 }
 
-/** Answers a request whose end cannot be told, unless it is being answered; what its handler says comes too late then. */
+/**
+ * Answers a request whose end cannot be told, unless it is being answered; what its handler says comes too late then.
+ */
 export function answerUnknown(res: ServerResponse, reason: string): void {
   if (res.headersSent) return
   answeredLate.add(res)

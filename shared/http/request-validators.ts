@@ -10,13 +10,13 @@ const REFERENCE = /"#\/components\/(\w+)\/([\w.-]+)"/g
 type ApiSpec = ConstructorParameters<typeof OpenApiSpecLoader>[0]['apiDoc']
 
 /**
- * Validators of requests, one for each path, with a document of that path alone: express-openapi-validator looks its routes
- * up by compiling the pattern of one after the other, on every request (measured: 4,200 reports of one event a second against
- * 3,650 with all paths in one document, client included).
+ * Validators of requests, one for each path, with a document of that path alone: express-openapi-validator looks its
+ * routes up by compiling the pattern of one after the other, on every request (measured: 4,200 reports of one event a
+ * second against 3,650 with all paths in one document, client included).
  *
- * Why not its `middleware`: that compiles the schema of all OpenAPI documents for each document, also when told not to check
- * it (measured: 75 ms of CPU for a path, 3 s for all at every start). Here the document is loaded once, and shared out, to each
- * path no more than it refers to (1.5 s less again).
+ * Why not its `middleware`: that compiles the schema of all OpenAPI documents for each document, also when told not to
+ * check it (measured: 75 ms of CPU for a path, 3 s for all at every start). Here the document is loaded once, and
+ * shared out, to each path no more than it refers to (1.5 s less again).
  *
  * @param validateResponses check our own answers too: for tests
  * @returns the handlers that check requests of a path of the document
@@ -50,7 +50,9 @@ export function requestValidators(
   }
 }
 
-/** Nobody looks at them, and what they refer to would be compiled for every path (115 ms of 960 at the start of an API). */
+/**
+ * Nobody looks at them, and what they refer to would be compiled for every path (115 ms of 960 at the start of an API).
+ */
 function withoutResponses(document: OpenApiDocument): object {
   const responses = { default: { description: 'Any answer.' } }
   const paths = Object.entries(document.paths).map(([path, item]) => [
@@ -66,8 +68,8 @@ function withoutResponses(document: OpenApiDocument): object {
  * Puts `oneOf` with a discriminator as conditions: the first fault is then one of the kind that was meant, and only its
  * defaults are filled in. Of `oneOf` the faults of all kinds are told, with no word of which are whose.
  *
- * Why not the discriminators of express-openapi-validator and Ajv: the one answers 500 where there is no body, the other
- * refuses a discriminator that says which value is which kind, as OpenAPI wants it.
+ * Why not the discriminators of express-openapi-validator and Ajv: the one answers 500 where there is no body, the
+ * other refuses a discriminator that says which value is which kind, as OpenAPI wants it.
  *
  * @param document where references lead
  * @param part of it; a copy is returned

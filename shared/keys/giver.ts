@@ -2,7 +2,10 @@ import { OPERATOR_TERMS, type KeyTerms } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import type { LockedApiKey } from '../postgres/api-keys.ts'
 
-/** Who gives keys, rotates and revokes them: a key of the company by its id, or null: an operator, who may give everything. */
+/**
+ * Who gives keys, rotates and revokes them: a key of the company by its id, or null: an operator, who may give
+ * everything.
+ */
 export type GiverId = string | null
 
 /**

@@ -18,8 +18,8 @@ export interface WantedKey extends KeyTerms {
 /**
  * Makes a key valid, and records who gave it. Within a transaction in a namespace of the company.
  *
- * @throws DomainError forbidden when the giver has less than it wants to give, unprocessable when the key would have ended
- *   already, unauthenticated when the giver's key ended meanwhile
+ * @throws DomainError forbidden when the giver has less than it wants to give, unprocessable when the key would have
+ *   ended already, unauthenticated when the giver's key ended meanwhile
  */
 export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> {
   const { companyId, name, expiresAt } = wanted

@@ -10,8 +10,8 @@ export interface RevokedKey {
 }
 
 /**
- * Ends a key for good, whatever it may do and whoever asks: a key in the wrong hands must not wait. Within a transaction in a
- * namespace of the company. Also the last key that manages keys: operators can always issue another.
+ * Ends a key for good, whatever it may do and whoever asks: a key in the wrong hands must not wait. Within a
+ * transaction in a namespace of the company. Also the last key that manages keys: operators can always issue another.
  *
  * @returns undefined when the company has no such key
  * @throws DomainError unauthenticated when the key of whoever asks ended meanwhile

@@ -28,9 +28,9 @@ export interface RotatedKey {
 }
 
 /**
- * Puts a new key in the place of an old one, under its name and with its terms or lesser ones, and lets the old one end.
- * Within a transaction in a namespace of the company. A key is rotated once, and under its row's lock: of several rotations
- * at once one succeeds.
+ * Puts a new key in the place of an old one, under its name and with its terms or lesser ones, and lets the old one
+ * end. Within a transaction in a namespace of the company. A key is rotated once, and under its row's lock: of several
+ * rotations at once one succeeds.
  *
  * @returns undefined when the company has no such key
  * @throws DomainError conflict when it was rotated before or is not valid any more; forbidden and unprocessable as

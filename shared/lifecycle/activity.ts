@@ -11,7 +11,9 @@ export interface Trouble {
   err: unknown
 }
 
-/** Keeps in mind how something that must succeed again and again is getting on. An attempt that hangs counts as failing. */
+/**
+ * Keeps in mind how something that must succeed again and again is getting on. An attempt that hangs counts as failing.
+ */
 export class Activity {
   private readonly name: string
   private tryingSince: number | undefined

@@ -7,14 +7,16 @@ const EXIT_USAGE = 2
 
 let hangs = false
 
-/** Says that a thread of the process does not end: exitWith then kills the process, because an exit waits for threads. */
+/**
+ * Says that a thread of the process does not end: exitWith then kills the process, because an exit waits for threads.
+ */
 export function expectHangingThread(): void {
   hangs = true
 }
 
 /**
- * Ends the process when the work is done: with the exit code it set, or with 1 and one line when something outside was in
- * the way, or with 2 when it was called with words that make no sense. Anything else is a bug, and shows its stack.
+ * Ends the process when the work is done: with the exit code it set, or with 1 and one line when something outside was
+ * in the way, or with 2 when it was called with words that make no sense. Anything else is a bug, and shows its stack.
  */
 export function exitWith(main: () => void | Promise<void>): void {
   Promise.resolve()

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from './close-all.ts'
 
 /**
- * Does something again and again until it is closed, each round after a pause; a round that fails is told and forgotten.
+ * Does something again and again until it is closed, each round after a pause; a round that fails is told and
+ * forgotten.
  *
  * @param work is told by its signal when it is closed; it may go on to its end
  * @param onFailure is told why a round failed, and by the signal whether it was closed by then

@@ -3,8 +3,8 @@ import type { Logger } from '../logging/logger.ts'
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end; when it is still there
- * then, it is killed, so that nothing that hangs can hold it for ever.
+ * Resolves on the first SIGINT, SIGTERM or SIGHUP. From then on the process has `timeoutMs` to end; when it is still
+ * there then, it is killed, so that nothing that hangs can hold it for ever.
  */
 export function stopSignal(log: Logger, timeoutMs: number): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {

@@ -3,7 +3,9 @@ import { setImmediate as nextRound } from 'node:timers/promises'
 /** How long work may keep the event loop without a break. */
 const WORK_MS = 5
 
-/** Steps that take no time to speak of, such as a line each, before the clock is looked at: that takes as long as one. */
+/**
+ * Steps that take no time to speak of, such as a line each, before the clock is looked at: that takes as long as one.
+ */
 export const SMALL_STEPS = 64
 
 /** For long work on the event loop: everything else in the process waits meanwhile. */

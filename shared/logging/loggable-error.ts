@@ -5,7 +5,10 @@ interface ClickHouseError extends Error {
   type: string
 }
 
-/** What may be logged of an error: ClickHouse's messages quote the rows they are about, so of them the code and its name. */
+/**
+ * What may be logged of an error: ClickHouse's messages quote the rows they are about, so of them the code and its
+ * name.
+ */
 export function loggableError(err: unknown): unknown {
   return isOfClickHouse(err) ? { code: err.code, type: err.type } : err
 }

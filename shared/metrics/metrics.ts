@@ -15,8 +15,9 @@ interface Gauges {
 }
 
 /**
- * What a process shows of itself, in a registry of its own. A series is bound to its labels when the process is wired, not
- * when something is counted: a request costs additions. Labels take values from closed sets: routes, partitions, outcomes.
+ * What a process shows of itself, in a registry of its own. A series is bound to its labels when the process is wired,
+ * not when something is counted: a request costs additions. Labels take values from closed sets: routes, partitions,
+ * outcomes.
  */
 export interface Metrics {
   counter(name: string, help: string, labelNames?: readonly string[]): (...labels: string[]) => Add

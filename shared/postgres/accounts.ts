@@ -186,7 +186,9 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   return rows.map(accountFromRow)[0]
 }
 
-/** What an account of this customer is sorted by first; of an unknown customer it does not matter, the row is refused. */
+/**
+ * What an account of this customer is sorted by first; of an unknown customer it does not matter, the row is refused.
+ */
 async function customerSortName(
   db: Queryable,
   namespaceId: string,

@@ -105,7 +105,8 @@ const LIST = `
     AND ($3::uuid IS NULL OR (created_at, key_id) >
       (SELECT created_at, key_id FROM api_keys WHERE company_id = $1 AND key_id = $3))
   ORDER BY created_at, key_id LIMIT $2`
-// In one order, so that two who lock the same keys do not wait for each other. The time is read once the rows are locked.
+// In one order, so that two who lock the same keys do not wait for each other. The time is read once the rows are
+// locked.
 const LOCK = `
   WITH locked AS MATERIALIZED (
     SELECT ${COLUMNS}, digest FROM api_keys WHERE company_id = $1 AND key_id = ANY ($2::uuid[])
@@ -172,7 +173,9 @@ export const apiKeyRepository = (db: Queryable) => ({
     return pageOf(rows.map(apiKeyFromRow), limit)
   },
 
-  /** Within a transaction: the keys of a company that have these ids, by id, and nobody else changes them until its end. */
+  /**
+   * Within a transaction: the keys of a company that have these ids, by id, and nobody else changes them until its end.
+   */
   async lock(companyId: string, keyIds: readonly string[]): Promise<Map<string, LockedApiKey>> {
     const { rows } = await db.query<LockedRow>(LOCK, [companyId, keyIds])
     return new Map(rows.map((row) => [row.key_id, lockedFromRow(row)]))

@@ -20,7 +20,9 @@ export interface BatchedReads {
   listActiveMetricIds: BatchedRead<string, string[]>
 }
 
-/** Few enough that a statement takes a fraction of what one may, also where accounts have tens of thousands of grants. */
+/**
+ * Few enough that a statement takes a fraction of what one may, also where accounts have tens of thousands of grants.
+ */
 const BATCHING: Batching = { atMost: 100, atOnce: 2, slowAfterMs: 50 }
 
 export const batchedReads = (pool: Pool): BatchedReads => ({

@@ -51,7 +51,8 @@ export const companyRepository = (db: Queryable) => ({
   },
 
   /**
-   * Within a transaction: gives a test company another namespace. Nothing of the old one is in it; that is emptied later.
+   * Within a transaction: gives a test company another namespace. Nothing of the old one is in it; that is emptied
+   * later.
    *
    * @returns when
    */

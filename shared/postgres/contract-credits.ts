@@ -70,14 +70,14 @@ const MOVE_ON = `
   WHERE l.namespace_id = $1 AND l.ctid = place.ctid`
 
 /**
- * The grants that credit lines of contracts give, and the lines' own note of how far they are given. Both are written in the
- * transaction that makes the grants.
+ * The grants that credit lines of contracts give, and the lines' own note of how far they are given. Both are written
+ * in the transaction that makes the grants.
  */
 export const contractCreditRepository = (db: Queryable) => ({
   /**
    * Lines that give something now, those first that have been due for longest, whose contracts nobody else holds. Their
-   * contracts are held until the transaction ends: no line of them ends meanwhile, nor do they. What another process gave,
-   * or a change ended, just before they were locked is among them, as it is now.
+   * contracts are held until the transaction ends: no line of them ends meanwhile, nor do they. What another process
+   * gave, or a change ended, just before they were locked is among them, as it is now.
    *
    * @param now in Unix seconds of the namespace
    */

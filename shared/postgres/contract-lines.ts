@@ -38,8 +38,8 @@ const COLUMNS = `contract_line_id, contract_id, starts_at, ends_at, description,
   CASE WHEN rate_card_id IS NOT NULL THEN (
     SELECT jsonb_agg(to_jsonb(o) ORDER BY o.nth) FROM contract_line_overrides AS o
     WHERE o.namespace_id = $1 AND o.contract_line_id = l.contract_line_id) END AS overrides`
-// A microsecond apart, so that those of one request are listed in the order in which they were given; and after all that the
-// contract had, also when a clock was set back.
+// A microsecond apart, so that those of one request are listed in the order in which they were given; and after all
+// that the contract had, also when a clock was set back.
 const INSERT = `
   INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, description,
     rate_card_id, price_id, quantity, discount_percent, minimum_amount, credit_amount, credit_metric_id, credit_currency,

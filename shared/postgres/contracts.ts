@@ -123,9 +123,9 @@ const NEWEST_CREDITS_KNOWN = `
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
 
 /**
- * Contracts and their lines. Whoever changes one, within a transaction, locks in this order and no other, so that no two
- * wait for each other: the account, which keeps those apart that could claim its card at the same time; the contract; rate
- * cards, shared, by id; the list of contracts, for a new one.
+ * Contracts and their lines. Whoever changes one, within a transaction, locks in this order and no other, so that no
+ * two wait for each other: the account, which keeps those apart that could claim its card at the same time; the
+ * contract; rate cards, shared, by id; the list of contracts, for a new one.
  */
 export const contractRepository = (db: Queryable) => ({
   /**
@@ -141,7 +141,11 @@ export const contractRepository = (db: Queryable) => ({
     return rows.map((row) => ({ archivedAt: row.archived_at }))[0]
   },
 
-  /** Holds a contract and its account until the transaction ends. @returns the contract, undefined when there is none */
+  /**
+   * Holds a contract and its account until the transaction ends.
+   *
+   * @returns the contract, undefined when there is none
+   */
   async lock(namespaceId: string, contractId: string): Promise<StoredContract | undefined> {
     const { rows } = await db.query<{ account_id: string }>(FIND_ACCOUNT, [namespaceId, contractId])
     const [found] = rows
@@ -151,8 +155,8 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Whoever calls this holds the account, and the cards that lines follow. Contracts of a namespace are made one after the
-   * other, so that a list can be kept up with.
+   * Whoever calls this holds the account, and the cards that lines follow. Contracts of a namespace are made one after
+   * the other, so that a list can be kept up with.
    *
    * @throws DomainError conflict when another contract has the external id, or the account follows a card then
    */
@@ -196,8 +200,8 @@ export const contractRepository = (db: Queryable) => ({
   /**
    * Changes the fields that are named. Whoever calls this holds the contract.
    *
-   * @throws DomainError unprocessable when another contract has the external id; conflict when the account follows a card
-   *   when the contract is now in force too
+   * @throws DomainError unprocessable when another contract has the external id; conflict when the account follows a
+   *   card when the contract is now in force too
    */
   async update(
     namespaceId: string,

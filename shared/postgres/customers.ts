@@ -72,8 +72,8 @@ export const customerRepository = (db: Queryable) => ({
   },
 
   /**
-   * Changes the fields that are named. Within a transaction, because accounts are sorted by their customer's name: a name
-   * that differs in more than case costs a write for each account of the customer.
+   * Changes the fields that are named. Within a transaction, because accounts are sorted by their customer's name: a
+   * name that differs in more than case costs a write for each account of the customer.
    *
    * @returns the customer, undefined when there is none
    * @throws DomainError unprocessable when another customer has the external id

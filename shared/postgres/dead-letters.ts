@@ -58,8 +58,8 @@ export const deadLetterRepository = (db: Queryable) => ({
   },
 
   /**
-   * Those there are, in the order they came, a page at a time and without their bytes. What comes meanwhile is left out, so
-   * that whoever makes new ones on the way comes to an end.
+   * Those there are, in the order they came, a page at a time and without their bytes. What comes meanwhile is left
+   * out, so that whoever makes new ones on the way comes to an end.
    */
   async *pages(size: number): AsyncGenerator<DeadLetterHead[]> {
     const { rows: ends } = await db.query<{ last: string | null }>(LAST_ID)

@@ -92,12 +92,12 @@ export const eventRevisionRepository = (db: Queryable) => ({
   },
 
   /**
-   * Takes these events for the rest of the transaction, so that their newest revisions stay the newest. Whoever corrects
-   * several takes them in the order of their ids, so that no two wait for each other.
+   * Takes these events for the rest of the transaction, so that their newest revisions stay the newest. Whoever
+   * corrects several takes them in the order of their ids, so that no two wait for each other.
    *
    * @param reports of those that may have no revision yet: their reports, which are kept as revision 0
-   * @returns what time it is by the database's clock: a correction that is made then bears no earlier one, or who has read what
-   *   was known up to then would have missed it
+   * @returns what time it is by the database's clock: a correction that is made then bears no earlier one, or who has
+   *   read what was known up to then would have missed it
    */
   async take(namespaceId: string, ids: readonly string[], reports: readonly UsageEvent[]): Promise<Micros> {
     const first = reports.map((event) => ({ event, revision: 0, keyId: null }))

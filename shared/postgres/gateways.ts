@@ -2,12 +2,14 @@ import type { Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /**
- * How far this database's clock may be set back without an event being missed; time servers slew by less than that, and a
- * standby that takes over may differ by it.
+ * How far this database's clock may be set back without an event being missed; time servers slew by less than that, and
+ * a standby that takes over may differ by it.
  */
 export const CLOCK_STEP_MICROS = 1_000_000
 
-/** How far the clock of a gateway may be from the database's: what it accepts would lie in the past, or in the future. */
+/**
+ * How far the clock of a gateway may be from the database's: what it accepts would lie in the past, or in the future.
+ */
 export const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
@@ -42,8 +44,8 @@ const COUNT = `
 /** The lowest acceptances of all gateways. */
 export const gatewayRepository = (db: Queryable) => ({
   /**
-   * Enters a gateway. Two statements: the watermark is taken once the row can be seen, so that a reader who did not see it
-   * cannot have passed it.
+   * Enters a gateway. Two statements: the watermark is taken once the row can be seen, so that a reader who did not see
+   * it cannot have passed it.
    *
    * @param countsForMs for how long the row counts unless it is renewed
    * @returns the time before which the gateway must accept nothing, which is now by the database's clock

@@ -84,8 +84,8 @@ const ARCHIVE = `
   UPDATE grants SET ${setOnce('archived_at')}
   WHERE namespace_id = $1 AND grant_id = $2
   RETURNING ${COLUMNS}`
-// Planned anew for each call, without the conditions whose parameter is null: each combination has its index, but for that
-// of a contract, whose grants are mostly of one account and source.
+// Planned anew for each call, without the conditions whose parameter is null: each combination has its index, but for
+// that of a contract, whose grants are mostly of one account and source.
 const LIST = `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
@@ -95,8 +95,8 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
-// Known before a time: what was given since is not there, and what was ended since is not over. $5 null: as it is. One by one:
-// without statistics of a table that has just grown, all grants of the namespace would be gone through.
+// Known before a time: what was given since is not there, and what was ended since is not over. $5 null: as it is. One
+// by one: without statistics of a table that has just grown, all grants of the namespace would be gone through.
 const LIST_CREDIT = `
   SELECT g.grant_id, g.amount, g.effective_at, g.expires_at,
     CASE WHEN coalesce(g.voided_at < to_timestamp($5), true) THEN g.voided_at END AS voided_at,
@@ -143,8 +143,8 @@ export async function sumGrants(
 }
 
 /**
- * For each key the sums by every source the account was ever granted, also when none of those grants is in force; undefined where there is
- * no such account. Of any namespaces in one round trip, in a transaction or outside of one.
+ * For each key the sums by every source the account was ever granted, also when none of those grants is in force;
+ * undefined where there is no such account. Of any namespaces in one round trip, in a transaction or outside of one.
  */
 export async function sumGrantsBySource(
   db: Queryable,
@@ -220,7 +220,9 @@ export const grantRepository = (db: Queryable) => ({
     }
   },
 
-  /** The same for any number in one statement, of accounts and metrics that exist; they are listed in the order given. */
+  /**
+   * The same for any number in one statement, of accounts and metrics that exist; they are listed in the order given.
+   */
   async insertAll(namespaceId: string, grants: readonly NewGrant[]): Promise<void> {
     await shareBalances(db, namespaceId, grants)
     await lockCreation(db, 'grants', namespaceId)
@@ -244,10 +246,11 @@ export const grantRepository = (db: Queryable) => ({
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
   /**
-   * The credit of accounts, each in a currency, that has begun and not expired at a time; what was voided or archived is among it, with when.
+   * The credit of accounts, each in a currency, that has begun and not expired at a time; what was voided or archived
+   * is among it, with when.
    *
-   * @param knownAt in Unix seconds of real time, as grants bear it: what was given, voided or archived before is, all else is not
-   *   known; undefined: as it is now
+   * @param knownAt in Unix seconds of real time, as grants bear it: what was given, voided or archived before is, all
+   *   else is not known; undefined: as it is now
    * @returns for each key its grants, in any order
    */
   async listCredit(

@@ -5,7 +5,8 @@ import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from './gateways.ts'
 /** What the log is loaded up to is by the clocks of gateways; when something was sent, by the database's. */
 const SENT_MARGIN_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
-// No parameters, so that the statement's time is before it looks: a transaction that it does not see begins after that time.
+// No parameters, so that the statement's time is before it looks: a transaction that it does not see begins after that
+// time.
 const LOWEST_UNDER_WAY = `
   SELECT (extract(epoch FROM least(statement_timestamp(), (
     SELECT min(xact_start) FROM pg_stat_activity
@@ -15,12 +16,14 @@ const LOWEST_UNLOADED = `
   WHERE namespace_id = $1 AND revision > 0 AND (sent_at IS NULL OR sent_at >= to_timestamp($2))`
 
 /**
- * Up to when all that was accepted, corrected, granted or voided in a namespace is there: in what this transaction reads from
- * PostgreSQL from now on, and in what anybody reads from ClickHouse afterwards. Nothing that comes later bears an earlier time.
+ * Up to when all that was accepted, corrected, granted or voided in a namespace is there: in what this transaction
+ * reads from PostgreSQL from now on, and in what anybody reads from ClickHouse afterwards. Nothing that comes later
+ * bears an earlier time.
  *
  * @see docs/decisions/0021-what-was-known-is-for-good.md, which says why
  * @param db within a transaction in the namespace, which must see what is committed meanwhile (READ COMMITTED)
- * @param loadedUpTo no event accepted before it is still to be loaded, as of some moment that has passed; see listedUpToOf
+ * @param loadedUpTo no event accepted before it is still to be loaded, as of some moment that has passed; see
+ *   listedUpToOf
  */
 export async function knownUpTo(db: PoolClient, namespaceId: string, loadedUpTo: Micros): Promise<Micros> {
   // In this order: a correction passes from its transaction into what is not sent, then into the log, and is loaded.

@@ -1,6 +1,8 @@
 import type { Queryable } from './core/pool.ts'
 
-/** How far a clock may run ahead: every time it shows must fit into 32 bits, and ten years are enough to try things out. */
+/**
+ * How far a clock may run ahead: every time it shows must fit into 32 bits, and ten years are enough to try things out.
+ */
 export const AHEAD_MAX_S = 3_653 * 86_400
 
 const AHEAD = 'SELECT namespace_ahead_ms($1) AS ahead_ms'

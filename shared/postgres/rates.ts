@@ -70,8 +70,8 @@ export const rateRepository = (db: Queryable) => ({
   /**
    * Adds rates to a card, which the transaction has locked or made, and whose rates they do not overlap.
    *
-   * @throws DomainError unprocessable when one of them asks the same as another of the card at a time: who judged them by
-   *   findOverlap under the card's lock never sees it
+   * @throws DomainError unprocessable when one of them asks the same as another of the card at a time: who judged them
+   *   by findOverlap under the card's lock never sees it
    */
   async insert(namespaceId: string, rateCardId: string, rates: readonly Rate[]): Promise<void> {
     try {

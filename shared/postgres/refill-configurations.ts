@@ -84,7 +84,8 @@ export interface LockedRefillConfiguration extends Pick<
 
 export const refillConfigurationRepository = (db: Queryable) => ({
   /**
-   * Within a transaction: configurations of a namespace are made one after the other, so that a list can be kept up with.
+   * Within a transaction: configurations of a namespace are made one after the other, so that a list can be kept up
+   * with.
    *
    * @throws DomainError conflict when the account has one for the metric; unprocessable when the account or the metric
    *   does not exist, or the target is not above the minimum
@@ -135,7 +136,9 @@ export const refillConfigurationRepository = (db: Queryable) => ({
     return rows.map((row) => ({ accountId: row.account_id, metricId: row.metric_id }))
   },
 
-  /** Below what balance those of some accounts and metrics are to be refilled now: active ones, of what is not archived. */
+  /**
+   * Below what balance those of some accounts and metrics are to be refilled now: active ones, of what is not archived.
+   */
   async listMinimums(
     namespaceId: string,
     keys: readonly RefillConfigurationKey[],
@@ -151,8 +154,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * Holds the rows of those that are to be refilled until the transaction ends; those that somebody else holds, or that are
-   * not to be refilled any more, are absent.
+   * Holds the rows of those that are to be refilled until the transaction ends; those that somebody else holds, or that
+   * are not to be refilled any more, are absent.
    */
   async lock(
     namespaceId: string,

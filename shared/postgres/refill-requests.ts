@@ -20,7 +20,9 @@ const REQUEST = `${REQUEST_ALL} AND account_id = $2 AND metric_id = $3`
 // The namespace alone.
 const REQUEST_CREDITS = `SELECT pg_notify('${CHANNEL}', $1)`
 
-/** Has the refill services look at a balance as soon as the transaction is committed, when it is to be refilled at all. */
+/**
+ * Has the refill services look at a balance as soon as the transaction is committed, when it is to be refilled at all.
+ */
 export async function requestRefill(
   db: Queryable,
   { namespaceId, accountId, metricId }: RefillRequest,
@@ -33,7 +35,10 @@ export async function requestRefills(db: Queryable, namespaceId: string): Promis
   await db.query(REQUEST_ALL, [namespaceId])
 }
 
-/** Has the refill services give what credit lines of a namespace's contracts are due, as soon as the transaction is committed. */
+/**
+ * Has the refill services give what credit lines of a namespace's contracts are due, as soon as the transaction is
+ * committed.
+ */
 export async function requestCredits(db: Queryable, namespaceId: string): Promise<void> {
   await db.query(REQUEST_CREDITS, [namespaceId])
 }

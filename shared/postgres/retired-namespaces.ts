@@ -12,8 +12,8 @@ const LIST_DUE = `
 const LIST_RETIRED =
   'SELECT namespace_id FROM namespaces WHERE retired_at IS NOT NULL AND namespace_id = ANY ($1)'
 const REMOVE_ROWS = 'SELECT empty_namespace($1, $2) AS gone'
-// Once nothing is left that may come late it is looked at after a day, and then each time after twice as long: lines that
-// are put back out of the dead letters may come at any time.
+// Once nothing is left that may come late it is looked at after a day, and then each time after twice as long: lines
+// that are put back out of the dead letters may come at any time.
 const NOTE_EMPTIED = `
   UPDATE namespaces SET emptied_at = clock_timestamp(),
     empty_again_at = clock_timestamp() + CASE WHEN $2::boolean

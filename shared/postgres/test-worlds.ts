@@ -21,8 +21,9 @@ interface Lease extends World {
 
 /**
  * The worlds of test companies, the same for all processes. What is known of a caller is cached for seconds, so each
- * request of a test company asks anew where its company is: one round trip, on connections that no live company uses. It is a lock of
- * readers and writers for each company: requests that write hold it shared (enter), a reset or a move of the clock alone (move).
+ * request of a test company asks anew where its company is: one round trip, on connections that no live company uses.
+ * It is a lock of readers and writers for each company: requests that write hold it shared (enter), a reset or a move
+ * of the clock alone (move).
  *
  * @see docs/decisions/0010-worlds-of-test-companies.md
  */
@@ -36,19 +37,24 @@ export interface TestWorlds {
    */
   enter(companyId: string, onLost: () => void): Promise<Lease>
   /**
-   * Moves the world, in one transaction in its namespace: once everyone who entered has left, while whoever wants to enter
-   * waits.
+   * Moves the world, in one transaction in its namespace: once everyone who entered has left, while whoever wants to
+   * enter waits.
    *
    * @throws DomainError overloaded when somebody does not leave; nothing was done then
    */
   move<T>(companyId: string, work: (db: PoolClient, world: World) => Promise<T>): Promise<T>
 }
 
-/** Who enters within so long shares a connection; who comes later enters anew, behind whoever waits to move the world. */
+/**
+ * Who enters within so long shares a connection; who comes later enters anew, behind whoever waits to move the world.
+ */
 const TOGETHER_MS = 100
 /** Of requests that write; more wait. */
 const CONNECTIONS = 10
-/** So many of them hold a company's world where it is, and one more moves it: half are left for others, whatever one does. */
+/**
+ * So many of them hold a company's world where it is, and one more moves it: half are left for others, whatever one
+ * does.
+ */
 const GROUPS_OF_COMPANY = 4
 /** How long a move waits for those who are inside, and keeps others waiting meanwhile. */
 const LEASE_WAIT_MS_MAX = 8_000
@@ -75,7 +81,8 @@ const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
 /**
  * @param leaseWaitMs how long a move waits for those who are inside
- * @param leaseMsMax when a lease ends by itself: a request is answered by then, and who does not read its answer holds nobody
+ * @param leaseMsMax when a lease ends by itself: a request is answered by then, and who does not read its answer holds
+ *   nobody
  * @internal
  */
 export function testWorlds(

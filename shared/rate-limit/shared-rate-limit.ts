@@ -32,9 +32,9 @@ interface Asking {
 }
 
 /**
- * A limit that several processes keep together. Redis counts; a process gives out a small share of the quota before it asks,
- * so that nearly no request waits for Redis, and a caller far below its limit costs no message at all. A caller may exceed
- * its quota by one such share for each process, and no more. When Redis is away each process counts alone.
+ * A limit that several processes keep together. Redis counts; a process gives out a small share of the quota before it
+ * asks, so that nearly no request waits for Redis, and a caller far below its limit costs no message at all. A caller
+ * may exceed its quota by one such share for each process, and no more. When Redis is away each process counts alone.
  */
 export function sharedRateLimit(
   { name, quota, windowS }: Pick<RateLimit, 'name' | 'quota' | 'windowS'>,

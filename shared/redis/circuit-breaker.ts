@@ -24,8 +24,8 @@ export interface CircuitBreakerOptions {
 export type CircuitBreaker = <T>(work: () => Promise<T>) => Promise<T>
 
 /**
- * Bounds each piece of work in time. After a failure nothing is asked for a pause, so that a stalled Redis costs one time
- * limit for each pause and not one for each request; then one piece of work tries, while others still go without.
+ * Bounds each piece of work in time. After a failure nothing is asked for a pause, so that a stalled Redis costs one
+ * time limit for each pause and not one for each request; then one piece of work tries, while others still go without.
  */
 export function circuitBreaker({
   timeoutMs,

@@ -5,12 +5,15 @@ import { NAMES } from './names.ts'
 import { openRedis, type Redis } from './redis.ts'
 
 /**
- * What to forget: a value by its name; everything that may since have changed, because messages may have been missed; or
- * everything at all.
+ * What to forget: a value by its name; everything that may since have changed, because messages may have been missed;
+ * or everything at all.
  */
 type Purge = { name: string } | 'missed' | 'everything'
 
-/** Tells every process what to forget: those that share a Redis at once. Who is not reached forgets by itself in seconds. */
+/**
+ * Tells every process what to forget: those that share a Redis at once. Who is not reached forgets by itself in
+ * seconds.
+ */
 export interface Purges {
   onPurge(forget: (purge: Purge) => void): void
   /** Never fails: Redis may be away. */

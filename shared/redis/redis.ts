@@ -7,7 +7,9 @@ import type { RedisConfig } from './config.ts'
 /** The commands we use. */
 type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval' | 'info'>
 
-/** A Redis that may be away at any time. Nobody waits for it for longer than the time limit, and nothing depends on it. */
+/**
+ * A Redis that may be away at any time. Nobody waits for it for longer than the time limit, and nothing depends on it.
+ */
 export interface Redis extends Closeable {
   /** What keys and channels begin with. */
   prefix: string
@@ -37,8 +39,8 @@ const KEEP_ALIVE_MS = 10_000
 const PING_MS = 5_000
 
 /**
- * Opens connections to Redis. When it is away this still succeeds: that is logged, once for each outage, and the connection
- * is tried again and again.
+ * Opens connections to Redis. When it is away this still succeeds: that is logged, once for each outage, and the
+ * connection is tried again and again.
  */
 export async function openRedis(
   { url, timeoutMs, prefix }: RedisConfig & { url: string },
@@ -66,7 +68,8 @@ export async function openRedis(
   const timers: NodeJS.Timeout[] = []
   const run: Redis['run'] = (work) => breaker(() => work(client))
   await settled(client)
-  // So that an outage is known, and said, when the process starts, and its end too, though few requests may ask anything.
+  // So that an outage is known, and said, when the process starts, and its end too, though few requests may ask
+  // anything.
   const probe = () => run((redis) => redis.get(`${prefix}probe`)).catch(() => undefined)
   await probe()
   timers.push(setInterval(() => void probe(), PING_MS).unref())

@@ -48,8 +48,8 @@ const STOP_MS = 9_500
 const CLOSE_PROBES_MS = 500
 
 /**
- * Runs a service from its settings to its end: its parts are opened, one line says that it is ready, and SIGTERM or Ctrl-C
- * closes them newest first. Probes are answered from the first moment to the last.
+ * Runs a service from its settings to its end: its parts are opened, one line says that it is ready, and SIGTERM or
+ * Ctrl-C closes them newest first. Probes are answered from the first moment to the last.
  *
  * @throws ConfigError or StartupError with what to do
  */

@@ -11,8 +11,8 @@ export type FindStoredEvents = (
 ) => Promise<Map<string, UsageEvent>>
 
 /**
- * Events as they count in ClickHouse. One that was accepted a moment ago may not be there yet: it is taken for missing only
- * once all that was in the log when it was asked for is loaded.
+ * Events as they count in ClickHouse. One that was accepted a moment ago may not be there yet: it is taken for missing
+ * only once all that was in the log when it was asked for is loaded.
  *
  * @throws DomainError overloaded when that takes too long
  */

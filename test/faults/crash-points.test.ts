@@ -28,8 +28,8 @@ const NEED_POISON: ReadonlySet<string> = new Set(['loader-inserting', 'loader-de
 const NEED_UNSENT: ReadonlySet<string> = new Set(['gateway-relayed'])
 
 /**
- * Points around what the log itself does. The others stand on either side of it and do the same whatever holds the log, so
- * that FAULT_LONG=1 alone tries them on Kafka too.
+ * Points around what the log itself does. The others stand on either side of it and do the same whatever holds the log,
+ * so that FAULT_LONG=1 alone tries them on Kafka too.
  */
 const OF_THE_LOG: ReadonlySet<string> = new Set([
   'gateway-appending',
@@ -43,8 +43,8 @@ const OF_THE_LOG: ReadonlySet<string> = new Set([
 ])
 
 /**
- * How often a point is passed before the crash. The next service is armed when it takes the place of the one that crashed,
- * so the first times should suffice for what was left over to be brought through and checked.
+ * How often a point is passed before the crash. The next service is armed when it takes the place of the one that
+ * crashed, so the first times should suffice for what was left over to be brought through and checked.
  */
 const GATEWAY_TIMES = { min: 8, max: 16 }
 const LOADER_TIMES = { min: 4, max: 6 }
@@ -101,8 +101,8 @@ for (const where of ['PostgreSQL', 'Kafka'])
     }
 
     /**
-     * The reporters go on until it is seen that the next service is ready, which is late on a busy machine: it may get to its
-     * point meanwhile, and is started once more.
+     * The reporters go on until it is seen that the next service is ready, which is late on a busy machine: it may get
+     * to its point meanwhile, and is started once more.
      */
     const startedAgain = async (
       name: 'gateway' | 'loader',

@@ -32,8 +32,8 @@ const PASSED = ' tests passed'
 type Outcome = { found: string; why: string } | { missed: string }
 
 /**
- * `npm run test:planted-bugs [-- --only TEXT] [--lanes N]`: plants each bug in a copy of the built project, and runs the suites
- * that must find it. Exit code 1 when one of them goes unnoticed.
+ * `npm run test:planted-bugs [-- --only TEXT] [--lanes N]`: plants each bug in a copy of the built project, and runs
+ * the suites that must find it. Exit code 1 when one of them goes unnoticed.
  */
 async function main(): Promise<void> {
   const { values } = parseArgs({

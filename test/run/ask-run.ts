@@ -23,7 +23,9 @@ export interface RunTally {
   postgres: { serviceUrl: string; superuserUrl: string }
 }
 
-/** An API, a loader and a rollup service as processes on engines of their own, for files that store events themselves. */
+/**
+ * An API, a loader and a rollup service as processes on engines of their own, for files that store events themselves.
+ */
 export interface RunApi {
   url: string
   /** The settings that name the engines. */

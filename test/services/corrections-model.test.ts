@@ -134,7 +134,9 @@ const history = fc.record({
   asks: fc.array(
     fc.record({
       reach: fc.constantFrom(1, 301, 86_401, 50 * 86_400, 500 * 86_400),
-      /** A range ends anywhere: after now, within a slot that goes on, at the edge of one that ended, in a day long ago. */
+      /**
+       * A range ends anywhere: after now, within a slot that goes on, at the edge of one that ended, in a day long ago.
+       */
       till: fc.constantFrom(300, 300, -1, -(now % 300), -(now % 300) - 599, -86_399, -40 * 86_400 + 1),
       currency: fc.option(fc.constantFrom('USD'), { nil: undefined }),
       account: fc.nat({ max: 1 }),
@@ -395,7 +397,9 @@ describe('histories of reports and corrections against a plain model, over HTTP'
     for (const event of listed) expect((await api.get(`/v2/events/${event.id}`)).body).to.deep.equal(event)
   }
 
-  /** Forgets what ClickHouse has, and stores the lines of the log in any order, some more than once, in several inserts. */
+  /**
+   * Forgets what ClickHouse has, and stores the lines of the log in any order, some more than once, in several inserts.
+   */
   async function arriveInAnotherOrder({ namespaceId }: World, seed: number): Promise<void> {
     const random = seededRandom(`arrival ${seed}`)
     const lines = (await stage.readLines()).filter((line) => line.includes(namespaceId))

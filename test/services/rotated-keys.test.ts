@@ -90,7 +90,11 @@ for (const withRedis of [false, true])
 
     const isTaken = (status: number) => status === 200 || status === 202
 
-    /** Shows a key until it is refused, and a while on. @returns when requests were sent that were taken, and when others were refused */
+    /**
+     * Shows a key until it is refused, and a while on.
+     *
+     * @returns when requests were sent that were taken, and when others were refused
+     */
     const watch = async (place: Place, key: string, until: number) => {
       const taken: number[] = []
       const refused: number[] = []

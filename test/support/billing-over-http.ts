@@ -109,8 +109,8 @@ export interface Agreement {
 }
 
 /**
- * Makes a case's world over HTTP, but for its events, which are stored with the times they have; its grants were given as long ago as
- * they are known.
+ * Makes a case's world over HTTP, but for its events, which are stored with the times they have; its grants were given
+ * as long ago as they are known.
  */
 export async function makeAgreement(
   running: RunningApi,
@@ -194,7 +194,10 @@ export async function makeAgreement(
   return { contractId: made.id, labels, ids }
 }
 
-/** An answer with what the case calls its ids. What is left of credit is not answered, so it is taken from what is expected. */
+/**
+ * An answer with what the case calls its ids. What is left of credit is not answered, so it is taken from what is
+ * expected.
+ */
 export function answerOf(preview: PreviewBody, { labels }: Agreement, available: string): PreviewJson {
   const named = (id: string): string => labels.get(id) ?? id
   const sourceOf = ({ metric_id, currency }: { metric_id: string | null; currency: string | null }) =>

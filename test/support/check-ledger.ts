@@ -19,8 +19,8 @@ const PAGE = 100
 const TOTALS_S = 100 * 86_400
 
 /**
- * What was acknowledged is counted, each event once and to the last digit, and nothing else is: by counts and sums of each
- * source, of all accounts together.
+ * What was acknowledged is counted, each event once and to the last digit, and nothing else is: by counts and sums of
+ * each source, of all accounts together.
  */
 export async function checkUsage(stage: FaultStage): Promise<void> {
   const { ledger } = stage
@@ -46,8 +46,8 @@ const acknowledged = ({ events }: Ledger): readonly LedgerEvent[] =>
 const ACCOUNT_AND_SOURCE = ({ account, source }: Counted): string => `${account} ${source}`
 
 /**
- * The same, and event by event: acknowledged ⊆ listed ⊆ attempted, none that was refused, each once and as it was sent; the
- * sums are those of the list; the audit finds nothing; no record is left unread.
+ * The same, and event by event: acknowledged ⊆ listed ⊆ attempted, none that was refused, each once and as it was sent;
+ * the sums are those of the list; the audit finds nothing; no record is left unread.
  *
  * @param dead lines that must be in the dead letters
  * @param others events that are counted, for nobody that the reporters know

@@ -6,7 +6,10 @@ import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
-/** Why numbers: the engine learns when it starts which databases its analysts may read, and cannot be told of more later. */
+/**
+ * Why numbers: the engine learns when it starts which databases its analysts may read, and cannot be told of more
+ * later.
+ */
 const DATABASES = Array.from({ length: 60 }, (_, i) => `test_${i + 1}`)
 
 interface Engine {

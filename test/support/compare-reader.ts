@@ -28,7 +28,8 @@ export interface KnownUsage {
 /**
  * Asks a reader in every way there is, with all six aggregations, and holds the answers against the model.
  *
- * @param others whose sums are asked for at the same time, twice each, so that they share queries: of accounts of the same ids
+ * @param others whose sums are asked for at the same time, twice each, so that they share queries: of accounts of the
+ *   same ids
  */
 export async function compareReader(
   reader: UsageReader,

@@ -3,7 +3,11 @@ import { once } from 'node:events'
 
 const END_MS = 15_000
 
-/** Sends a signal, and waits for the end; SIGKILL follows when that takes long. @returns the exit code, null when a signal ended it */
+/**
+ * Sends a signal, and waits for the end; SIGKILL follows when that takes long.
+ *
+ * @returns the exit code, null when a signal ended it
+ */
 export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
   const exited = once(child, 'exit')

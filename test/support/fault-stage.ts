@@ -37,8 +37,8 @@ export interface FaultStageOptions {
 }
 
 /**
- * Gateway, loader and API in processes of their own, which no two files can share as each breaks them, with reporters that keep books, and ways to get between
- * all of them.
+ * Gateway, loader and API in processes of their own, which no two files can share as each breaks them, with reporters
+ * that keep books, and ways to get between all of them.
  */
 export interface FaultStage {
   services: RunningServices
@@ -96,7 +96,10 @@ const SETTINGS = {
   GATEWAY_WITHOUT_POSTGRES_MAX_S: '5', // after a crash of one the list of events waits so long, and for what is on its way
 }
 
-/** For tests of the rollup service: it has next to no break. Elsewhere that takes half of the machine (1.4 cores of load against 0.8). */
+/**
+ * For tests of the rollup service: it has next to no break. Elsewhere that takes half of the machine (1.4 cores of load
+ * against 0.8).
+ */
 export const BUSY_ROLLUPS = {
   ROLLUP_PAUSE_MS: '250',
   ROLLUP_LATE_AFTER_S: '1',
@@ -223,7 +226,8 @@ function withPort(url: string, port: number): string {
 
 async function makeWorld(api: ApiClient): Promise<{ accounts: string[]; sources: string[] }> {
   const accounts: string[] = []
-  // Each of two loaders has usage to load: partitions are dealt out in turn, and of 16 draws of five accounts one has all in those of one loader.
+  // Each of two loaders has usage to load: partitions are dealt out in turn, and of 16 draws of five accounts one has
+  // all in those of one loader.
   const partitions = () => new Set(accounts.map((id) => partitionOfAccount(id, 2)))
   while (accounts.length < ACCOUNTS || partitions().size < 2)
     accounts.push(

@@ -58,8 +58,8 @@ const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 const started = new Set<KafkaBroker>()
 
 /**
- * The broker of this test run: that of KAFKA_BROKERS, else one of our own. Where neither can be had the suite is pending,
- * with the reason; with REQUIRE_KAFKA=1 it fails.
+ * The broker of this test run: that of KAFKA_BROKERS, else one of our own. Where neither can be had the suite is
+ * pending, with the reason; with REQUIRE_KAFKA=1 it fails.
  *
  * @returns its address, as KAFKA_BROKERS has it
  */
@@ -72,7 +72,9 @@ export async function requireKafka(): Promise<string> {
   return (await askRun('kafka')).brokers
 }
 
-/** A broker for one test file alone, which it may kill, from Maven Central's jars; pending as above. The file stops it. */
+/**
+ * A broker for one test file alone, which it may kill, from Maven Central's jars; pending as above. The file stops it.
+ */
 export const startKafka = (suite: Context): Promise<KafkaBroker> => orPending(suite, startBroker())
 
 async function orPending<T>(suite: Context, work: Promise<T>): Promise<T> {

@@ -5,8 +5,9 @@ const LONGEST_MS = 8_000
 const LOOK_EVERY_MS = 20
 
 /**
- * Steers who meets whom: of two late events of a slot, the second comes while somebody holds what they have read of the first alone, and
- * they store it only once others have worked off the second. It knows each batch by the id of its insert.
+ * Steers who meets whom: of two late events of a slot, the second comes while somebody holds what they have read of the
+ * first alone, and they store it only once others have worked off the second. It knows each batch by the id of its
+ * insert.
  */
 export class LatePairs {
   /** Pairs that went just so. */

@@ -79,9 +79,9 @@ const SPAN_S = 30 * 86_400
 const HISTORY = { share: 0.1, agoS: 45 * 86_400, spanS: 2 * 86_400 }
 
 /**
- * Reporters that keep books: several workers send events of random exact quantities, now and then once more, alone and in
- * other company, and after trouble the same request again until it is answered, as the contract asks of clients. For each
- * event it is known what became of it.
+ * Reporters that keep books: several workers send events of random exact quantities, now and then once more, alone and
+ * in other company, and after trouble the same request again until it is answered, as the contract asks of clients. For
+ * each event it is known what became of it.
  */
 export class Ledger {
   readonly events: LedgerEvent[] = []
@@ -354,7 +354,10 @@ const pick = <T>(random: Random, items: readonly T[]): T => {
   return item
 }
 
-/** Up to 20 digits before the point and 18 after it, all lengths alike, some below zero, in the form in which Tally shows it. */
+/**
+ * Up to 20 digits before the point and 18 after it, all lengths alike, some below zero, in the form in which Tally
+ * shows it.
+ */
 function randomQuantity(random: Random): string {
   const digits = (count: number) =>
     Array.from({ length: count }, () => String(randomInteger(random, 10))).join('')

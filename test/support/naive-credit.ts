@@ -78,7 +78,9 @@ export function naiveCredit({ contract, events, before, total, ...of }: NaiveCre
   }
 }
 
-/** One in each period in which a credit line in the contract's currency is in force: period after period from its start. */
+/**
+ * One in each period in which a credit line in the contract's currency is in force: period after period from its start.
+ */
 function creditsToCome(contract: ContractJson, before: number): NaiveGrant[] {
   const due: NaiveGrant[] = []
   for (const { credit, starts_at, ends_at = Infinity } of contract.lines) {

@@ -1,4 +1,7 @@
-/** A fraction in lowest terms, as numerator and denominator: arithmetic that shares nothing with what it is compared with. */
+/**
+ * A fraction in lowest terms, as numerator and denominator: arithmetic that shares nothing with what it is compared
+ * with.
+ */
 export type Fraction = readonly [bigint, bigint]
 
 /** Of decimal text. */

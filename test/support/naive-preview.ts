@@ -23,8 +23,8 @@ import { naivePeriod, type NaiveRange } from './naive-periods.ts'
 import { naiveKnown, naiveQuantity } from './naive-usage.ts'
 
 /**
- * What a period of a contract comes to, written a second time straight from the definitions, to compare with: loops over
- * lines, rates, values and events, in fractions, without any code of what it checks.
+ * What a period of a contract comes to, written a second time straight from the definitions, to compare with: loops
+ * over lines, rates, values and events, in fractions, without any code of what it checks.
  *
  * @param request what `known_at` says bears on events alone: when a grant was given is not part of a world
  * @returns lines have the `value` null where their rate tells nothing apart, and lines without a rate too

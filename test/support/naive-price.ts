@@ -26,8 +26,8 @@ export interface NaiveRequest {
 }
 
 /**
- * What a price comes to, written a second time and in another way, to compare with: it shares no arithmetic with what it
- * checks, walks tiers from the top, counts packages by taking them off, and rounds by looking at what is left over.
+ * What a price comes to, written a second time and in another way, to compare with: it shares no arithmetic with what
+ * it checks, walks tiers from the top, counts packages by taking them off, and rounds by looking at what is left over.
  */
 export function naiveCharge(terms: PriceTerms, request: NaiveRequest): ChargeJson {
   const share = fractionOf(request.share.seconds, request.share.of)

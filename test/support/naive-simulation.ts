@@ -14,7 +14,10 @@ export interface NaiveSimulation extends NaiveRange {
   line?: LineJson | undefined
 }
 
-/** What an account would pay by a card, written a second time from the definitions: period by period, each of them a whole one. */
+/**
+ * What an account would pay by a card, written a second time from the definitions: period by period, each of them a
+ * whole one.
+ */
 export function naiveSimulated(world: WorldJson, simulation: NaiveSimulation): string {
   const { startAt, endAt, cadence, cardId, ratesAt } = simulation
   const rates = []

@@ -18,7 +18,9 @@ export function naiveKnown(events: readonly EventJson[], knownAt: number): Event
   return known
 }
 
-/** What of a rate an event belongs to: a listed value, null for the rest, or undefined when the rate does not reach it. */
+/**
+ * What of a rate an event belongs to: a listed value, null for the rest, or undefined when the rate does not reach it.
+ */
 export function naiveGroup(rate: RateJson, event: EventJson): string | null | undefined {
   if (rate.source === undefined || event.source !== rate.source) return undefined
   for (const { property, values } of rate.filters ?? []) {
@@ -84,8 +86,8 @@ function isAfter(a: EventJson, b: EventJson): boolean {
 }
 
 /**
- * What of the events of one source no rate reaches: under each aggregation there are those that its rates leave, and the
- * fewest of them count; of as many, those of the first aggregation by name. Without rates, all.
+ * What of the events of one source no rate reaches: under each aggregation there are those that its rates leave, and
+ * the fewest of them count; of as many, those of the first aggregation by name. Without rates, all.
  */
 export function naiveUnrated(rates: readonly RateJson[], events: readonly EventJson[]): EventJson[] {
   let fewest: EventJson[] | undefined

@@ -73,8 +73,8 @@ let staged = 0
 const INTO = /^\s*INSERT INTO (usage_by_\w+) \(([^)]*)\)\s*(SELECT[\s\S]*)$/
 
 /**
- * A client whose rollups are stored a while after the events were read for them, as by a statement over many rows on a busy
- * server: what it read may be old when it is stored.
+ * A client whose rollups are stored a while after the events were read for them, as by a statement over many rows on a
+ * busy server: what it read may be old when it is stored.
  *
  * @param pauseOf what goes on in between, by the table and the epoch it is about; undefined: nothing, as always
  */

@@ -19,8 +19,8 @@ export interface EventOperation {
 type Possible = EventState | undefined
 
 /**
- * What an event may be after operations of which several ran at once: every order of those of a group is tried, and those
- * remain in which each answer is right.
+ * What an event may be after operations of which several ran at once: every order of those of a group is tried, and
+ * those remain in which each answer is right.
  *
  * @param groups operations of a group run at once, groups one after the other
  */

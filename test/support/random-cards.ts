@@ -36,7 +36,9 @@ const flatTerms = fc.record({
   recurring: fc.constant(true),
 })
 
-/** By product: what usage of metrics and of the own currency feeds, what other currencies feed, and what nothing does. */
+/**
+ * By product: what usage of metrics and of the own currency feeds, what other currencies feed, and what nothing does.
+ */
 export const priced = fc.record({
   a: fc.array(usageTerms, { minLength: 3, maxLength: 3 }),
   b: fc.array(usageTerms, { minLength: 3, maxLength: 3 }),

@@ -4,7 +4,9 @@ import { textOf } from './decimal-units.ts'
 
 const UNIT = 10n ** 18n
 
-/** Decimal text from 0 on: whole numbers, halves and quarters, and crumbs of the 18th place, each often enough to meet. */
+/**
+ * Decimal text from 0 on: whole numbers, halves and quarters, and crumbs of the 18th place, each often enough to meet.
+ */
 const units = (max: bigint) =>
   fc.oneof(
     fc.bigInt(0n, max).map((n) => n * UNIT),

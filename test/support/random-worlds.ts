@@ -29,8 +29,8 @@ export interface RandomWorld {
   request: InvoiceRequestJson
 }
 
-// Why all is made of numbers that are drawn first and put together then: a world that fails shrinks part by part, and what
-// depends on times (rates, lines, events, grants) can meet at the same ones, to the second.
+// Why all is made of numbers that are drawn first and put together then: a world that fails shrinks part by part, and
+// what depends on times (rates, lines, events, grants) can meet at the same ones, to the second.
 
 /** Mostly in the second half of the period: before, there would be little to see. */
 const asOf = fc.oneof(

@@ -28,8 +28,8 @@ const EXTERNAL_ID = 'the same in every life'
 const LISTS = ['customers', 'accounts', 'metrics', 'grants', 'refill-configurations', 'events', 'currencies']
 
 /**
- * Resets a company again and again while reporters and readers of every kind are at it, and holds what they hear against
- * what reset promises.
+ * Resets a company again and again while reporters and readers of every kind are at it, and holds what they hear
+ * against what reset promises.
  */
 export class ResetLoad {
   private readonly places: ResetPlaces

@@ -78,8 +78,8 @@ interface Rolled {
 }
 
 /**
- * Every slot, day, month and total that is closed says what the events say, to the last digit and with nothing missing or over; for
- * when no marks stand.
+ * Every slot, day, month and total that is closed says what the events say, to the last digit and with nothing missing
+ * or over; for when no marks stand.
  *
  * @returns how many rows of each were compared
  */

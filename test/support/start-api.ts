@@ -70,8 +70,8 @@ export interface RunningApi {
 const FAR_FUTURE_S = 2 ** 32 - 1
 
 /**
- * Starts the API without gateway and loader: tests store events themselves, with any times and versions. As a process it is
- * the test run's, for whatever files look at, they make companies of their own.
+ * Starts the API without gateway and loader: tests store events themselves, with any times and versions. As a process
+ * it is the test run's, for whatever files look at, they make companies of their own.
  *
  * @param purpose names the databases: letters, digits and underscores
  */

@@ -7,7 +7,10 @@ import { until } from './until.ts'
 
 export type ServiceName = 'gateway' | 'loader' | 'api' | 'refill' | 'rollup'
 
-/** A service in a process of its own, as `npm run NAME` runs it. It may be ended and started again as often as one likes. */
+/**
+ * A service in a process of its own, as `npm run NAME` runs it. It may be ended and started again as often as one
+ * likes.
+ */
 export interface RunningService {
   name: ServiceName
   /** Where it serves; another port after each start. Empty for those that serve nobody. */
@@ -33,8 +36,8 @@ const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0' }
 const READY = /^Tally \w+ (?:serves on (\S+)|runs), probes on (\S+)$/m
 
 /**
- * Starts a service, and waits until it says that it is ready. Tests end what they start; what is left is killed when the
- * test run ends.
+ * Starts a service, and waits until it says that it is ready. Tests end what they start; what is left is killed when
+ * the test run ends.
  *
  * @throws Error with its output when it does not start
  */

@@ -49,8 +49,8 @@ export async function startTallyUnderTest(env: Record<string, string> = {}): Pro
 let sharers = 0
 
 /**
- * One that files share, each with two companies of its own: for those that look at nothing but their companies, and neither
- * stop nor burden a process. It is started when the first one needs it, and ends with the test run.
+ * One that files share, each with two companies of its own: for those that look at nothing but their companies, and
+ * neither stop nor burden a process. It is started when the first one needs it, and ends with the test run.
  */
 export async function shareTallyUnderTest(): Promise<TallyUnderTest> {
   const tally = await askRun('tally')

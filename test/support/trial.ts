@@ -24,8 +24,8 @@ export interface Trial extends EndpointUser, Closeable {}
 const DEFAULT_FORMAT = 'TabSeparated'
 
 /**
- * Serves any statement with every right, in place of a ClickHouse server: `CLICKHOUSE_URL=http://trial:SECRET@127.0.0.1:PORT`.
- * Whoever has the secret has the data, and this machine's files.
+ * Serves any statement with every right, in place of a ClickHouse server:
+ * `CLICKHOUSE_URL=http://trial:SECRET@127.0.0.1:PORT`. Whoever has the secret has the data, and this machine's files.
  */
 export async function openTrial(options: TrialOptions): Promise<Trial> {
   const { engine, database, password, connections, bodyBytesMax } = options

@@ -36,7 +36,10 @@ export function makeReport(fields: Partial<UsageEvent> & { key?: string } = {}):
   }
 }
 
-/** A correction of an event: the whole of it, with what has changed. Made a millisecond after what was before, unless it says when. */
+/**
+ * A correction of an event: the whole of it, with what has changed. Made a millisecond after what was before, unless it
+ * says when.
+ */
 export function makeCorrection(event: UsageEvent, change: Partial<UsageEvent>): UsageEvent {
   const correctedAt = change.correctedAt ?? (event.correctedAt ?? event.acceptedAt) + 1_000
   const corrected = { ...event, ...change, correctedAt }

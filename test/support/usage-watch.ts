@@ -34,8 +34,8 @@ interface Watch {
 }
 
 /**
- * Watches answers while usage comes in, all of it positive: none may ever fall, run ahead of what was sent, or lack what was
- * stored before it was asked for.
+ * Watches answers while usage comes in, all of it positive: none may ever fall, run ahead of what was sent, or lack
+ * what was stored before it was asked for.
  */
 export class UsageWatch {
   /** Through rollups. */

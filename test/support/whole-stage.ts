@@ -41,8 +41,9 @@ const LOADER = {
 }
 
 /**
- * Gateway, loader and API in this process, on databases of their own and wired as the services wire them, with holds that
- * only the inside has: the log can be made to refuse, the loader to stand still, and lines to arrive in another order.
+ * Gateway, loader and API in this process, on databases of their own and wired as the services wire them, with holds
+ * that only the inside has: the log can be made to refuse, the loader to stand still, and lines to arrive in another
+ * order.
  *
  * @param purpose names the databases: letters, digits and underscores
  */

@@ -11,8 +11,8 @@ export interface Progress {
 const PLAIN_EVERY_MS = 5_000
 
 /**
- * A bar on a terminal, else a line every few seconds. How many contracts there are is known when the last page came: until then the
- * bar reaches for one page more than is there.
+ * A bar on a terminal, else a line every few seconds. How many contracts there are is known when the last page came:
+ * until then the bar reaches for one page more than is there.
  *
  * @param page how many contracts a page has
  * @param screen the terminal, or undefined

@@ -8,7 +8,8 @@ export type AccountIds = (externalIds: ReadonlySet<string>) => Promise<ReadonlyM
 const KNOWN_MAX = 200_000
 
 /**
- * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an import.
+ * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an
+ * import.
  *
  * @param create whether to make accounts that are missing, named by their external ids
  */

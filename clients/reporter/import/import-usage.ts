@@ -32,12 +32,14 @@ export interface ImportLimits {
 const BODY_BYTES_MAX = 2 * 1_024 * 1_024
 
 /**
- * Reports the lines of an input as usage. Reading waits while as many batches as allowed are under way, so memory does not
- * grow with the input, but for what LineOrdinals keeps.
+ * Reports the lines of an input as usage. Reading waits while as many batches as allowed are under way, so memory does
+ * not grow with the input, but for what LineOrdinals keeps.
  *
- * With `strict` what stands before the first bad line is reported, and of what follows only what was on its way already.
+ * With `strict` what stands before the first bad line is reported, and of what follows only what was on its way
+ * already.
  *
- * @throws StartupError, Interrupted as the client does, when what was on its way has ended; `counts` tells how far it came
+ * @throws StartupError, Interrupted as the client does, when what was on its way has ended; `counts` tells how far it
+ *   came
  */
 export async function importUsage(
   lines: InputLines,

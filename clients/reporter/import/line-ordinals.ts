@@ -8,8 +8,8 @@ const FIRST_SLOTS = 1 << 12
  * Counts how often each line was seen, by its digest.
  *
  * Memory: 16 bytes a slot, and 21 to 43 bytes for each different line as the table is between 3/8 and 3/4 full; half as
- * much again for a moment while it grows. A million different lines take some 34 MB, a hundred million some 4 GB. A Map of
- * text would take five times that, and ends at 16 million entries.
+ * much again for a moment while it grows. A million different lines take some 34 MB, a hundred million some 4 GB. A Map
+ * of text would take five times that, and ends at 16 million entries.
  *
  * Why 96 bits of the digest: two different lines with the same ones would share their count, so that importing the file
  * again in another order could give them other keys. Among a hundred million lines the chance of any such pair is 1 in

@@ -45,8 +45,8 @@ export const wantedCells = ({ timeColumn, quantityColumns, accountColumn }: Line
 ]
 
 /**
- * Makes events of a line, one for each quantity that is there: an empty cell says that nothing was measured, which is no
- * usage, and not that something is wrong with the others.
+ * Makes events of a line, one for each quantity that is there: an empty cell says that nothing was measured, which is
+ * no usage, and not that something is wrong with the others.
  *
  * @param ordinals counts this line too, bad or not
  * @returns the events, or what is wrong with the line; begins with the column

@@ -8,8 +8,8 @@ export interface Fault {
 
 /**
  * Reads a quantity as files have it. What can be brought into plain decimal text without a doubt and without losing a
- * digit is: space around it, a leading plus, `.5` and `5.`, zeros beyond the places that are kept. The rest is refused by
- * name rather than guessed at.
+ * digit is: space around it, a leading plus, `.5` and `5.`, zeros beyond the places that are kept. The rest is refused
+ * by name rather than guessed at.
  *
  * @param allowExponents take `5e-06` too. Not by itself: spreadsheets write large numbers that way after rounding them
  * @returns decimal text that Tally takes, or why not

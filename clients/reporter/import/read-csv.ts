@@ -26,11 +26,12 @@ interface RawRecord {
 }
 
 /**
- * Reads CSV: quoted cells may hold delimiters, doubled quotes and line ends; lines end in LF or CR LF; a byte order mark
- * is passed over, and so are empty lines.
+ * Reads CSV: quoted cells may hold delimiters, doubled quotes and line ends; lines end in LF or CR LF; a byte order
+ * mark is passed over, and so are empty lines.
  *
- * Why `relax_quotes`, and a check of our own: csv-parse otherwise either stops at a stray quote or swallows lines after it
- * without a word. Relaxed it finds its feet at the next line end, and what is not well-formed is named as a bad line here.
+ * Why `relax_quotes`, and a check of our own: csv-parse otherwise either stops at a stray quote or swallows lines after
+ * it without a word. Relaxed it finds its feet at the next line end, and what is not well-formed is named as a bad line
+ * here.
  *
  * Why line numbers are counted from the raw text: csv-parse counts CR LF within quotes twice.
  *

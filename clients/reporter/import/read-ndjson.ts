@@ -13,8 +13,9 @@ import { plainDigits } from './plain-digits.ts'
 import { splitStream } from './split-stream.ts'
 
 /**
- * Reads one JSON object a line. Lines end in LF or CR LF; a byte order mark and blank lines are passed over. Columns are
- * the names of top-level fields. A number in a wanted cell becomes its digits as they stand in the text, however many.
+ * Reads one JSON object a line. Lines end in LF or CR LF; a byte order mark and blank lines are passed over. Columns
+ * are the names of top-level fields. A number in a wanted cell becomes its digits as they stand in the text, however
+ * many.
  */
 export async function* readNdjson(input: Readable, wanted: WantedColumns): InputLines {
   let line = 0

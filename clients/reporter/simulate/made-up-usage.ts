@@ -37,8 +37,8 @@ const LATE_MIN_S = 60
 const DUPLICATE_WITHIN = 2_000
 
 /**
- * Makes up usage without end: requests of accounts of which some are far busier than others, each an event for everything
- * it used. The same options and times give the same events in the same order.
+ * Makes up usage without end: requests of accounts of which some are far busier than others, each an event for
+ * everything it used. The same options and times give the same events in the same order.
  *
  * @param nowAt what time it is for the next request, in Unix seconds
  */

@@ -61,7 +61,9 @@ async function reportProbe({ ask, accountId, metricId, run }: ProbeOptions, n: n
   if (refused[0] !== undefined) throw new Error(`a probe was refused: ${refused[0].reason}`)
 }
 
-/** Waits until probes of an earlier run are all in: one that came later would make one of ours seem fresher than it is. */
+/**
+ * Waits until probes of an earlier run are all in: one that came later would make one of ours seem fresher than it is.
+ */
 async function settledTotal(usageTotal: () => Promise<Amount>, signal: AbortSignal): Promise<Amount> {
   let total = await usageTotal()
   for (;;) {

@@ -12,8 +12,8 @@ export interface Schedule {
 
 /**
  * Sends batches when they are due, whatever became of those before (an open loop): an answer that takes long does not
- * slow the schedule down, it makes it fall behind until a connection is free, and that is measured. Were each batch sent
- * only after the last answer, a slow service would be asked less and look better than it is.
+ * slow the schedule down, it makes it fall behind until a connection is free, and that is measured. Were each batch
+ * sent only after the last answer, a slow service would be asked less and look better than it is.
  *
  * @param send is given how many events it is to send and when it was due (`performance.now()` milliseconds); the calls
  *   begin one after the other

@@ -1,12 +1,12 @@
 /**
- * The functions that analysts may use, by their canonical names: a closed list, so that what a new version of the engine
- * brings stays refused until somebody has looked at it.
+ * The functions that analysts may use, by their canonical names: a closed list, so that what a new version of the
+ * engine brings stays refused until somebody has looked at it.
  *
- * Left out on purpose: what reads files or other tables (file, dictGet, joinGet, catboostEvaluate), what reaches out (ai...),
- * what tells about the machine or the process (hostName, getSetting, serverUUID ...), what takes the name of a function or
- * of a format as text (arrayReduce, formatRow, initializeAggregation), what works on inner states, what can keep a core busy
- * past any time limit (editDistance, arrayFold, hasAll, sequenceMatch), what makes long text out of short (repeat, leftPad),
- * and names that are table functions too (format, file).
+ * Left out on purpose: what reads files or other tables (file, dictGet, joinGet, catboostEvaluate), what reaches out
+ * (ai...), what tells about the machine or the process (hostName, getSetting, serverUUID ...), what takes the name of a
+ * function or of a format as text (arrayReduce, formatRow, initializeAggregation), what works on inner states, what can
+ * keep a core busy past any time limit (editDistance, arrayFold, hasAll, sequenceMatch), what makes long text out of
+ * short (repeat, leftPad), and names that are table functions too (format, file).
  */
 const SCALAR = {
   // Comparison, logic, conditions, nulls
@@ -156,8 +156,8 @@ export const ALLOWED_AGGREGATES: ReadonlySet<string> = new Set(namesOf(AGGREGATE
 export const PARSER_FUNCTIONS: ReadonlySet<string> = new Set(['exists', 'grouping', 'lambda', 'untuple'])
 
 /**
- * Where a function may take a time zone: the first argument that can be one, counted from 0. Found by calling every allowed
- * function with a time zone that does not exist in each place (allowed-functions.test.ts).
+ * Where a function may take a time zone: the first argument that can be one, counted from 0. Found by calling every
+ * allowed function with a time zone that does not exist in each place (allowed-functions.test.ts).
  */
 const ZONE_ARGUMENT = {
   0: `
@@ -203,8 +203,8 @@ export const ZONE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Functions that look for their second argument (of `locate`, the first) in another: with long texts made for it they look
- * for hours, and no limit ends that. What they look for must be short and written out.
+ * Functions that look for their second argument (of `locate`, the first) in another: with long texts made for it they
+ * look for hours, and no limit ends that. What they look for must be short and written out.
  */
 export const SEARCHING: ReadonlySet<string> = new Set(
   namesOf(`countSubstrings countSubstringsCaseInsensitive hasSubsequence hasSubsequenceCaseInsensitive locate position

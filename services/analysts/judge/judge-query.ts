@@ -26,8 +26,8 @@ const QUERY_BYTES_MAX = 256 * 1_024
 const QUERY_PARAM = 'tally_judged_query'
 
 /**
- * Why as a parameter: chDB runs several statements in one text, even behind EXPLAIN; as a value it is only parsed. Without
- * braces there are no parameters to look into, and a long list of values need not come back.
+ * Why as a parameter: chDB runs several statements in one text, even behind EXPLAIN; as a value it is only parsed.
+ * Without braces there are no parameters to look into, and a long list of values need not come back.
  */
 const FORMAT_AND_TOKENIZE = `
   SELECT text, arrayMap(t -> (toString(t.3), substring(text, t.1 + 1, t.2 - t.1)), kept)
@@ -44,12 +44,13 @@ const LINES = 'JSONCompactEachRow'
 const JUDGMENT_BYTES_MAX = 4 * 1_024 * 1_024
 
 /**
- * Decides whether a query of an analyst may run, from ClickHouse's own understanding of it, in three steps: as a text (one
- * statement, harmless tokens), as a syntax tree (closed lists of nodes, functions and tables), and as the engine resolves it.
+ * Decides whether a query of an analyst may run, from ClickHouse's own understanding of it, in three steps: as a text
+ * (one statement, harmless tokens), as a syntax tree (closed lists of nodes, functions and tables), and as the engine
+ * resolves it.
  *
  * @param session stands in the analysts' database with the analysts' role
- * @param limits in force while it is judged, for the engine computes constants and scalar subqueries meanwhile; nothing that
- *   the analyst chose may be among them: `limit` would cut off what there is to judge
+ * @param limits in force while it is judged, for the engine computes constants and scalar subqueries meanwhile; nothing
+ *   that the analyst chose may be among them: `limit` would cut off what there is to judge
  * @throws ClickHouseException saying why not
  */
 export async function judgeQuery(
@@ -162,8 +163,8 @@ const escapeParam = (text: string): string =>
     .replaceAll('\0', '\\0')
 
 /**
- * Takes the FORMAT clause off. Were these words ever something else, no harm is done: what is left is judged by itself, and
- * is all that runs.
+ * Takes the FORMAT clause off. Were these words ever something else, no harm is done: what is left is judged by itself,
+ * and is all that runs.
  */
 function splitFormat(formatted: string): JudgedQuery {
   const [, text = formatted, format] = /^(.*) FORMAT (\w+)$/s.exec(formatted) ?? []

@@ -12,9 +12,9 @@ export const SHOWN_WHOLE: ClickHouseSettings = { enable_scalar_subquery_optimiza
 const ANALYZER_TABLES = /^(?:system\.one|_temporary_and_external_tables\._tmp_[0-9a-f-]{36})$/
 
 /**
- * Looks at a query once more, as the engine itself has resolved it (EXPLAIN QUERY TREE): whatever a name turned out to mean,
- * only allowed functions and the analysts' views may be left. The first judgment already refused everything that is refused
- * here; this one is for what nobody has thought of.
+ * Looks at a query once more, as the engine itself has resolved it (EXPLAIN QUERY TREE): whatever a name turned out to
+ * mean, only allowed functions and the analysts' views may be left. The first judgment already refused everything that
+ * is refused here; this one is for what nobody has thought of.
  *
  * @param lines of EXPLAIN QUERY TREE, under SHOWN_WHOLE
  * @throws ClickHouseException when something else is in it
@@ -38,7 +38,9 @@ function requireTable(name: string, tables: ReadonlySet<string>): void {
   if (!ANALYZER_TABLES.test(name) && !tables.has(name)) throw refusal(`the table ${name}`)
 }
 
-/** Every value of a key in a line: an alias or a type may hold text that looks like one more, and then that counts too. */
+/**
+ * Every value of a key in a line: an alias or a type may hold text that looks like one more, and then that counts too.
+ */
 function valuesOf(line: string, key: string): string[] {
   const values = line.split(key).slice(1)
   if (values.length === 0) throw refusal('what is not understood here')

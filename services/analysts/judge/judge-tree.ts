@@ -14,8 +14,9 @@ const COLUMNS = [
 const EXPRESSIONS = ['Literal', 'Identifier', 'Function', 'Subquery', ...COLUMNS]
 
 /**
- * Which nodes may stand in which: a closed list of what a SELECT is made of. Everything else is refused by being absent:
- * every other statement, SETTINGS (`Set`), INTO OUTFILE, and APPLY, of which EXPLAIN AST does not tell the function.
+ * Which nodes may stand in which: a closed list of what a SELECT is made of. Everything else is refused by being
+ * absent: every other statement, SETTINGS (`Set`), INTO OUTFILE, and APPLY, of which EXPLAIN AST does not tell the
+ * function.
  */
 const CHILDREN: Readonly<Record<string, readonly string[]>> = {
   SelectWithUnionQuery: ['ExpressionList'],

@@ -72,8 +72,8 @@ function requireNeedle(args: readonly SyntaxNode[], name: string): void {
 }
 
 /**
- * Why only text that is written out: the engine computes constants before it looks at them, so anything else could be any
- * text in the end.
+ * Why only text that is written out: the engine computes constants before it looks at them, so anything else could be
+ * any text in the end.
  */
 function requireText(arg: SyntaxNode | undefined, what: string): string {
   const text = arg === undefined ? undefined : findText(arg)

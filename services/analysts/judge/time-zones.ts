@@ -4,8 +4,8 @@ import { ClickHouseException } from '../exception.ts'
 const ZONES_MAX = 32
 
 /**
- * The time zones that analysts use. Names are checked because the engine takes `file:/any/path` for one and opens it, and
- * counted because it forgets none.
+ * The time zones that analysts use. Names are checked because the engine takes `file:/any/path` for one and opens it,
+ * and counted because it forgets none.
  */
 export class TimeZones {
   private readonly used = new Set<string>()

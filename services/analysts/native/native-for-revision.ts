@@ -10,8 +10,8 @@ const NOT_CUSTOM = Buffer.from([0])
 
 /**
  * Rewrites blocks in the format Native, which chDB writes as into a file (revision 0), to what a client of ClickHouse's
- * protocol reads: each block has a head, and each column a flag. Grafana and other clients that build on ClickHouse's Go
- * driver know no other form.
+ * protocol reads: each block has a head, and each column a flag. Grafana and other clients that build on ClickHouse's
+ * Go driver know no other form.
  *
  * @param revision what the client asked for as client_protocol_version
  * @throws ClickHouseException when a type is in it that is written in several ways

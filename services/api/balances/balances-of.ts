@@ -7,9 +7,9 @@ import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggrega
 export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
 
 /**
- * The balances of several accounts: for each account in the order given one for every active metric, in order of creation,
- * then one for every currency it was ever granted, by code. Two queries to PostgreSQL and a fixed number to ClickHouse for a page of
- * accounts, which others may share.
+ * The balances of several accounts: for each account in the order given one for every active metric, in order of
+ * creation, then one for every currency it was ever granted, by code. Two queries to PostgreSQL and a fixed number to
+ * ClickHouse for a page of accounts, which others may share.
  *
  * @throws DomainError not_found when one of the accounts does not exist
  */

@@ -28,8 +28,8 @@ const FIRST_AFTER_MS = 1_000
 const JOB = 'warming of balances'
 
 /**
- * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next. What
- * cannot be read is passed over.
+ * Reads the usage of accounts that are likely to be asked for, so that their first balance is as quick as their next.
+ * What cannot be read is passed over.
  *
  * @param signal ends it at once; what is under way in ClickHouse ends by itself
  * @returns how many accounts were read
@@ -68,7 +68,10 @@ export async function warmBalances(
   return warmed
 }
 
-/** Warms balances soon after the start, and again and again: other accounts come into use, and late usage takes away what was cached. */
+/**
+ * Warms balances soon after the start, and again and again: other accounts come into use, and late usage takes away
+ * what was cached.
+ */
 export function keepBalancesWarm(
   deps: WarmingDeps,
   { accountsMax, everyMs }: WarmingOptions,

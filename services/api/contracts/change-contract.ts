@@ -11,16 +11,17 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import { readLineChanges, type LineChangesBody } from './line-changes.ts'
 
-// The changes of a contract. Each is within a transaction, holds the contract, and asks only then what time it is, in Unix seconds: whoever
-// waited for another change does not write what was due before it. They return undefined when there is no such contract.
+// The changes of a contract. Each is within a transaction, holds the contract, and asks only then what time it is, in
+// Unix seconds: whoever waited for another change does not write what was due before it. They return undefined when
+// there is no such contract.
 
 type Now = () => Promise<number>
 
 /**
  * Changes what is said of a contract, and lets it end later.
  *
- * @throws DomainError conflict when it is over, or the account follows another card once it goes on; unprocessable when it is
- *   to end earlier, and when another contract has the external id
+ * @throws DomainError conflict when it is over, or the account follows another card once it goes on; unprocessable when
+ *   it is to end earlier, and when another contract has the external id
  */
 export async function changeTerms(
   db: PoolClient,
@@ -41,7 +42,11 @@ export async function changeTerms(
   return contractRepository(db).update(namespaceId, contract, changes)
 }
 
-/** Ends lines and adds others. @throws DomainError as readLineChanges does, and conflict when the account follows a card then */
+/**
+ * Ends lines and adds others.
+ *
+ * @throws DomainError as readLineChanges does, and conflict when the account follows a card then
+ */
 export async function changeLines(
   db: PoolClient,
   namespaceId: string,
@@ -57,8 +62,8 @@ export async function changeLines(
 }
 
 /**
- * Lets a contract end earlier than it would, in the place of an earlier cancellation that is pending. Of one that is canceled
- * the first cancellation stands.
+ * Lets a contract end earlier than it would, in the place of an earlier cancellation that is pending. Of one that is
+ * canceled the first cancellation stands.
  *
  * @throws DomainError conflict when it has ended, unprocessable when the time lies before now or after its end
  */

@@ -62,8 +62,8 @@ export async function readLineChanges(
  *
  * @param lines all of them, ever
  * @param asked which of them are new
- * @throws DomainError conflict when two follow a card at once; unprocessable when two set a minimum at once, and when more
- *   are not ended than a contract may have
+ * @throws DomainError conflict when two follow a card at once; unprocessable when two set a minimum at once, and when
+ *   more are not ended than a contract may have
  */
 export function requireLinesTogether(
   lines: readonly ContractLine[],

@@ -33,8 +33,8 @@ const YEARS_BACK = 5
  * Makes a contract with its lines. Within a transaction.
  *
  * @param now in whole Unix seconds
- * @throws DomainError malformed or unprocessable for what cannot be agreed to; conflict when the account follows a card then,
- *   or another contract has the external id
+ * @throws DomainError malformed or unprocessable for what cannot be agreed to; conflict when the account follows a card
+ *   then, or another contract has the external id
  */
 export async function makeContract(
   db: PoolClient,

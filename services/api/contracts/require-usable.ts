@@ -13,8 +13,8 @@ import type { AskedLine } from './new-lines.ts'
  * Holds what new lines refer to until the transaction ends, so that it stays as it is found.
  *
  * @param contract that they are to stand in
- * @throws DomainError unprocessable for a line outside the contract, and for one that refers to what there is not, what is
- *   archived, is in another currency, or cannot be priced so
+ * @throws DomainError unprocessable for a line outside the contract, and for one that refers to what there is not, what
+ *   is archived, is in another currency, or cannot be priced so
  */
 export async function requireUsable(
   db: Queryable,

@@ -47,9 +47,10 @@ export function changeOnce<Params, T extends { id: string }>(
 }
 
 /**
- * What time a change bears: for the caller, in Unix seconds, by this process and by the database, whichever is later. Why by the
- * database, too: what was known up to a second is told by its clock, and a change that came later must not bear that second because the
- * clock of this host is behind. And why now, not when the request came: it may have waited for others, who saw agreements as they were.
+ * What time a change bears: for the caller, in Unix seconds, by this process and by the database, whichever is later.
+ * Why by the database, too: what was known up to a second is told by its clock, and a change that came later must not
+ * bear that second because the clock of this host is behind. And why now, not when the request came: it may have waited
+ * for others, who saw agreements as they were.
  */
 export async function changeTime(db: PoolClient, res: Response): Promise<number> {
   const byDatabase = (await readClock(db)).getTime() + aheadMsOf(res)

@@ -16,8 +16,8 @@ export interface Change<Params, T> {
 }
 
 /**
- * Changes one resource of the caller's namespace, records who did, and answers with it; with 404 when there is none. What
- * was asked for stands in the trail, also when it changed nothing.
+ * Changes one resource of the caller's namespace, records who did, and answers with it; with 404 when there is none.
+ * What was asked for stands in the trail, also when it changed nothing.
  */
 export const changeOne = <Params, T extends { id: string }>(
   pool: Pool,

@@ -19,7 +19,8 @@ export type Once = <T>(
 ) => Promise<T>
 
 /**
- * The key is used up in the transaction that does the work, so a failed request leaves it free and a crash leaves neither.
+ * The key is used up in the transaction that does the work, so a failed request leaves it free and a crash leaves
+ * neither.
  *
  * @throws DomainError conflict when the key was used before on this route
  */

@@ -21,8 +21,8 @@ export interface ListEventsDeps {
 }
 
 /**
- * Usage events by the second they were accepted in, then by id. A page may go on after any event of the namespace, whether
- * the filter lets it through or not.
+ * Usage events by the second they were accepted in, then by id. A page may go on after any event of the namespace,
+ * whether the filter lets it through or not.
  *
  * @throws DomainError malformed when startingAfter is no event of the namespace
  */

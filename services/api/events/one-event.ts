@@ -33,8 +33,8 @@ export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentE
 /**
  * What an event was and is, its report first. One that was never corrected has its report alone.
  *
- * @throws DomainError not_found when nobody reported it, overloaded when that cannot be told yet, malformed when it has no
- *   revision `after`
+ * @throws DomainError not_found when nobody reported it, overloaded when that cannot be told yet, malformed when it has
+ *   no revision `after`
  */
 export function eventRevisions(pool: Pool, findStored: FindStoredEvents): EventRevisionsOf {
   return async (namespaceId, id, { limit, after }) => {

@@ -26,7 +26,8 @@ export type ListInvoices = (
  * What the periods that a second lies in come to: a page of the contracts in force then, read as one.
  *
  * @param signal gives up waiting to read usage
- * @throws DomainError malformed when the page begins after no contract of the namespace; unprocessable when `asOf` lies after now
+ * @throws DomainError malformed when the page begins after no contract of the namespace; unprocessable when `asOf` lies
+ *   after now
  */
 export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvoices {
   return async (namespaceId, { at, asOf, page }, now, signal) => {

@@ -71,12 +71,13 @@ const EVENTS_MAX = 100
 /**
  * What a period of a contract comes to: plans, reads, and rates. Nothing is written; what is tried out is rolled back.
  *
- * What came since is told of what was known at one time and at another, so with `differenceSince` the invoice is that of what was known
- * when it was asked for: what comes while it is answered is left out.
+ * What came since is told of what was known at one time and at another, so with `differenceSince` the invoice is that
+ * of what was known when it was asked for: what comes while it is answered is left out.
  *
  * @param signal gives up waiting to read usage
- * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it, `asOf` after now, `knownAt`
- *   after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused with
+ * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it, `asOf` after now,
+ *   `knownAt` after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused
+ *   with
  */
 export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
   return async (namespaceId, request, now, signal) => {
@@ -136,7 +137,11 @@ function requireKnown({ asOf, knownAt, differenceSince }: PreviewRequest, known:
   if (differenceSince > known) throw tooLate('difference_since')
 }
 
-/** The second that runs may be in it: what a preview with changes is as of can be asked for without them. @throws DomainError unprocessable */
+/**
+ * The second that runs may be in it: what a preview with changes is as of can be asked for without them.
+ *
+ * @throws DomainError unprocessable
+ */
 export function requireNotToCome(asOf: number | undefined, now: number): void {
   if (asOf !== undefined && asOf > now + 1) throw new DomainError('unprocessable', 'as_of lies in the future')
 }

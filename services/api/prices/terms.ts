@@ -2,7 +2,10 @@ import { canonicalAmount } from '../../../shared/amount/amount.ts'
 import type { PriceTerms, Tier } from '../../../shared/domain/billing/price.ts'
 import { present } from '../core/body-fields.ts'
 
-/** What a price is computed by, as requests say it: the fields of one model, with the defaults of openapi.yaml filled in. */
+/**
+ * What a price is computed by, as requests say it: the fields of one model, with the defaults of openapi.yaml filled
+ * in.
+ */
 export type TermsBody =
   | { model: 'flat'; amount: string; recurring: boolean }
   | (BoundsBody & { model: 'per_unit'; unit_amount: string; per: string })

@@ -16,13 +16,14 @@ export interface CardChangeBody {
 }
 
 /**
- * Ends rates of a card and adds others, under the lock of the card. What was in force before the change stays what it was.
+ * Ends rates of a card and adds others, under the lock of the card. What was in force before the change stays what it
+ * was.
  *
- * @param clock what time it is for the namespace, in Unix seconds: asked once the card is held, as whoever began to follow it meanwhile
- *   has seen it as it was
+ * @param clock what time it is for the namespace, in Unix seconds: asked once the card is held, as whoever began to
+ *   follow it meanwhile has seen it as it was
  * @returns the card with its rates that have not ended by then; undefined when there is none
- * @throws DomainError unprocessable when it lies before now and a contract has followed the card, ends what is not in force
- *   then, adds what cannot be added, or changes nothing
+ * @throws DomainError unprocessable when it lies before now and a contract has followed the card, ends what is not in
+ *   force then, adds what cannot be added, or changes nothing
  */
 export async function changeCard(
   db: PoolClient,
@@ -52,7 +53,11 @@ export async function changeCard(
   return withRates(db, namespaceId, await cards.touch(namespaceId, rateCardId), now)
 }
 
-/** The rates that a change adds. @throws DomainError unprocessable when there are none and it ends none, or one starts too early */
+/**
+ * The rates that a change adds.
+ *
+ * @throws DomainError unprocessable when there are none and it ends none, or one starts too early
+ */
 function changeOf({ end, add }: CardChangeBody, effectiveAt: number) {
   if (end.length === 0 && add.length === 0)
     throw new DomainError('unprocessable', 'end, add: at least one of them must name a rate')

@@ -36,8 +36,8 @@ export interface RatedWays {
   minorUnits: number
   candidate: SimulatedCard
   /**
-   * The same card for all, or nothing; or the card that each account follows when the first period begins. Then its overrides
-   * and discount count for the candidate, too.
+   * The same card for all, or nothing; or the card that each account follows when the first period begins. Then its
+   * overrides and discount count for the candidate, too.
    */
   baseline: SimulatedCard | 'nothing' | 'followed'
 }
@@ -52,11 +52,13 @@ export interface RatedAccount {
 /** Some 400 MB. */
 const ROWS_MAX = 300_000
 /**
- * In so many sets of values a source is used by an account in a period, if it may be used in more. It is a guess, by which is decided how
- * many accounts are tried at first.
+ * In so many sets of values a source is used by an account in a period, if it may be used in more. It is a guess, by
+ * which is decided how many accounts are tried at first.
  */
 const SETS_LIKELY = 20
-/** Longer lists of ids are told by the first and the last of them: a list is a parameter, and there are bounds to these. */
+/**
+ * Longer lists of ids are told by the first and the last of them: a list is a parameter, and there are bounds to these.
+ */
 const LISTED_MAX = 1_000
 
 /**
@@ -64,8 +66,8 @@ const LISTED_MAX = 1_000
  *
  * @param accountIds by id; without gaps where there are many: all in between that have usage
  * @param signal gives up
- * @throws DomainError unprocessable when the cards name too many values of properties, or tell usage of an account apart in too many ways;
- *   overloaded when its turn to read usage did not come, or it was given up
+ * @throws DomainError unprocessable when the cards name too many values of properties, or tell usage of an account
+ *   apart in too many ways; overloaded when its turn to read usage did not come, or it was given up
  */
 export async function* rateAccounts(
   deps: RateAccountsDeps,
@@ -152,7 +154,10 @@ function cardsOf(
   return { baseline: followed, candidate: { ...candidate, line: { ...followed.line, rateCardId } } }
 }
 
-/** What of the accounts PostgreSQL holds, and the prices of all that is rated by: some statements, however many they are. */
+/**
+ * What of the accounts PostgreSQL holds, and the prices of all that is rated by: some statements, however many they
+ * are.
+ */
 async function readTerms(
   db: PoolClient,
   namespaceId: string,

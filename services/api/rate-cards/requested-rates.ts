@@ -69,8 +69,8 @@ function rateFromBody(body: NewRateBody, label: string, defaultStartsAt: number)
 }
 
 /**
- * Whether rates can stand on a card of this currency, each by itself. Until the transaction ends none of their prices is
- * archived.
+ * Whether rates can stand on a card of this currency, each by itself. Until the transaction ends none of their prices
+ * is archived.
  *
  * @throws DomainError unprocessable, by its place in the request, for a metric or price that there is not, an archived
  *   price, and whatever findRateFault finds

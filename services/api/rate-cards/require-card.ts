@@ -10,7 +10,9 @@ const IN_FORCE_MAX: CardSize = { rates: 200, prices: 2_000 }
 /** How large in rates that have not ended: what is in force, and all of what is to take its place. */
 const NOT_ENDED_MAX: CardSize = { rates: 400, prices: 4_000 }
 
-/** How many values of properties usage is told apart by; what invoices are rated by is asked for by all of them at once. */
+/**
+ * How many values of properties usage is told apart by; what invoices are rated by is asked for by all of them at once.
+ */
 const VALUES_MAX = 4_000
 
 interface CardSize {

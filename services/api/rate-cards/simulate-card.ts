@@ -92,13 +92,13 @@ const LINES_MAX = 10_000_000
 const DAY_S = 86_400
 
 /**
- * What accounts would pay by a card, beside what they pay. Lines come from the function that previews use, on whole periods.
- * Nothing is written; what is tried out is rolled back before usage is read.
+ * What accounts would pay by a card, beside what they pay. Lines come from the function that previews use, on whole
+ * periods. Nothing is written; what is tried out is rolled back before usage is read.
  *
  * @param signal gives up
- * @throws DomainError not_found without such a card; unprocessable for a range that is empty, too long or not over, and for a card or
- *   an account that cannot be compared; whatever a change of the card is refused with; and as listSimulatedAccounts and
- *   rateAccounts do
+ * @throws DomainError not_found without such a card; unprocessable for a range that is empty, too long or not over, and
+ *   for a card or an account that cannot be compared; whatever a change of the card is refused with; and as
+ *   listSimulatedAccounts and rateAccounts do
  */
 export function simulateCard({ pool, usage, listedUpTo, semaphore }: SimulationDeps): SimulateCard {
   return async (namespaceId, request, now, signal) => {

@@ -30,8 +30,8 @@ export interface SimulatedAccounts {
  * Which accounts a simulation is of.
  *
  * @param signal gives up waiting to read usage
- * @throws DomainError unprocessable for an account that there is not or that cannot be compared, and for too many; malformed when
- *   startingAfter is no account; overloaded when too many read at once
+ * @throws DomainError unprocessable for an account that there is not or that cannot be compared, and for too many;
+ *   malformed when startingAfter is no account; overloaded when too many read at once
  */
 export async function listSimulatedAccounts(
   pool: Pool,

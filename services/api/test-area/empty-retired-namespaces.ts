@@ -22,7 +22,9 @@ export interface EmptyingDeps {
 const AT_ONCE = 500
 /** Rows of PostgreSQL that are deleted in one transaction. */
 const ROWS_AT_ONCE = 2_000
-/** No request lives so long, nor do clocks of gateways differ by it: what was accepted later is of another namespace. */
+/**
+ * No request lives so long, nor do clocks of gateways differ by it: what was accepted later is of another namespace.
+ */
 const STRAGGLERS_MS = 600_000
 const JOB = 'the removal of what was reset'
 

@@ -11,7 +11,10 @@ import type { Drain } from '../../../shared/event-log/drain.ts'
 import { moveWorld } from './move-world.ts'
 import { testClock } from './test-clock.ts'
 
-/** What answers the operations of the test area that move the clock, or begin anew. They move the world: they do not enter it. */
+/**
+ * What answers the operations of the test area that move the clock, or begin anew. They move the world: they do not
+ * enter it.
+ */
 export function testAreaHandlers(
   worlds: TestWorlds,
   drain: Drain,

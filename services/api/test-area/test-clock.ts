@@ -7,7 +7,9 @@ import { requestCredits, requestRefills } from '../../../shared/postgres/refill-
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 import { moveWorld } from './move-world.ts'
 
-/** The clock of a test company's namespace. Each function tells how far it is ahead of real time then, in milliseconds. */
+/**
+ * The clock of a test company's namespace. Each function tells how far it is ahead of real time then, in milliseconds.
+ */
 export interface TestClock {
   /**
    * Sets it to a Unix second, from which it runs on.

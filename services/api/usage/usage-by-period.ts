@@ -60,8 +60,8 @@ export type AccountDailyUsage = (
 /**
  * The usage of an account by day: a bucket for each day that meets the range, with what lies in the range.
  *
- * @throws DomainError not_found when there is no such account, unprocessable when the range does not run forwards, malformed
- *   when it is too long
+ * @throws DomainError not_found when there is no such account, unprocessable when the range does not run forwards,
+ *   malformed when it is too long
  */
 export function accountDailyUsage(
   pool: Pool,

@@ -22,9 +22,9 @@ const SUSPECTS_MAX = 20_000
 type Suspect = CorrectionPlace & { voided: boolean }
 
 /**
- * From PostgreSQL's side: does each correction count that was made in a range of time? One that was sent must, once all is
- * loaded that the log holds; one that was not sent must not be old. Pages of corrections and of rows are read, compared and
- * forgotten. What was reset meanwhile is nobody's any more.
+ * From PostgreSQL's side: does each correction count that was made in a range of time? One that was sent must, once all
+ * is loaded that the log holds; one that was not sent must not be old. Pages of corrections and of rows are read,
+ * compared and forgotten. What was reset meanwhile is nobody's any more.
  *
  * @param unsentMaxS how long a correction may be on its way to the log
  */

@@ -35,7 +35,10 @@ const LINES_A_TURN = 250
 type ReadableLine = LogLine & { event: UsageEvent }
 export type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
 
-/** From the log's side: what became of these lines? Each is looked up whole, so that it can be said what is wrong with it. */
+/**
+ * From the log's side: what became of these lines? Each is looked up whole, so that it can be said what is wrong with
+ * it.
+ */
 export async function auditLines(
   lines: readonly LogLine[],
   { log, events, list, deadLetters, retired }: Omit<AuditLinesDeps, 'revisions'>,

@@ -30,8 +30,8 @@ export interface AuditRowsDeps extends Pick<AuditLinesDeps, 'events' | 'list' | 
 type OpenEntry = AcceptedEntry & { verdict: 'superseded' | 'missing' | undefined }
 
 /**
- * From ClickHouse's side: who reported the events that are listed as accepted in a range of whole seconds? And which lines of
- * that range are not listed? Both ways each event is compared by itself.
+ * From ClickHouse's side: who reported the events that are listed as accepted in a range of whole seconds? And which
+ * lines of that range are not listed? Both ways each event is compared by itself.
  *
  * One that was corrected is confirmed by its revision, which is committed before its row can be anywhere.
  */

@@ -37,17 +37,19 @@ const LAST_SECOND = 2 ** 32 - 1
 
 /**
  * Proves for a range of acceptance time that nothing accepted was lost, doubled or altered, and that nothing is counted
- * that nobody reported. It reads the log again, line by line, and looks every event up in ClickHouse and the dead letters.
- * Memory does not grow with what was accepted: lines are compared a round at a time and forgotten.
+ * that nobody reported. It reads the log again, line by line, and looks every event up in ClickHouse and the dead
+ * letters. Memory does not grow with what was accepted: lines are compared a round at a time and forgotten.
  *
- * Reports are compared by what identifies them and a digest of their content (matchLines). Only what differs, and what is no
- * plain report, is read whole (auditLines), to say what it is.
+ * Reports are compared by what identifies them and a digest of their content (matchLines). Only what differs, and what
+ * is no plain report, is read whole (auditLines), to say what it is.
  *
- * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that was.
+ * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that
+ * was.
  *
  * @param wanted Unix seconds; the start is moved up to where the log is whole, the end down to what is surely loaded
  * @param lagMaxS how long a correction may be on its way to the log
- * @param linesARound how many lines are looked up at once, some 90 bytes each; the more, the less often busy slots are read
+ * @param linesARound how many lines are looked up at once, some 90 bytes each; the more, the less often busy slots are
+ *   read
  */
 export async function auditUsage(
   deps: AuditDeps,

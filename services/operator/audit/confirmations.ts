@@ -1,7 +1,9 @@
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
-/** What the lines of the log say of an event: that it counts as it is, that another version counts, or that none does. */
+/**
+ * What the lines of the log say of an event: that it counts as it is, that another version counts, or that none does.
+ */
 type Verdict = 'counts' | 'superseded' | 'missing'
 
 /** A row of ClickHouse that no line of the log has confirmed so far. */
@@ -16,8 +18,8 @@ export interface UnconfirmedRow {
 const EVENTS_MAX = 500_000
 
 /**
- * Which events of ClickHouse the log confirms. Events are remembered by the second they were accepted in, from their line
- * until that second is compared; then only what is still unconfirmed is, until its line comes.
+ * Which events of ClickHouse the log confirms. Events are remembered by the second they were accepted in, from their
+ * line until that second is compared; then only what is still unconfirmed is, until its line comes.
  */
 export class Confirmations {
   private readonly verdicts = new Map<number, Map<string, Verdict>>()

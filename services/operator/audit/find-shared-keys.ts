@@ -2,8 +2,8 @@ import type { AuditLinesDeps } from './audit-lines.ts'
 import { FINDINGS_MAX, type AuditResult } from './audit-result.ts'
 
 /**
- * Notes events that one idempotency key was reported for, with several times: two events where the reporter may have meant
- * one. That is no fault of Tally's, and only whoever reported can tell; what was voided since is settled.
+ * Notes events that one idempotency key was reported for, with several times: two events where the reporter may have
+ * meant one. That is no fault of Tally's, and only whoever reported can tell; what was voided since is settled.
  */
 export async function findSharedKeys(
   { events, list }: Pick<AuditLinesDeps, 'events' | 'list'>,

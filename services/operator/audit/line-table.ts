@@ -3,7 +3,10 @@ import { DIGEST_ROW } from '../../../shared/clickhouse/events/usage-digests.ts'
 import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
 import type { LinePlace } from './read-log-lines.ts'
 
-/** What is known of a line's event: nothing yet, that it counts with this line, with another report, or to be looked at closely. */
+/**
+ * What is known of a line's event: nothing yet, that it counts with this line, with another report, or to be looked at
+ * closely.
+ */
 export const FATE = { open: 0, counted: 1, superseded: 2, odd: 3 } as const
 type Fate = (typeof FATE)[keyof typeof FATE]
 
@@ -16,7 +19,8 @@ const NONE = -1
 /**
  * Reports of the log, some 90 bytes each, found by namespace and id. Several of one event stand in a chain.
  *
- * Why arrays of numbers: a million objects with texts take gigabytes, and collecting that garbage takes longer than comparing.
+ * Why arrays of numbers: a million objects with texts take gigabytes, and collecting that garbage takes longer than
+ * comparing.
  */
 export class LineTable {
   readonly capacity: number
@@ -107,8 +111,8 @@ export class LineTable {
   rowSecond = (line: number): number => this.rowSeconds[line] ?? 0
 
   /**
-   * A row that counts for an event: decides what becomes of its lines that are still open. A second row of an event makes
-   * them odd.
+   * A row that counts for an event: decides what becomes of its lines that are still open. A second row of an event
+   * makes them odd.
    *
    * @param rows, at where the row lies: see DIGEST_ROW
    * @param first the first line that may be open; those before are matched
@@ -122,8 +126,8 @@ export class LineTable {
   }
 
   /**
-   * What the lines say of an entry in the list of events: that it counts, that another row of that second does, that the row
-   * is of another second, or nothing. Those it counts for are listed from now on.
+   * What the lines say of an entry in the list of events: that it counts, that another row of that second does, that
+   * the row is of another second, or nothing. Those it counts for are listed from now on.
    */
   verdictOn(namespaceId: string, id: Buffer, second: number): LineVerdict {
     let verdict: LineVerdict

@@ -25,8 +25,8 @@ const ROWS_AT_ONCE = 500_000
 const ROWS_PER_LINE_MAX = 40
 
 /**
- * Looks up the events of lines that the table holds, and counts those that are as they should be: a row has just the line's
- * content and version, or a higher version. Every line is compared with the row of its own id.
+ * Looks up the events of lines that the table holds, and counts those that are as they should be: a row has just the
+ * line's content and version, or a higher version. Every line is compared with the row of its own id.
  *
  * @param first the first line that is not matched yet
  * @returns the places of all other lines, in the order of the log: why they are not so is for whoever reads them again
@@ -82,7 +82,10 @@ export async function matchLines(
   return odd.sort((a, b) => a.partition - b.partition || a.offset - b.offset || a.line - b.line)
 }
 
-/** A row that was accepted after its line, and counts nevertheless: the table may have forgotten the line when it is compared. */
+/**
+ * A row that was accepted after its line, and counts nevertheless: the table may have forgotten the line when it is
+ * compared.
+ */
 function noteLaterRow(table: LineTable, line: number, confirmations: Confirmations): void {
   if (table.rowSecond(line) <= table.acceptedSecond(line)) return
   const key = keyOf({ namespaceId: table.namespaceOf(line), id: `event_${table.idOf(line)}` })
@@ -111,8 +114,8 @@ const namespacesOf = (table: LineTable, first: number): { namespaceId: string }[
 }
 
 /**
- * Which seconds are read whole, and which lines are looked up by id, because most rows of their second are others: those in
- * the order of time, so that the rows of a slot are gone through once.
+ * Which seconds are read whole, and which lines are looked up by id, because most rows of their second are others:
+ * those in the order of time, so that the rows of a slot are gone through once.
  *
  * @param counts how many rows a second has
  */

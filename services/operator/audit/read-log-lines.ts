@@ -23,7 +23,9 @@ export type RawLine = LinePlace & { record: Pick<LogRecord, 'acceptedAt'>; bytes
 /** Some lines of one partition. */
 export interface LogLines {
   lines: RawLine[]
-  /** Unix second: every partition was read about this far. A line that was accepted earlier may still come, but few do. */
+  /**
+   * Unix second: every partition was read about this far. A line that was accepted earlier may still come, but few do.
+   */
   readTo: number
 }
 
@@ -32,8 +34,8 @@ const READ_BYTES = 4_000_000
 const READ_AGAIN_BYTES = 500_000
 
 /**
- * Reads the log again, all partitions side by side in order of acceptance, as far as that goes: what was accepted first may
- * be appended last.
+ * Reads the log again, all partitions side by side in order of acceptance, as far as that goes: what was accepted first
+ * may be appended last.
  *
  * @param starts, ends where to begin and to stop in each partition
  * @param linesMax the most lines that are given out at once

@@ -39,8 +39,8 @@ export const rebuild: Command = {
         },
         GRACE_S,
       ).catch(async (err: unknown) => {
-        // So that late usage is recomputed for it no more, and its rows are dropped; a kill leaves that to the next one.
-        // Nothing else: after another failure it may be in use already, and late usage may have gone to it alone.
+        // So that late usage is recomputed for it no more, and its rows are dropped; a kill leaves that to the next
+        // one. Nothing else: after another failure it may be in use already, and late usage may have gone to it alone.
         if (err === context.signal.reason) await epochs.giveUpUnfinished()
         throw err
       }),

@@ -34,10 +34,10 @@ const EMPTY_SUMMARY = {
 /**
  * Several chDB connections behind the one Connection that @clickhouse/client asks for.
  *
- * Why not one `createChdbConnection` for each client: chDB binds query parameters through a process-wide queue, so a slow
- * query with parameters keeps every other one waiting, on whatever connection (measured: 3,454 ms for a constant beside
- * a slow query, against 2.7 ms here). `SET param_name` sets the same parameters on one connection only, so each query
- * gets a free connection to itself and sets its own there.
+ * Why not one `createChdbConnection` for each client: chDB binds query parameters through a process-wide queue, so a
+ * slow query with parameters keeps every other one waiting, on whatever connection (measured: 3,454 ms for a constant
+ * beside a slow query, against 2.7 ms here). `SET param_name` sets the same parameters on one connection only, so each
+ * query gets a free connection to itself and sets its own there.
  */
 export class ChdbConnection implements Conn {
   private readonly sessions: SessionPool

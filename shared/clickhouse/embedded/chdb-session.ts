@@ -38,7 +38,9 @@ const HTTP_ONLY = new Set([
 /** After a failure it is not known which settings took: all are set again. */
 const UNKNOWN = '?'
 
-/** A connection to chDB that remembers what is set on it: chDB keeps settings and parameters until they are set anew. */
+/**
+ * A connection to chDB that remembers what is set on it: chDB keeps settings and parameters until they are set anew.
+ */
 export class ChdbSession {
   private readonly session: Session
   private readonly prelude: string
@@ -81,8 +83,8 @@ export class ChdbSession {
   }
 
   /**
-   * Why it is rinsed after each failure: chDB keeps the rows a failed query had already printed, and puts them in front of
-   * the answer to the next one on the connection (measured: 1,688,890 bytes of another query before a `1`).
+   * Why it is rinsed after each failure: chDB keeps the rows a failed query had already printed, and puts them in front
+   * of the answer to the next one on the connection (measured: 1,688,890 bytes of another query before a `1`).
    */
   private async guarded<T>(work: () => Promise<T>): Promise<T> {
     if (this.mustRinse) await this.rinse()

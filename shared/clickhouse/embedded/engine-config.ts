@@ -10,9 +10,9 @@ export const ANALYST_ROLE = 'tally_analyst'
 const FILE = 'engine.xml'
 
 /**
- * Writes what the embedded engine is started with: its one user gets its rights through roles, so that a connection can give
- * up all but those of analysts. Without a file of ours the engine would take one called config.xml from the working
- * directory or the home directory.
+ * Writes what the embedded engine is started with: its one user gets its rights through roles, so that a connection can
+ * give up all but those of analysts. Without a file of ours the engine would take one called config.xml from the
+ * working directory or the home directory.
  *
  * @param folder the engine's data folder; made, for us alone, when it is missing
  * @param analyticsDatabases the databases whose views analysts may read
@@ -33,8 +33,8 @@ export async function writeEngineConfig(
 /**
  * Why a user without a password: it exists inside this process only, where no network reaches the engine.
  *
- * Why larger dictionaries than the default of 8,192: with more accounts than that, each event would be stored with the whole
- * id of its account. Merges go by this profile, too.
+ * Why larger dictionaries than the default of 8,192: with more accounts than that, each event would be stored with the
+ * whole id of its account. Merges go by this profile, too.
  */
 const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse>
   <profiles><default>

@@ -1,8 +1,9 @@
 import { ClickHouseError } from '@clickhouse/client'
 
 /**
- * Codes by which ClickHouse says that the data is at fault, so that sending it again would not help. Every other error is
- * taken for trouble that passes, 252 (too many parts) included: taking trouble for bad data would send good usage to the dead letters.
+ * Codes by which ClickHouse says that the data is at fault, so that sending it again would not help. Every other error
+ * is taken for trouble that passes, 252 (too many parts) included: taking trouble for bad data would send good usage to
+ * the dead letters.
  *
  * @see https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
  */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
-// Whichever there are, so that one that is added later cannot be forgotten; views have nothing of their own. Rollups come last: who computes
-// some meanwhile finds no events any more.
+// Whichever there are, so that one that is added later cannot be forgotten; views have nothing of their own. Rollups
+// come last: who computes some meanwhile finds no events any more.
 const TABLES = `
   SELECT t.name AS name FROM system.tables AS t
   WHERE t.database = currentDatabase() AND t.engine LIKE '%MergeTree'
@@ -27,10 +27,10 @@ const POLL_MS = 20
 export type DeleteNamespaces = (namespaceIds: readonly string[], signal: AbortSignal) => Promise<void>
 
 /**
- * Deletes all rows of namespaces, in every table that has a namespace_id. Where there are none nothing is done:
- * the sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little; where slots
- * come before it, a column of the last days is read. One partition after the other: each deletion writes a mask beside the
- * parts of its partition, and waits for the one before. Its signal ends it early, between two steps.
+ * Deletes all rows of namespaces, in every table that has a namespace_id. Where there are none nothing is done: the
+ * sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little; where slots
+ * come before it, a column of the last days is read. One partition after the other: each deletion writes a mask beside
+ * the parts of its partition, and waits for the one before. Its signal ends it early, between two steps.
  */
 export const deleteNamespaces =
   (client: ClickHouse): DeleteNamespaces =>

@@ -37,8 +37,8 @@ export interface SecondsShare {
 }
 
 /**
- * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW), its content as a digest that digestOfLine makes of
- * the line. What is compared by the million is thereby hashed where it lies, and little of it is moved.
+ * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW), its content as a digest that digestOfLine
+ * makes of the line. What is compared by the million is thereby hashed where it lies, and little of it is moved.
  */
 export const usageDigestRepository = (client: ClickHouse) => ({
   /** How many rows there are of each of these seconds; several of an event while they are not merged. */

@@ -39,8 +39,8 @@ interface PlaceRow {
   event_id: string
 }
 
-// Why no LIMIT BY and no FINAL against duplicates: with either, ClickHouse reads the list to its end for each page. Why no
-// buffering: with it, all that an index has found is read before the first rows are handed on.
+// Why no LIMIT BY and no FINAL against duplicates: with either, ClickHouse reads the list to its end for each page. Why
+// no buffering: with it, all that an index has found is read before the first rows are handed on.
 const PLACES_AFTER = `
   SELECT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id, account_id
   FROM usage_events_by_acceptance
@@ -65,8 +65,8 @@ const ENTRIES_ACCEPTED = `
   LIMIT {limit:UInt32}
   FORMAT RowBinary`
 
-// Ids of one key end alike. Why in shares: the table of a grouping holds every id, and a share of them takes as little memory
-// however many there are. Why a number of 64 bits: it takes a third of the memory that text does.
+// Ids of one key end alike. Why in shares: the table of a grouping holds every id, and a share of them takes as little
+// memory however many there are. Why a number of 64 bits: it takes a third of the memory that text does.
 const COUNT_ACCEPTED = `
   SELECT toString(count()) AS count FROM usage_events_by_acceptance
   WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')`
@@ -156,8 +156,8 @@ export const usageEventListRepository = (client: ClickHouse) => {
     },
 
     /**
-     * For the audit: events that were accepted in a range of seconds whose ids end alike, as those of one idempotency key
-     * do that was reported for several times.
+     * For the audit: events that were accepted in a range of seconds whose ids end alike, as those of one idempotency
+     * key do that was reported for several times.
      */
     async listAlike(
       range: { from: number; to: number },

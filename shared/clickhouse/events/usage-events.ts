@@ -6,8 +6,9 @@ import { parseMicros } from '../../time/micros-text.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
 /**
- * Work that an insert leaves to merges: making one row of those of an event (every reader uses FINAL anyway), and building the index of
- * properties (until a part is merged, its rows are read whole). Together they take a fifth of what an insert costs.
+ * Work that an insert leaves to merges: making one row of those of an event (every reader uses FINAL anyway), and
+ * building the index of properties (until a part is merged, its rows are read whole). Together they take a fifth of
+ * what an insert costs.
  */
 const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize_skip_indexes_on_insert: 0 }
 
@@ -25,8 +26,8 @@ export const EVENT_COLUMNS = `
     toString(e.quantity) AS quantity, toUnixTimestamp(e.occurred_at) AS occurred_at,
     toString(e.accepted_at) AS accepted_at, toString(e.corrected_at) AS corrected_at,
     e.properties AS properties, e.voided AS voided, toString(e.version) AS version`
-// Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass or
-// none does, and the wide columns are read for those alone.
+// Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass
+// or none does, and the wide columns are read for those alone.
 const EVENTS_BY_KEY = `
   SELECT ${EVENT_COLUMNS}
   FROM usage_events AS e FINAL
@@ -58,7 +59,10 @@ export interface EventRow {
   version: string
 }
 
-/** Usage events in ClickHouse, stored and looked up by id. Every event that is read counts once, however often it was loaded. */
+/**
+ * Usage events in ClickHouse, stored and looked up by id. Every event that is read counts once, however often it was
+ * loaded.
+ */
 export const usageEventRepository = (client: ClickHouse) => ({
   /**
    * Stores lines of the event log as they are; when it resolves they are on disk. Storing a line again changes nothing.
@@ -70,8 +74,8 @@ export const usageEventRepository = (client: ClickHouse) => ({
   /**
    * The events of these ids as they count now; ids that are not stored are absent.
    *
-   * @param accountIds the accounts they are of, when that is known: without it whole key buckets are read, which takes long when
-   *   one holds many events (measured with 1.5 million: 450 ms for 100 events of one account, 20 ms with it)
+   * @param accountIds the accounts they are of, when that is known: without it whole key buckets are read, which takes
+   *   long when one holds many events (measured with 1.5 million: 450 ms for 100 events of one account, 20 ms with it)
    */
   async listByIds(
     namespaceId: string,

@@ -14,7 +14,10 @@ export interface BuildEpochDeps {
   /** Told of named points. */
   reached?: (point: 'rollup-building' | 'rollup-built') => void
   signal?: AbortSignal
-  /** Told why days and months were left in several parts: they are read as right and more slowly, until ClickHouse merges them by itself. */
+  /**
+   * Told why days and months were left in several parts: they are read as right and more slowly, until ClickHouse
+   * merges them by itself.
+   */
   onUnmerged?: (err: unknown) => void
 }
 
@@ -42,12 +45,13 @@ interface DayCount {
 
 /**
  * Computes rollups of all events in a new epoch, beside the one in use, and has readers use it. Whoever recomputes late
- * slots does so in both from the first moment on, so nothing that happens meanwhile is missed. One at a time: the caller
- * holds a lock.
+ * slots does so in both from the first moment on, so nothing that happens meanwhile is missed. One at a time: the
+ * caller holds a lock.
  *
  * @param graceS seconds after its end at which a slot is closed
  * @returns the epoch
- * @throws DomainError conflict when another build gave this epoch up: the connection that held the lock was lost, so that one got it
+ * @throws DomainError conflict when another build gave this epoch up: the connection that held the lock was lost, so
+ *   that one got it
  */
 export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps

@@ -26,7 +26,8 @@ export const SECOND_OF = {
 /**
  * A SELECT for each place that a cover reads.
  *
- * @param totals whether days, and slots of the last days, come from the totals of the namespace, of which there are none by month
+ * @param totals whether days, and slots of the last days, come from the totals of the namespace, of which there are
+ *   none by month
  */
 export function selectsOf(
   { months, days, slots, raw }: UsageCover,

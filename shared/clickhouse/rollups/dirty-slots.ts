@@ -39,14 +39,15 @@ export interface MarksAfter {
   lateAfterS: number
 }
 
-// Signs are added up by insert, not by slot: when two services both cancel a mark its sum is -1, which must not hide another mark of the slot.
+// Signs are added up by insert, not by slot: when two services both cancel a mark its sum is -1, which must not hide
+// another mark of the slot.
 const STANDING = `
   SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
   GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
 
-// A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its own. Marks
-// gather until the oldest that can be worked off is of some age: what a round costs is much the same for one and for hundreds. When
-// even the oldest is of a time to come, as the clock was set back, nothing is waited for.
+// A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its
+// own. Marks gather until the oldest that can be worked off is of some age: what a round costs is much the same for one
+// and for hundreds. When even the oldest is of a time to come, as the clock was set back, nothing is waited for.
 const LIST_READY = `
   SELECT toString(insert_id) AS insertId, stage FROM (
     SELECT insert_id, stage, min(placed_at) AS placed_at,
@@ -67,7 +68,9 @@ const OLDEST = `
 
 const OF_MARKS = `((insert_id IN {readyInserts:Array(UInt64)} AND stage = ${READY}) OR (insert_id IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
-/** What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams. */
+/**
+ * What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams.
+ */
 export const MARKED = `(
   SELECT namespace_id, account_id, whole_day, slot FROM usage_dirty_slots WHERE ${OF_MARKS}
   GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0)`
@@ -85,8 +88,9 @@ const CANCEL = `
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
   GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
 
-// Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody, but hides nothing,
-// as the marks of each insert have a number of their own. Two services that repair at once leave the mark standing, and it is worked off once more.
+// Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody,
+// but hides nothing, as the marks of each insert have a number of their own. Two services that repair at once leave the
+// mark standing, and it is worked off once more.
 const REPAIR = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, sign)
   SELECT namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, 1 FROM (
@@ -154,7 +158,10 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     placeReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
       insert(slots, insertId, placedAt, [{ stage: READY, sign: 1 }]),
 
-    /** Those that can be worked off, the oldest first; none until the oldest is lateAfterS old, so that one round works off many. */
+    /**
+     * Those that can be worked off, the oldest first; none until the oldest is lateAfterS old, so that one round works
+     * off many.
+     */
     listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<MarkedInsert[]> =>
       queryRows<MarkedInsert>(client, LIST_READY, { orphanS, lateAfterS, limit }),
 
@@ -162,7 +169,10 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     listReadyFrom: (slotFrom: number): Promise<MarkedInsert[]> =>
       queryRows<MarkedInsert>(client, LIST_READY_FROM, { slotFrom }),
 
-    /** How many stand, and when the oldest was placed, in Unix seconds: of inserts that are through, and of those that are not. */
+    /**
+     * How many stand, and when the oldest was placed, in Unix seconds: of inserts that are through, and of those that
+     * are not.
+     */
     async findOldest(): Promise<{ stored: OldestMark | undefined; pending: OldestMark | undefined }> {
       const rows = await queryRows<{ stage: Stage; marks: string; oldest: number }>(client, OLDEST, {})
       const of = (stage: Stage): OldestMark | undefined => {
@@ -181,7 +191,11 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       await client.command({ query: CANCEL, query_params: { ...markParams(marks), slotFrom } })
     },
 
-    /** Repairs marks that were cancelled more than once. @param olderThanS of those that were placed at least so many seconds ago */
+    /**
+     * Repairs marks that were cancelled more than once.
+     *
+     * @param olderThanS of those that were placed at least so many seconds ago
+     */
     async repair(olderThanS: number): Promise<void> {
       await client.command({ query: REPAIR, query_params: { olderThanS } })
     },

@@ -18,8 +18,8 @@ const RECENTLY_USED = `
   GROUP BY namespace_id ORDER BY sum(events) DESC, namespace_id SETTINGS max_threads = 1`
 
 /**
- * Accounts with usage of the last day that is closed, by namespace, the one with most events first; none while there are no
- * rollups.
+ * Accounts with usage of the last day that is closed, by namespace, the one with most events first; none while there
+ * are no rollups.
  *
  * @param limit of all together: those with most events
  */

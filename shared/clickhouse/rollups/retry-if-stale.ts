@@ -5,8 +5,8 @@ import { steadyClock } from '../../time/steady-clock.ts'
 const STALE_AFTER_MS = 120_000
 
 /**
- * Does something that goes by an epoch which it looks up first, and does it again when that took so long that the epoch may be gone:
- * because the process or its machine stood still.
+ * Does something that goes by an epoch which it looks up first, and does it again when that took so long that the epoch
+ * may be gone: because the process or its machine stood still.
  *
  * @throws DomainError overloaded when it took as long again: it is not done for ever
  */

@@ -22,7 +22,10 @@ export interface SlotClock {
   now: number
   /** The length of a slot, in seconds. */
   slotS: number
-  /** Slots before this somebody has begun to close, in any epoch: after now when the clock was set back since. Unix seconds. */
+  /**
+   * Slots before this somebody has begun to close, in any epoch: after now when the clock was set back since. Unix
+   * seconds.
+   */
   closing: number
 }
 
@@ -115,7 +118,10 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       await write({ epoch, state: STATES.indexOf('given up'), changed_at: now })
     },
 
-    /** Those that are being built: from now on nobody computes anything for them any more. The caller holds the lock of builds. */
+    /**
+     * Those that are being built: from now on nobody computes anything for them any more. The caller holds the lock of
+     * builds.
+     */
     async giveUpUnfinished(): Promise<void> {
       const [known, now] = [await this.list(), await this.now()]
       for (const { epoch, state } of known) if (state === 'being built') await this.giveUp(epoch, now)

@@ -21,7 +21,9 @@ interface PartitionRow {
  * @param settings of statements that may take long
  */
 export const rollupPartitions = (client: ClickHouse, settings: ClickHouseSettings) => ({
-  /** Makes one part of each partition of days and of months, as what an account used is read from each part there is. */
+  /**
+   * Makes one part of each partition of days and of months, as what an account used is read from each part there is.
+   */
   async mergeParts({ epoch }: { epoch: number }, signal?: AbortSignal): Promise<void> {
     const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs: [epoch] })
     for (const { table, id, parts } of rows) {

@@ -11,8 +11,8 @@ const DIRTY_SLOTS_MAX = 1_000
 const MARKED_MAX = 10_000
 
 /**
- * How long a process goes by the epoch it has read. What is closed meanwhile it reads from the events, as before; and an epoch
- * that was replaced is kept up to date for much longer (REPLACED_FOR_S).
+ * How long a process goes by the epoch it has read. What is closed meanwhile it reads from the events, as before; and
+ * an epoch that was replaced is kept up to date for much longer (REPLACED_FOR_S).
  */
 const EPOCH_KNOWN_MS = 1_000
 /** Older than this it is read ahead, so that no reader waits for it while there are many. */
@@ -31,8 +31,8 @@ export const EPOCH_IN_USE = `
 const EPOCH_AND_MONTHS = `
   SELECT *, (SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM usage_by_month) AS months_from FROM (${EPOCH_IN_USE})`
 
-// Signs are added up by insert: when two services both cancel one its sum is -1, which must not hide another mark. Marks
-// are wanted from the day that the range begins in: one of that whole day reaches into it.
+// Signs are added up by insert: when two services both cancel one its sum is -1, which must not hide another mark.
+// Marks are wanted from the day that the range begins in: one of that whole day reaches into it.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
   WHERE namespace_id = {namespaceId:String} ${ofAccounts}

@@ -29,8 +29,8 @@ const IN_DAYS = `
   r.epoch = {epoch:UInt32} AND r.day >= toDate(toDateTime({from:UInt32}, 'UTC'))
   AND r.day < toDate(toDateTime({to:UInt32}, 'UTC'))`
 
-// Why PREWHERE, which FINAL does not get by itself: what events are chosen by is in their sorting key, so all rows of an event pass
-// or none does, and the rest is read and merged of those alone.
+// Why PREWHERE, which FINAL does not get by itself: what events are chosen by is in their sorting key, so all rows of
+// an event pass or none does, and the rest is read and merged of those alone.
 /** @param where which events, by their sorting key */
 export const intoSlots = (slotS: number, where: string) => `
   INSERT INTO usage_by_slot (epoch, namespace_id, account_id, source, slot, ${COLUMNS})

@@ -34,7 +34,9 @@ export interface MarkKinds {
   ofDays: boolean
 }
 
-/** More days of accounts than this are looked for among all events of their days: each is 288 places of the sorting key. */
+/**
+ * More days of accounts than this are looked for among all events of their days: each is 288 places of the sorting key.
+ */
 const ACCOUNT_DAYS_MAX = 1_000
 
 /** The epoch rollups are written for, and the length of its slots in seconds. */

@@ -1,5 +1,5 @@
-// Why no subqueries: what one gives is not known yet when ClickHouse decides which parts it reads, so it opens all of them. Why
-// numbers: lists of thousands of times are sent, and as text one takes twice as many bytes.
+// Why no subqueries: what one gives is not known yet when ClickHouse decides which parts it reads, so it opens all of
+// them. Why numbers: lists of thousands of times are sent, and as text one takes twice as many bytes.
 
 /** Times to compare with, from a parameter that has them as Unix seconds. */
 export const timesParam = (name: string): string => `{${name}:Array(UInt32)}::Array(DateTime('UTC'))`

@@ -36,14 +36,18 @@ interface Deps {
 
 /** Sums of all usage of accounts, from caches and queries that accounts share. */
 export interface AccountSums extends Pick<UsageReader, 'sumByAccount'> {
-  /** Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick. Each sum reads open slots anew. */
+  /**
+   * Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick. Each sum
+   * reads open slots anew.
+   */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 }
 
 /**
- * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see closedSumsCache), so that the next
- * sum reads only what came since. Accounts that are asked for at the same time share a query, as most of what one costs is fixed:
- * accounts of any companies for what came since; of one company for everything that is closed, which may take long.
+ * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see
+ * closedSumsCache), so that the next sum reads only what came since. Accounts that are asked for at the same time share
+ * a query, as most of what one costs is fixed: accounts of any companies for what came since; of one company for
+ * everything that is closed, which may take long.
  *
  * @param events read while there are no rollups
  * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
@@ -66,7 +70,8 @@ export function accountSums(
     BATCHING,
   )
   const closedOf = batchReadsByGroup<AccountSnapshot, Sums | undefined>(
-    // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is closed.
+    // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is
+    // closed.
     ({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`,
     nameOfSnapshot,
     async (some) => {
@@ -119,8 +124,8 @@ export function accountSums(
 }
 
 /**
- * In one query: how often usage of these accounts was late; for those whose sums are cached, what was closed since; and what is
- * not closed yet.
+ * In one query: how often usage of these accounts was late; for those whose sums are cached, what was closed since; and
+ * what is not closed yet.
  *
  * @param isOpenWanted whether what is not closed is wanted too
  */
@@ -130,7 +135,8 @@ async function readSnapshots(
   accounts: readonly AccountKey[],
   { isOpenWanted }: { isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
-  // Marks can be left out: events are always complete, and so are closed slots while the late count is what it was, which is compared below.
+  // Marks can be left out: events are always complete, and so are closed slots while the late count is what it was,
+  // which is compared below.
   const unmarked = withoutMarks(epoch)
   const { closedThrough } = epoch
   const cached = accounts.map((account) => cache.find(account, epoch))
@@ -161,12 +167,14 @@ async function readSnapshots(
 }
 
 /**
- * Sums of everything that is closed, for accounts of one namespace of whom nothing valid is cached; undefined when there are no rollups
- * any more.
+ * Sums of everything that is closed, for accounts of one namespace of whom nothing valid is cached; undefined when
+ * there are no rollups any more.
  *
- * @param some the accounts, as they were read in one epoch up to one closedThrough, and with their late counts: these must be read before the marks.
- *   Otherwise a mark could be counted and not be seen, and the cached sums would lack its usage
- * @param isAhead whether sums are read to be cached and for nothing else: those of accounts with marks cannot be, and are left out
+ * @param some the accounts, as they were read in one epoch up to one closedThrough, and with their late counts: these
+ *   must be read before the marks. Otherwise a mark could be counted and not be seen, and the cached sums would lack
+ *   its usage
+ * @param isAhead whether sums are read to be cached and for nothing else: those of accounts with marks cannot be, and
+ *   are left out
  */
 async function sumClosed(
   { client, states, cache }: Deps,
@@ -175,7 +183,8 @@ async function sumClosed(
 ): Promise<SumsByName | undefined> {
   const [{ account: first, epoch }] = some as [AccountSnapshot, ...AccountSnapshot[]]
   const accounts = some.map(({ account }) => account)
-  // Marks of open slots too: such a mark is counted already, and its usage may be missing from the slot when that is closed.
+  // Marks of open slots too: such a mark is counted already, and its usage may be missing from the slot when that is
+  // closed.
   const state = await states.read(
     first.namespaceId,
     ALL_TIME,
@@ -243,7 +252,8 @@ const OF_SUMS: CoverRead = {
   fromSlots: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
   fromEvents:
     "namespace_id, account_id, source, 'open' AS part, toString(sum(toDecimal256(quantity, 18))) AS total",
-  // An account of one of the namespaces that has the id of one of another: rows say whose they are, and nobody asks for those.
+  // An account of one of the namespaces that has the id of one of another: rows say whose they are, and nobody asks for
+  // those.
   filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
 }
 

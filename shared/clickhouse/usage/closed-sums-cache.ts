@@ -14,7 +14,10 @@ interface Closed {
   closedThrough: number
 }
 
-/** How often usage of each account was late so far, by nameOfAccount; under an empty id that of all accounts of a namespace at once. */
+/**
+ * How often usage of each account was late so far, by nameOfAccount; under an empty id that of all accounts of a
+ * namespace at once.
+ */
 export type LateCounts = ReadonlyMap<string, string>
 
 interface Cached extends Closed {
@@ -29,18 +32,22 @@ export const CACHED_SUMS_MAX = 500_000
 /** Sums that are this far behind the closed slots are read anew, instead of adding so many slots to them. */
 const CACHED_FOR_S = DAY_S / 2
 
-/** How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before its grouping. */
+/**
+ * How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before
+ * its grouping.
+ */
 export const LATE_COUNTS = `
   SELECT namespace_id, account_id, '' AS source, 'late' AS part, toString(sum(marks)) AS total FROM late_usage_counts
   WHERE namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
 
 /**
- * A cache of the sums of accounts' closed slots. Only late usage changes them, and each mark of late usage is counted by account
- * (late_usage_counts) before its usage is stored; of slots that were closed while it was stored, before the mark can be worked off.
+ * A cache of the sums of accounts' closed slots. Only late usage changes them, and each mark of late usage is counted
+ * by account (late_usage_counts) before its usage is stored; of slots that were closed while it was stored, before the
+ * mark can be worked off.
  *
- * Sums are valid while the account's count is the one that was read before them. They are cached only if no mark of the account, or of all accounts,
- * stood then in any slot, open ones included. Slots that were closed since are added to them, and are valid as long.
- * Races are played out in test/services/rollup/races.test.ts.
+ * Sums are valid while the account's count is the one that was read before them. They are cached only if no mark of the
+ * account, or of all accounts, stood then in any slot, open ones included. Slots that were closed since are added to
+ * them, and are valid as long. Races are played out in test/services/rollup/races.test.ts.
  */
 export function closedSumsCache() {
   const cached = new LRUCache<string, Cached>({
@@ -61,12 +68,17 @@ export function closedSumsCache() {
       return since >= 0 && since < CACHED_FOR_S ? found : undefined
     },
 
-    /** Whether no usage of the account was late since. @param counts how often usage was late, read since it was found */
+    /**
+     * Whether no usage of the account was late since.
+     *
+     * @param counts how often usage was late, read since it was found
+     */
     holds: ({ late }: Cached, account: AccountKey, counts: LateCounts): boolean =>
       late === lateOf(counts, account),
 
     /**
-     * Sums of an account without usage are not kept: whoever asks for accounts that do not exist would push out those of others.
+     * Sums of an account without usage are not kept: whoever asks for accounts that do not exist would push out those
+     * of others.
      *
      * @param counts how often usage was late, read before the sums
      */

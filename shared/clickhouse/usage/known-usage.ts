@@ -29,7 +29,8 @@ import {
 import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
 
 /**
- * What events were before a time, as their revisions have it: ClickHouse keeps what an event is. Those that were never corrected are absent.
+ * What events were before a time, as their revisions have it: ClickHouse keeps what an event is. Those that were never
+ * corrected are absent.
  */
 export type EventsBefore = (
   ids: readonly string[],
@@ -55,8 +56,8 @@ export interface KnownReads {
   /** What an invoice is rated by, as it was known: by what was accepted and corrected before a second. */
   usageBefore(second: number): Promise<RatedUsage>
   /**
-   * The events in the plan's ranges that were accepted or corrected from one second on and before another, by the last time that
-   * befell them, then by id.
+   * The events in the plan's ranges that were accepted or corrected from one second on and before another, by the last
+   * time that befell them, then by id.
    *
    * @param limit of them, the first
    */
@@ -82,8 +83,8 @@ const REPLACED_SINCE = `
   SELECT concat('event_', lower(hex(id))) AS event_id ${CHANGED} AND ${REPLACED} LIMIT ${REPLACED_MAX + 1}`
 
 /**
- * Reads usage as it was known at some time, from the account's events alone. Such an answer stays what it is, whatever comes later; it is
- * the caller's to ask for no time before which something may still turn up.
+ * Reads usage as it was known at some time, from the account's events alone. Such an answer stays what it is, whatever
+ * comes later; it is the caller's to ask for no time before which something may still turn up.
  *
  * @param rawReads what all such reads wait for; see rawReadSemaphore
  */
@@ -93,8 +94,8 @@ export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
      * @param plan its account is of the namespace
      * @param work asks as often as it likes
      * @param signal gives up waiting
-     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many values, or too
-     *   many events were corrected since
+     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many
+     *   values, or too many events were corrected since
      */
     read<T>(
       namespaceId: string,

@@ -17,7 +17,10 @@ export interface NamedTokens {
   counts: readonly number[]
   /** The tokens of all sources, in their order: 12 bytes each, in base64url. */
   packed: string
-  /** Those of the named tokens, as hex and sorted, that an event of a source with these properties has; see propertyPairs. */
+  /**
+   * Those of the named tokens, as hex and sorted, that an event of a source with these properties has; see
+   * propertyPairs.
+   */
   tokensOf(source: UsageSource, pairs: readonly string[]): string[]
   /** What a token, as hex, of an event of a source stands for. */
   pairOf(source: UsageSource, token: string): NamedPair | undefined

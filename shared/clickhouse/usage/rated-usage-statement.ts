@@ -15,7 +15,10 @@ export interface AccountSpan {
 /** What of accounts is wanted for invoices; seconds as usage can have them. */
 export interface RatedWanted {
   namespaceId: string
-  /** Whose, and the seconds that usage of each is told apart at; that of a span is told apart at the edges of the ranges. */
+  /**
+   * Whose, and the seconds that usage of each is told apart at; that of a span is told apart at the edges of the
+   * ranges.
+   */
   cutsByAccount: ReadonlyMap<string, readonly number[]> | AccountSpan
   /** All sources in each of these; they may meet, be apart and overlap. */
   ranges: readonly TimeRange[]
@@ -33,7 +36,9 @@ export interface RatedRow {
   /** The second it begins; 0 for the one before the first cut. */
   segment: string
   source: string
-  /** Whether it is told apart by its tokens: all usage in the ranges of the sources that have named ones, and no other. */
+  /**
+   * Whether it is told apart by its tokens: all usage in the ranges of the sources that have named ones, and no other.
+   */
   is_named: number
   /** As hex. */
   tokens: string[]
@@ -57,8 +62,8 @@ const NAMED = `
     arrayFlatten(arrayMap((source, count) -> arrayWithConstant(count, source), {namedSources:Array(String)}, {tokenCounts:Array(UInt32)})),
     arrayMap(nth -> substring(base64URLDecode({tokens:String}), 1 + 12 * nth, 12), range(arraySum({tokenCounts:Array(UInt32)})))
   ))`
-// Why IN a subquery: it becomes a hash table. arrayIntersect, and IN an array, go through all named tokens for each event (measured
-// with a million events and 2,000 tokens: 14 s, and 0.15 s so).
+// Why IN a subquery: it becomes a hash table. arrayIntersect, and IN an array, go through all named tokens for each
+// event (measured with a million events and 2,000 tokens: 14 s, and 0.15 s so).
 const NAMED_TOKENS = `1 AS is_named, arraySort(arrayFilter(token -> concat(source, token) IN (${NAMED}), property_tokens)) AS tokens`
 
 /** The time that is asked about, in microseconds. */
@@ -82,8 +87,8 @@ interface Statement {
 /**
  * One statement for all of it: its number of selects does not depend on how many accounts, ranges and tokens there are.
  *
- * Why credit comes out of the same selects as the ranges: planning a select takes ClickHouse as long as reading what an account
- * has there (5 ms each), so twice as many would take twice as long.
+ * Why credit comes out of the same selects as the ranges: planning a select takes ClickHouse as long as reading what an
+ * account has there (5 ms each), so twice as many would take twice as long.
  *
  * @returns undefined when there is nothing to read
  */
@@ -122,8 +127,9 @@ export interface KnownRow extends RatedRow {
 }
 
 /**
- * The same as it was known at a time, from the events alone: those that were accepted before. Which of them were corrected since is told
- * in their place, from the same look at the table: what is corrected meanwhile is in it once, as it was or as replaced.
+ * The same as it was known at a time, from the events alone: those that were accepted before. Which of them were
+ * corrected since is told in their place, from the same look at the table: what is corrected meanwhile is in it once,
+ * as it was or as replaced.
  *
  * @param before in microseconds
  * @returns undefined when there is nothing to read
@@ -223,7 +229,9 @@ interface Segments {
   params: Record<string, unknown>
 }
 
-/** Where accounts are cut alike, the cuts are constants of the statement; else each row looks up those of its account. */
+/**
+ * Where accounts are cut alike, the cuts are constants of the statement; else each row looks up those of its account.
+ */
 function segmentsBy(cutsByAccount: RatedWanted['cutsByAccount'], edges: readonly number[]): Segments {
   const inOrder = (all: readonly number[]) => [...new Set(all)].sort((a, b) => a - b)
   const lists = isSpan(cutsByAccount) ? [inOrder(edges)] : [...cutsByAccount.values()].map(inOrder)

@@ -30,10 +30,15 @@ export interface RatedUsage {
   currencyUsage: Ratio
 }
 
-/** Previews asked for one by one, at the same time. One of them that takes long holds up others no longer than the last. */
+/**
+ * Previews asked for one by one, at the same time. One of them that takes long holds up others no longer than the last.
+ */
 const BATCHING: Batching = { atMost: 50, atOnce: 1, slowAfterMs: 100 }
 
-/** Seconds that usage is told apart at, in one statement: each takes 11 characters of a parameter, of which a ClickHouse server takes 128 KiB. */
+/**
+ * Seconds that usage is told apart at, in one statement: each takes 11 characters of a parameter, of which a ClickHouse
+ * server takes 128 KiB.
+ */
 const CUTS_MAX = 8_000
 
 interface PlanOfNamespace {
@@ -46,9 +51,10 @@ interface PlanOfNamespace {
 /**
  * Reads what invoices are rated by. Each event counts once, as it counts now.
  *
- * However many pieces, rates and values there are, ClickHouse is asked which rollups hold and then once for everything. Sources that
- * no rate tells apart by properties come through rollups; the others from the events of these ranges. Of a namespace, invoices that
- * are asked for at the same time share a statement: planning it takes ClickHouse longer than reading what one more account has.
+ * However many pieces, rates and values there are, ClickHouse is asked which rollups hold and then once for everything.
+ * Sources that no rate tells apart by properties come through rollups; the others from the events of these ranges. Of a
+ * namespace, invoices that are asked for at the same time share a statement: planning it takes ClickHouse longer than
+ * reading what one more account has.
  *
  * @param rawReads what reads wait for that take long; see rawReadSemaphore
  */
@@ -88,7 +94,8 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
      *
      * @param plan its account is of the namespace
      * @param signal gives up waiting
-     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many values
+     * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many
+     *   values
      */
     async read(namespaceId: string, plan: RatedPlan, signal?: AbortSignal): Promise<RatedUsage> {
       const named = nameTokens(plan.usage.named)

@@ -8,7 +8,8 @@ const WAITING_MAX = 1_000
 const WAITING_MAX_OF_ONE = 100
 
 /**
- * The semaphore of a process for reads that go through all events of a time, for all who do so. Companies have their turn.
+ * The semaphore of a process for reads that go through all events of a time, for all who do so. Companies have their
+ * turn.
  */
 export const rawReadSemaphore = (
   options: Partial<Record<'atOnce' | 'waitingMax' | 'waitingMaxOfOne' | 'waitMs', number>> = {},

@@ -28,7 +28,10 @@ export const rollupColumnsOf = ({ measures = MEASURES }: { measures?: readonly M
   return { rolled: join('rolled'), ofEvent: join('ofEvent'), merged: join('merged') }
 }
 
-/** All measures, and beside the latest quantity what its event is known by: so that sets of events can be put together later. */
+/**
+ * All measures, and beside the latest quantity what its event is known by: so that sets of events can be put together
+ * later.
+ */
 export const MEASURED_COLUMNS = {
   ...rollupColumnsOf({}),
   latestEvent: `toString(toUnixTimestamp64Micro(tupleElement(max(${NEWEST}), 2))) AS latest_accepted_at,

@@ -32,8 +32,8 @@ export type SimulatedUsage = Map<string, UsageRow[][]>
 const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
 
 /**
- * Reads the usage of all accounts of a namespace, or of many: which rollups hold, and then one statement for all of them. Each event
- * counts once, as it counts now.
+ * Reads the usage of all accounts of a namespace, or of many: which rollups hold, and then one statement for all of
+ * them. Each event counts once, as it counts now.
  *
  * @param rawReads what reads wait for that take long, so that balances do not
  */
@@ -110,7 +110,8 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
     /**
      * @param signal gives up waiting
      * @returns undefined when there are more rows than wanted
-     * @throws DomainError overloaded when its turn did not come in time; unprocessable when more values are named than can be told apart
+     * @throws DomainError overloaded when its turn did not come in time; unprocessable when more values are named than
+     *   can be told apart
      */
     read: (
       namespaceId: string,
@@ -119,7 +120,11 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
     ): Promise<SimulatedUsage | undefined> =>
       rawReads.run(() => retryIfStale(() => readNow(namespaceId, wanted)), { tenant: namespaceId, signal }),
 
-    /** The accounts that used something in a range, by id, at most so many. @throws DomainError overloaded, as read does */
+    /**
+     * The accounts that used something in a range, by id, at most so many.
+     *
+     * @throws DomainError overloaded, as read does
+     */
     listAccounts: (
       namespaceId: string,
       range: TimeRange,

@@ -3,7 +3,9 @@ import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
 import { CACHED_MAX, CACHED_SUMS_MAX, type Sums } from './closed-sums-cache.ts'
 
-/** So that nothing that was ever wrong, such as rollups that an operator had computed anew, stays in the cache for good. */
+/**
+ * So that nothing that was ever wrong, such as rollups that an operator had computed anew, stays in the cache for good.
+ */
 const TTL_MS = 300_000
 
 /** A read of an account's sums that is under way. */
@@ -15,9 +17,10 @@ interface Reading {
 export type SumsCache = ReturnType<typeof makeSumsCache>
 
 /**
- * Caches the sums of all usage of accounts, each until some of it is written. Only where nobody else can write: the embedded engine
- * belongs to one process, whose loader says here whose usage it stores. Sums are not cached when usage of the account was being
- * written at any time while they were read. So what is in the cache is what a read that begins now would find.
+ * Caches the sums of all usage of accounts, each until some of it is written. Only where nobody else can write: the
+ * embedded engine belongs to one process, whose loader says here whose usage it stores. Sums are not cached when usage
+ * of the account was being written at any time while they were read. So what is in the cache is what a read that begins
+ * now would find.
  */
 export function makeSumsCache() {
   const cached = new LRUCache<string, Sums>({
@@ -53,8 +56,8 @@ export function makeSumsCache() {
 
   return {
     /**
-     * Usage of an account by source, from the cache or read now. Sums of an account without usage are not cached: whoever asks for
-     * accounts that do not exist would push out those of others.
+     * Usage of an account by source, from the cache or read now. Sums of an account without usage are not cached:
+     * whoever asks for accounts that do not exist would push out those of others.
      *
      * @param ask reads all usage of the account
      */

@@ -40,12 +40,12 @@ export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
-// Why the settings: the skip index could hide the newer version of a row that it finds; exact mode looks for it. They are the
-// engine's defaults, written out because a profile without them would count events that were corrected.
+// Why the settings: the skip index could hide the newer version of a row that it finds; exact mode looks for it. They
+// are the engine's defaults, written out because a profile without them would count events that were corrected.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
-// Why: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not indexed yet as text without the
-// zero bytes at their end, and misses those whose token ends with one: one token in 256. Only such tokens are read from the column, which
-// takes twice as long for a value that many events have.
+// Why: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not indexed yet as
+// text without the zero bytes at their end, and misses those whose token ends with one: one token in 256. Only such
+// tokens are read from the column, which takes twice as long for a value that many events have.
 const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
 const SUMS_OF_ACCOUNTS = `
@@ -107,9 +107,10 @@ export type UsageReader = ReturnType<typeof usageAggregateRepository>
 /**
  * The conditions of a selection: fixed texts, whose values are parameters.
  *
- * Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass or none
- * does, and the rest is read and merged of those alone (an account in five years of 5 million events: 0.4 of the CPU). Not with
- * the index of properties: read instead of its column, ClickHouse 26.7 misses a column of the key and fails.
+ * Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass
+ * or none does, and the rest is read and merged of those alone (an account in five years of 5 million events: 0.4 of
+ * the CPU). Not with the index of properties: read instead of its column, ClickHouse 26.7 misses a column of the key
+ * and fails.
  */
 function where({ accountId, source, property }: UsageSelection): string {
   const ofKey = [

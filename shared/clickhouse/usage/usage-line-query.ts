@@ -8,8 +8,8 @@ import { isMetric } from '../../domain/usage-source.ts'
 import { propertyPair, propertyToken } from './property-token.ts'
 
 /**
- * Pairs of a condition that are written out. Of more their tokens are, as a list that becomes a hash table: events are not compared
- * with each, and the query stays below what analysts may send.
+ * Pairs of a condition that are written out. Of more their tokens are, as a list that becomes a hash table: events are
+ * not compared with each, and the query stays below what analysts may send.
  */
 const PAIRS_MAX = 20
 const PAIRS_CHARACTERS_MAX = 8 * 1_024
@@ -31,8 +31,9 @@ const MEASURES: Record<Aggregation, string> = {
 }
 
 /**
- * The SELECT over the analysts' `events` that gives the quantity of a line of an invoice, to the last digit: one row with one
- * value, 0 without events. Whoever is told it reads what the account used; it holds nothing but the line's own terms.
+ * The SELECT over the analysts' `events` that gives the quantity of a line of an invoice, to the last digit: one row
+ * with one value, 0 without events. Whoever is told it reads what the account used; it holds nothing but the line's own
+ * terms.
  *
  * @param account whose invoice it is
  * @param asOf usage counts that occurred before; in Unix seconds
@@ -79,7 +80,10 @@ function hasAny(pairs: readonly Pair[]): string {
   return `arrayExists(token -> token IN (${tokens.join(', ')}), property_tokens)`
 }
 
-/** Text for ClickHouse, whatever is in it. Control characters are written as such, so that a query is lines one can read. */
+/**
+ * Text for ClickHouse, whatever is in it. Control characters are written as such, so that a query is lines one can
+ * read.
+ */
 const quoteLiteral = (text: string): string =>
   `'${text
     .replace(/[\\']/g, '\\$&')

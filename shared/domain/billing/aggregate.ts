@@ -45,7 +45,10 @@ function isLater(a: LatestEvent, b: LatestEvent): boolean {
   return a.id > b.id
 }
 
-/** One aggregation: exact, but for an average, which has 18 places, half even, as everywhere in usage. Of no events it is 0. */
+/**
+ * One aggregation: exact, but for an average, which has 18 places, half even, as everywhere in usage. Of no events it
+ * is 0.
+ */
 export function quantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined) return RATIO_ZERO
   if (aggregation === 'count') return ratioOf(usage.count)

@@ -7,7 +7,8 @@ import { findIsoCurrency } from '../iso-currency.ts'
  * @param code three letters, upper or lower case
  * @param field where it stands, for the error
  * @returns the code in lower case
- * @throws DomainError unprocessable for what ISO 4217 does not know, and for what has no minor units there, such as gold
+ * @throws DomainError unprocessable for what ISO 4217 does not know, and for what has no minor units there, such as
+ *   gold
  */
 export function parseBillingCurrency(code: string, field = 'currency'): string {
   const currency = code.toLowerCase()

@@ -22,7 +22,9 @@ interface DueOptions {
   atMost?: number
 }
 
-/** The grants a credit line was due until now, that second included, oldest first. What was canceled takes none back. */
+/**
+ * The grants a credit line was due until now, that second included, oldest first. What was canceled takes none back.
+ */
 export function creditsDue(
   contract: ContractTimes,
   line: Pick<CreditLine, 'startsAt' | 'endsAt' | 'amount' | 'expires'>,

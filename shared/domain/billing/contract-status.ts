@@ -15,8 +15,9 @@ export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, no
 }
 
 /**
- * A contract as it was known at an instant, in Unix seconds, as far as it can be told from what it is. Nothing is canceled in the past:
- * of a cancellation that came later, that one alone can be heeded by then which was asked for, and took effect, in that very second.
+ * A contract as it was known at an instant, in Unix seconds, as far as it can be told from what it is. Nothing is
+ * canceled in the past: of a cancellation that came later, that one alone can be heeded by then which was asked for,
+ * and took effect, in that very second.
  */
 export function contractKnownAt<
   C extends Pick<ContractTimes, 'cancelAt'> & { cancellation: { requestedAt: number } | null },
@@ -57,7 +58,8 @@ export function cancellationOf(contract: ContractTimes, request: CancelRequest, 
  * Whether lines may be ended and added at an instant.
  *
  * @param effectiveAt, now in whole Unix seconds
- * @throws DomainError conflict when the contract is over; unprocessable before now, before its start, or from its end on
+ * @throws DomainError conflict when the contract is over; unprocessable before now, before its start, or from its end
+ *   on
  */
 export function requireChangeable(contract: ContractTimes, effectiveAt: number, now: number): void {
   requireNotOver(contract, now)

@@ -72,7 +72,9 @@ const isInForce = (grant: CreditGrant, before: number): boolean =>
 
 const isPositive = ({ amount }: CreditGrant): boolean => compareRatios(amount, RATIO_ZERO) > 0
 
-/** What expires soonest is spent first; of the same, what was given first. Those not yet written come after the written. */
+/**
+ * What expires soonest is spent first; of the same, what was given first. Those not yet written come after the written.
+ */
 function bySpending(a: CreditGrant, b: CreditGrant): number {
   const [aEnd, bEnd] = [a.expiresAt ?? Infinity, b.expiresAt ?? Infinity]
   if (aEnd !== bEnd) return aEnd - bEnd
@@ -88,9 +90,9 @@ interface Left {
 }
 
 /**
- * What is left of the positive grants, in the order of spending, when so much of them is used up. Debits take of grants that end when
- * they do first: whoever settles an invoice debits each grant with that grant's own end. All else, such as usage in the currency,
- * takes what is spent first.
+ * What is left of the positive grants, in the order of spending, when so much of them is used up. Debits take of grants
+ * that end when they do first: whoever settles an invoice debits each grant with that grant's own end. All else, such
+ * as usage in the currency, takes what is spent first.
  */
 function leftOf(inForce: readonly CreditGrant[], usedUp: Ratio): Left[] {
   const debits = groupBy(

@@ -33,11 +33,18 @@ import {
 export interface InvoiceReadings {
   /** Of the plan's ranges, by the piece's number; what is absent has none. */
   usage: ReadonlyMap<number, readonly UsageRow[]>
-  /** All usage in the contract's currency, ever, before the plan's `creditBefore`; any where currencyUsageBefore is 0. */
+  /**
+   * All usage in the contract's currency, ever, before the plan's `creditBefore`; any where currencyUsageBefore is 0.
+   */
   currencyUsage: Ratio
-  /** The account's in the contract's currency that are in force at the plan's `creditBefore`; others may be among them. */
+  /**
+   * The account's in the contract's currency that are in force at the plan's `creditBefore`; others may be among them.
+   */
   grants: readonly CreditGrant[]
-  /** The newest grant of each of the plan's credit lines that is written, whatever became of it since: those before it are, too. */
+  /**
+   * The newest grant of each of the plan's credit lines that is written, whatever became of it since: those before it
+   * are, too.
+   */
   creditsWritten: NewestCredits
   /** Every event accepted before is counted; in Unix seconds. */
   usageAsOf: number
@@ -65,7 +72,10 @@ export interface Invoice extends Credit {
   warnings: Warning[]
 }
 
-/** By credit line: the start of the whole period that its newest grant is for. Those of all periods before are written, too. */
+/**
+ * By credit line: the start of the whole period that its newest grant is for. Those of all periods before are written,
+ * too.
+ */
 export type NewestCredits = ReadonlyMap<string, number>
 
 /**
@@ -154,8 +164,8 @@ const grantsOf = (plan: InvoicePlan, { grants, creditsWritten }: GrantReadings):
 ]
 
 /**
- * Grants that are due, not yet written and not over, as they will be: an answer does not depend on when they are written. However long a
- * contract has run, no period is gone through of which the grant is written or has expired.
+ * Grants that are due, not yet written and not over, as they will be: an answer does not depend on when they are
+ * written. However long a contract has run, no period is gone through of which the grant is written or has expired.
  */
 const creditsToCome = (
   { contract, creditLines, creditBefore }: InvoicePlan,

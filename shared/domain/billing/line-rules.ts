@@ -136,8 +136,8 @@ function findReferenceFault(
 }
 
 /**
- * The first line of a kind that is in force while another one is that stands before it, or undefined. Of minimums and of
- * cards there is one at a time, whether or not the contract is canceled: what is taken back is as it was before.
+ * The first line of a kind that is in force while another one is that stands before it, or undefined. Of minimums and
+ * of cards there is one at a time, whether or not the contract is canceled: what is taken back is as it was before.
  *
  * @param lines of one contract
  */

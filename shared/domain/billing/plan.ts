@@ -82,7 +82,10 @@ export function planInvoice(
   }
 }
 
-/** The second that is meant when none is named: now, the first of a contract that is to begin, or the last of one that is over. All in Unix seconds. */
+/**
+ * The second that is meant when none is named: now, the first of a contract that is to begin, or the last of one that
+ * is over. All in Unix seconds.
+ */
 export function defaultSecond(contract: Contract, now: number): number {
   const { startAt, endAt } = contractRange(contract)
   return Math.min(Math.max(now, startAt), endAt - 1)

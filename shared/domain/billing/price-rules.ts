@@ -40,8 +40,8 @@ function findTiersFault(tiers: readonly Tier<Ratio>[]): string | undefined {
 }
 
 /**
- * Says in one clause why a rate cannot stand on a card, or undefined when it can. Whether it overlaps another is told by
- * findOverlap.
+ * Says in one clause why a rate cannot stand on a card, or undefined when it can. Whether it overlaps another is told
+ * by findOverlap.
  *
  * @param prices with all that the rate names
  * @param currency the card's

@@ -51,8 +51,8 @@ interface PercentageTerms<N> extends Bounds<N> {
 }
 
 /**
- * A function from a quantity to an amount. As it is stored and answered its numbers are decimal text; to compute with they
- * are ratios, see readTerms.
+ * A function from a quantity to an amount. As it is stored and answered its numbers are decimal text; to compute with
+ * they are ratios, see readTerms.
  */
 export type PriceTerms<N = string> =
   FlatTerms<N> | PerUnitTerms<N> | TieredTerms<N> | PackageTerms<N> | PercentageTerms<N>
@@ -78,7 +78,10 @@ export function priceIn(prices: Prices, id: string): Price {
 
 const READ = new WeakMap<PriceTerms, PriceTerms<Ratio>>()
 
-/** The terms with numbers to compute with. They are kept as long as the terms are: a card is read once for many accounts. */
+/**
+ * The terms with numbers to compute with. They are kept as long as the terms are: a card is read once for many
+ * accounts.
+ */
 export function readTerms(terms: PriceTerms): PriceTerms<Ratio> {
   let read = READ.get(terms)
   if (read === undefined) READ.set(terms, (read = parseTerms(terms)))

@@ -19,8 +19,8 @@ import { priceIn, readTerms, type Price, type Prices } from './price.ts'
 import type { Rate } from './rate.ts'
 
 /**
- * Usage as it was read: of one source, by the named values its events have. `properties` holds those alone: an event whose
- * value no rate names counts among those without the property.
+ * Usage as it was read: of one source, by the named values its events have. `properties` holds those alone: an event
+ * whose value no rate names counts among those without the property.
  */
 export interface UsageRow extends Rateable {
   usage: MeasuredUsage
@@ -166,8 +166,8 @@ function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, Me
 }
 
 /**
- * The contract's own price where it has one for the product: for this value, else for all. One that the rate cannot feed is
- * of no use here: the card may price a product by its usage and as a fixed charge, and may come to do so later.
+ * The contract's own price where it has one for the product: for this value, else for all. One that the rate cannot
+ * feed is of no use here: the card may price a product by its usage and as a fixed charge, and may come to do so later.
  */
 function agreedPrice(
   { priceOverrides }: CardLine,
@@ -191,8 +191,8 @@ function agreedPrice(
 }
 
 /**
- * Of a source with rates under several aggregations, what that one leaves that reaches most: a sum and a count of the same
- * events are not each other's gaps. Of two that reach as many, the first by name.
+ * Of a source with rates under several aggregations, what that one leaves that reaches most: a sum and a count of the
+ * same events are not each other's gaps. Of two that reach as many, the first by name.
  */
 function unratedOf(
   rates: readonly Rate[],

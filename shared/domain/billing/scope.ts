@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import type { Rate } from './rate.ts'
 
 /**
- * What a rate asks of properties: the values it allows of each that it asks about, of which an event must have one. It asks
- * nothing of others, which may be absent.
+ * What a rate asks of properties: the values it allows of each that it asks about, of which an event must have one. It
+ * asks nothing of others, which may be absent.
  */
 export type Scope = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -24,8 +24,8 @@ export function scopeOf(rate: Rate): Scope {
 }
 
 /**
- * The same for rates that ask the same of properties, however they say it: in which order, how often, in one filter or in
- * several. With one source and aggregation they reach the same events.
+ * The same for rates that ask the same of properties, however they say it: in which order, how often, in one filter or
+ * in several. With one source and aggregation they reach the same events.
  *
  * @returns a SHA-256 in hexadecimal digits
  */

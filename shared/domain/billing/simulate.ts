@@ -57,7 +57,8 @@ const LARGEST_MAX = 20
 /**
  * The periods that a range of time is rated in, one after the other.
  *
- * @param cadence how long they are, from the start of the range on; the last one ends with the range. Without it there is one
+ * @param cadence how long they are, from the start of the range on; the last one ends with the range. Without it there
+ *   is one
  */
 export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence | undefined): TimeRange[] {
   if (cadence === undefined) return [{ startAt, endAt }]
@@ -71,7 +72,8 @@ export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence
 }
 
 /**
- * The lines of one way of rating, period by period. Every period counts as a whole one, whatever its line and contract are.
+ * The lines of one way of rating, period by period. Every period counts as a whole one, whatever its line and contract
+ * are.
  *
  * @param card undefined: nothing is charged
  */

@@ -19,8 +19,8 @@ interface OffsetRange {
 }
 
 /**
- * What a group has not read yet. It is looked at again and again while it stands, and read once: what was found in it is
- * kept until the group has passed it.
+ * What a group has not read yet. It is looked at again and again while it stands, and read once: what was found in it
+ * is kept until the group has passed it.
  */
 export class Backlog {
   private readonly reader: Pick<PartitionReader, 'fetchOne'>

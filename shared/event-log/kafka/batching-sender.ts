@@ -233,7 +233,11 @@ export class BatchingSender {
     await sleep(NO_LEADER_MS)
   }
 
-  /** To each broker its share; waits for all of them, so that the trouble of one does not cut off another. @returns what has no broker now */
+  /**
+   * To each broker its share; waits for all of them, so that the trouble of one does not cut off another.
+   *
+   * @returns what has no broker now
+   */
   private async produceAll(cluster: Cluster, group: readonly Parcel[]): Promise<Parcel[]> {
     const byPartition = groupByPartition(group)
     const byLeader = partitionsByLeader(cluster, this.options.topic, byPartition.keys())

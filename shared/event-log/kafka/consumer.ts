@@ -165,7 +165,8 @@ export class KafkaConsumer implements LogConsumer {
       else buffer.splice(0, count)
       if (count > 0) served.set(partition, assigned)
     }
-    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next time.
+    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next
+    // time.
     for (const [partition, assigned] of served) if (all.delete(partition)) all.set(partition, assigned)
     return taken
   }

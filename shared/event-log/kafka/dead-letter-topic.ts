@@ -29,8 +29,8 @@ export interface DeadLetterTopicOptions {
 const REASON_MAX = 1_000
 
 /**
- * The topic that tells of dead letters; the truth about them is in PostgreSQL. The value is the line's bytes, the headers
- * say where it lies and why it was not counted.
+ * The topic that tells of dead letters; the truth about them is in PostgreSQL. The value is the line's bytes, the
+ * headers say where it lies and why it was not counted.
  */
 export function openDeadLetterTopic({
   topic,

@@ -9,8 +9,8 @@ const COORDINATOR_WITHIN_MS = 10_000
 const NOT_A_MEMBER = { groupGenerationId: -1, memberId: '' }
 
 /**
- * The offsets of a consumer group, kept by Kafka, so that its own tools show the group's lag and can move it. Its members
- * are kept by PostgreSQL: see GroupMembership.
+ * The offsets of a consumer group, kept by Kafka, so that its own tools show the group's lag and can move it. Its
+ * members are kept by PostgreSQL: see GroupMembership.
  */
 export class GroupOffsets {
   private readonly connection: KafkaConnection
@@ -18,7 +18,9 @@ export class GroupOffsets {
   private readonly groupId: string
   private readonly owner: string
 
-  /** @param owner whose usage it is; stands beside each offset, so that another Tally sees that the topic is not its own */
+  /**
+   * @param owner whose usage it is; stands beside each offset, so that another Tally sees that the topic is not its own
+   */
   constructor(connection: KafkaConnection, topic: string, groupId: string, owner: string) {
     this.connection = connection
     this.topic = topic

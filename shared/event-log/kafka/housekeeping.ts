@@ -33,8 +33,8 @@ const FORGET = `
 /**
  * Deletes the records of a topic that were loaded longer ago than they are kept. Several processes may call it at once.
  *
- * Why not Kafka's own retention: it counts from a record's arrival, so while the loader is held up it would delete what was
- * never loaded.
+ * Why not Kafka's own retention: it counts from a record's arrival, so while the loader is held up it would delete what
+ * was never loaded.
  */
 export async function tidyTopic({
   pool,

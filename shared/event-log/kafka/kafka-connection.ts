@@ -44,8 +44,8 @@ const KEEP_ALIVE_MS = 60_000
 /**
  * Connections to the brokers of a cluster, made anew after any trouble.
  *
- * It stands on kafkajs's layer of requests, not on its producer and consumer: those share broker answers across partitions
- * when they retry, and read on for a while in partitions that are another member's by then. See
+ * It stands on kafkajs's layer of requests, not on its producer and consumer: those share broker answers across
+ * partitions when they retry, and read on for a while in partitions that are another member's by then. See
  * docs/decisions/0005-kafka-below-the-producer.md.
  */
 export class KafkaConnection implements Closeable {
@@ -64,8 +64,8 @@ export class KafkaConnection implements Closeable {
 
   /**
    * Does some work with the cluster, connected and with metadata of the topic that are fresh enough. When it fails
-   * without a word from a broker, the connections are dropped: whatever else they were waiting for fails too, and the next
-   * call begins with new ones.
+   * without a word from a broker, the connections are dropped: whatever else they were waiting for fails too, and the
+   * next call begins with new ones.
    *
    * @param deadlineMs fails when the work is not done by then
    */
@@ -208,8 +208,8 @@ function loggerInto(log: Logger): unknown {
 }
 
 /**
- * kafkajs 2.2.4 arms a timer of a negative delay after each answer, for ever: a wake-up a millisecond for each connection.
- * It is only needed while requests wait, or the broker asked us to slow down.
+ * kafkajs 2.2.4 arms a timer of a negative delay after each answer, for ever: a wake-up a millisecond for each
+ * connection. It is only needed while requests wait, or the broker asked us to slow down.
  *
  * @see kafkajs pull request 1755, never merged
  */
@@ -231,8 +231,8 @@ const PASSING = new Set([5, 9, 72])
 let forgives = false
 
 /**
- * kafkajs throws away all that a broker says of a topic when one of its partitions has no leader for a moment: nothing could
- * be written to the others either.
+ * kafkajs throws away all that a broker says of a topic when one of its partitions has no leader for a moment: nothing
+ * could be written to the others either.
  */
 function forgiveLeaderlessPartitions(): void {
   if (forgives) return

@@ -1,4 +1,5 @@
-// The layer below kafkajs's producer and consumer, which its own types leave out. Version 2.2.4, pinned in package.json.
+// The layer below kafkajs's producer and consumer, which its own types leave out. Version 2.2.4, pinned in
+// package.json.
 
 declare module 'kafkajs/src/cluster/index.js' {
   import type { ISocketFactory, KafkaConfig, RetryOptions } from 'kafkajs'

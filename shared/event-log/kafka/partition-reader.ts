@@ -71,7 +71,10 @@ export class PartitionReader {
     })
   }
 
-  /** Fetches from one position; nothing when it is at the end, and from the first offset that is kept when it is before that. */
+  /**
+   * Fetches from one position; nothing when it is at the end, and from the first offset that is kept when it is before
+   * that.
+   */
   async fetchOne(from: Position): Promise<Fetched> {
     const [bounds] = await this.listBounds([from.partition])
     const { first = 0, end = 0 } = bounds ?? {}

@@ -19,7 +19,9 @@ export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMes
   headers: { [ACCEPTED_AT]: String(acceptedAt) },
 })
 
-/** Takes whatever lies in the topic: of a record that is not the gateway's, the time of acceptance is that of appending. */
+/**
+ * Takes whatever lies in the topic: of a record that is not the gateway's, the time of acceptance is that of appending.
+ */
 export function recordFromMessage(partition: number, message: FetchedMessage): AppendedRecord {
   const appendedAtMs = Number(message.timestamp)
   const header = message.headers[ACCEPTED_AT]

@@ -19,8 +19,8 @@ const LEADERS_WITHIN_MS = 30_000
 const LOOK_AGAIN_MS = 100
 
 /**
- * Makes topics that are missing, and adds partitions to those that have too few; nothing else of a topic that is there is
- * changed, and no partition is ever taken away.
+ * Makes topics that are missing, and adds partitions to those that have too few; nothing else of a topic that is there
+ * is changed, and no partition is ever taken away.
  *
  * @throws StartupError when Kafka cannot be reached or refuses
  */

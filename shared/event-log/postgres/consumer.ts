@@ -92,7 +92,8 @@ export class PostgresConsumer implements LogConsumer {
       served.set(record.partition, assigned)
       kept.push(record)
     }
-    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next time.
+    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next
+    // time.
     for (const [partition, assigned] of served) if (all.delete(partition)) all.set(partition, assigned)
     return kept
   }

@@ -50,8 +50,8 @@ export class SegmentReader {
   }
 
   /**
-   * Records from these positions on, in order within each partition; empty when all are at the end. Partitions that come
-   * late in the list may have to wait for the next call.
+   * Records from these positions on, in order within each partition; empty when all are at the end. Partitions that
+   * come late in the list may have to wait for the next call.
    *
    * @param bytesMax as in PollLimits
    */

@@ -9,8 +9,9 @@ const GZIPPED = 1
 const GZIP_BYTES_MIN = 16 * 1024
 
 /**
- * The output buffer is a quarter of the input. Lines shrink to a fifth, so that the result fits into one chunk: with each further one
- * zlib's thread and ours wait for each other (measured with 500 KB: 0.85 of the CPU of chunks of 16 KiB to gzip, half of it to gunzip).
+ * The output buffer is a quarter of the input. Lines shrink to a fifth, so that the result fits into one chunk: with
+ * each further one zlib's thread and ours wait for each other (measured with 500 KB: 0.85 of the CPU of chunks of 16
+ * KiB to gzip, half of it to gunzip).
  */
 const GZIPPED_PART = 4
 
@@ -25,8 +26,8 @@ export interface EncodedValue {
 }
 
 /**
- * Gzips large values before they are sent: the database then writes a fifth of the bytes, twice (log and table), and does
- * not compress them itself.
+ * Gzips large values before they are sent: the database then writes a fifth of the bytes, twice (log and table), and
+ * does not compress them itself.
  */
 export async function encodeValue(value: Buffer): Promise<EncodedValue> {
   const decodedSize = value.length

@@ -64,7 +64,10 @@ async function applyPending(db: pg.Client, log: Logger): Promise<void> {
   if (pending.length > 0) log.info({ count: pending.length }, 'applied the PostgreSQL migrations')
 }
 
-/** What the services may do: read and write rows, but delete none of those that money hangs on, and edit nothing that was priced or agreed. */
+/**
+ * What the services may do: read and write rows, but delete none of those that money hangs on, and edit nothing that
+ * was priced or agreed.
+ */
 async function grantToService(db: pg.Client, role: string): Promise<void> {
   const service = db.escapeIdentifier(role)
   await db.query(`

@@ -37,8 +37,8 @@ export function openPool(options: PoolOptions): pg.Pool {
     keepAlive: true,
     options: `-c search_path=${SCHEMA} -c timezone=UTC`,
   })
-  // Each client too: the pool listens only to those that are idle, and an error nobody listens to ends the process. Whoever
-  // uses the connection learns of the loss from the next statement.
+  // Each client too: the pool listens only to those that are idle, and an error nobody listens to ends the process.
+  // Whoever uses the connection learns of the loss from the next statement.
   pool.on('connect', (client) => {
     client.on('error', (err) => {
       options.log.warn({ err }, 'lost a connection to PostgreSQL')

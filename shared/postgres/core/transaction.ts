@@ -21,7 +21,9 @@ export const inNamespace = <T>(
   work: (db: PoolClient) => Promise<T>,
 ): Promise<T> => runInNamespace(pool, namespaceId, work, 'COMMIT')
 
-/** The same, and leaves nothing behind: what the work writes it alone can read, and is rolled back when it resolves too. */
+/**
+ * The same, and leaves nothing behind: what the work writes it alone can read, and is rolled back when it resolves too.
+ */
 export const inNamespaceUndone = <T>(
   pool: Pool,
   namespaceId: string,
@@ -51,8 +53,8 @@ async function runInNamespace<T>(
 }
 
 /**
- * Reads rows of every namespace in one transaction, where a table lets maintenance do so: what sends on or proves what all
- * companies have left behind. Nothing that answers a caller may use it.
+ * Reads rows of every namespace in one transaction, where a table lets maintenance do so: what sends on or proves what
+ * all companies have left behind. Nothing that answers a caller may use it.
  */
 export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promise<T>): Promise<T> =>
   run(pool, async (db) => {

@@ -15,7 +15,8 @@ const USER = 'postgres'
 const run = promisify(execFile)
 
 /**
- * PostgreSQL refuses to run as root. When we are root its server runs as the user `postgres`, made here if it is missing.
+ * PostgreSQL refuses to run as root. When we are root its server runs as the user `postgres`, made here if it is
+ * missing.
  */
 export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   if (process.getuid?.() !== 0) return undefined

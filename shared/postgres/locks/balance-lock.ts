@@ -7,9 +7,10 @@ const HOLD_ALL =
 const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name'
 
 /**
- * Shares the lock of a balance until the transaction ends, so that no refill of it is computed meanwhile: a refill sees every grant,
- * void and archiving whose time is before its own, and those after it have seen the refill. Others that change grants of
- * the same account and source are not kept waiting. It comes before a creation lock, or two could wait for each other.
+ * Shares the lock of a balance until the transaction ends, so that no refill of it is computed meanwhile: a refill sees
+ * every grant, void and archiving whose time is before its own, and those after it have seen the refill. Others that
+ * change grants of the same account and source are not kept waiting. It comes before a creation lock, or two could wait
+ * for each other.
  */
 export const shareBalance = (db: Queryable, namespaceId: string, accountId: string, source: UsageSource) =>
   db.query(HOLD, [nameOf(namespaceId, accountId, source)])
@@ -22,7 +23,9 @@ export const shareBalances = (
 ) =>
   db.query(HOLD_ALL, [inOrder(keys.map(({ accountId, source }) => nameOf(namespaceId, accountId, source)))])
 
-/** The same for refills of metrics: nobody else holds the balances meanwhile. Who calls this holds their configurations. */
+/**
+ * The same for refills of metrics: nobody else holds the balances meanwhile. Who calls this holds their configurations.
+ */
 export const lockBalances = (
   db: Queryable,
   namespaceId: string,

@@ -31,5 +31,8 @@ export async function runExclusively<T>(pool: Pool, name: string, work: () => Pr
   }
 }
 
-/** Whether work was not done because it goes on elsewhere, or somebody else took it over: a conflict, from runExclusively or from the work. */
+/**
+ * Whether work was not done because it goes on elsewhere, or somebody else took it over: a conflict, from
+ * runExclusively or from the work.
+ */
 export const isElsewhere = (err: unknown): boolean => err instanceof DomainError && err.code === 'conflict'

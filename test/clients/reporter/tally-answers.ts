@@ -29,8 +29,8 @@ export const accountIdOf = async (tally: Reachable, externalId: string): Promise
   (await askJson<{ id: string }>(tally, `/v2/accounts/external-id/${encodeURIComponent(externalId)}`)).id
 
 /**
- * All usage of an account once everything that was accepted before is counted: a marker is reported last and waited for,
- * and the events of one account are counted in the order they were accepted.
+ * All usage of an account once everything that was accepted before is counted: a marker is reported last and waited
+ * for, and the events of one account are counted in the order they were accepted.
  */
 export async function usageOf(tally: Reachable, externalId: string): Promise<Answers> {
   const id = await accountIdOf(tally, externalId)

@@ -17,7 +17,9 @@ const TAKEN_FOR_TYPE = /Cannot load time zone No\/Such|must be a valid type name
 
 const [TIME, TEXT, NUMBER, UNIT, FORMAT] = ['now()', "'2026-01-01'", '7', "'day'", "'%Y'"]
 
-/** Arguments among which the probe stands in every place that a function has, the others such as functions take them. */
+/**
+ * Arguments among which the probe stands in every place that a function has, the others such as functions take them.
+ */
 const ARGUMENTS = [
   [[PROBE]],
   [[TIME, TEXT, NUMBER, "'x'::Dynamic"], [PROBE]],

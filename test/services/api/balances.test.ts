@@ -169,6 +169,8 @@ describe('balances of several accounts over HTTP', function () {
   })
 })
 
-/** What ClickHouse was asked of usage: how far the rollups reach is known for a moment, and asked at any time after it. */
+/**
+ * What ClickHouse was asked of usage: how far the rollups reach is known for a moment, and asked at any time after it.
+ */
 const queriesOf = ({ clickhouse }: QueryCounts): SentQuery[] =>
   clickhouse.filter(({ query }) => !query.includes('FROM rollup_epochs'))

@@ -80,7 +80,8 @@ describe('simulations of random worlds, over HTTP,', function () {
       const ofCard = preview.lines.filter(({ rate_id }) => rate_id !== null)
       if (ofCard.length === 0 || ofCard.some(({ share }) => share.seconds < share.of)) continue
       previews++
-      // As one period: those of a cadence are counted from its begin, so from the 30th where the contract's are from the 31st.
+      // As one period: those of a cadence are counted from its begin, so from the 30th where the contract's are from
+      // the 31st.
       const body = { start_at: whole.startAt, end_at: whole.endAt, cadence: undefined }
       const simulated = await simulate(inPeriod.rate_card_id, body)
       expect(simulated.data[0]?.baseline, `${at}: its preview`).to.equal(sumOf(ofCard))

@@ -26,7 +26,10 @@ const END = now - (now % DAY) - 3 * DAY
 const START = END - 30 * DAY
 const NO_ACCOUNT = `account_${'0'.repeat(32)}`
 const NO_CARD = `rate_card_${'0'.repeat(32)}`
-/** Which rollups lack something, how far they reach, and usage; and the same for the list of accounts, which knows how far. */
+/**
+ * Which rollups lack something, how far they reach, and usage; and the same for the list of accounts, which knows how
+ * far.
+ */
 const CLICKHOUSE_MAX = 5
 
 interface Named {

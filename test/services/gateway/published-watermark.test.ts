@@ -24,7 +24,9 @@ interface Flight {
   isAppend: boolean
 }
 
-/** The world in which gateways run: one true time in milliseconds, by which the database goes, and what is on its way. */
+/**
+ * The world in which gateways run: one true time in milliseconds, by which the database goes, and what is on its way.
+ */
 class World {
   now = 1_000_000
   readonly rows = new Map<string, Row>()

@@ -301,7 +301,8 @@ describe('loading usage', function () {
     expect(Number(counted[0]?.n)).to.equal(events)
     expect(Math.max(...rows)).to.be.at.most(limits.batchRowsMax + 250)
     expect(Math.max(...bytes)).to.be.at.most(limits.batchBytesMax + RECORD_BYTES_MAX)
-    // What is stored, once more while it is joined, what is gathered meanwhile, and what was read ahead, twice as it is decoded.
+    // What is stored, once more while it is joined, what is gathered meanwhile, and what was read ahead, twice as it is
+    // decoded.
     expect(Math.max(...memory)).to.be.lessThan(6 * limits.batchBytesMax)
     // A share of the whole, which holds on a busy machine too.
     expect(delay.max / 1e6, 'milliseconds').to.be.lessThan(tookMs / 5)

@@ -43,7 +43,8 @@ describe('npm run rebuild', function () {
   const now = Math.floor(Date.now() / 1_000)
 
   before(async () => {
-    // Why services of its own: its rollups are forgotten, its rollup service crashes, and another Tally is put in their place.
+    // Why services of its own: its rollups are forgotten, its rollup service crashes, and another Tally is put in their
+    // place.
     engines = await startSharedEngines('rebuild')
     services = await startServices(engines, {
       ROLLUP_PAUSE_MS: '100',

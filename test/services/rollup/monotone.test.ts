@@ -75,15 +75,24 @@ const CRASHES = 0.02
 /** Rarer: what one has marked is read from the events until its mark is an orphan, which hides what became of it. */
 const WRITER_CRASHES = 0.002
 
-/** Usage is late for a while, then not: a slot with marks is read from the events, and only without them shows what it became. */
+/**
+ * Usage is late for a while, then not: a slot with marks is read from the events, and only without them shows what it
+ * became.
+ */
 const LATE_PHASE_MS = 1_500
 /** Of long ago, too, whose days are computed from the events; few days, so that others are at work on them. */
 const HISTORY_S = 42 * DAY_S
 const ALL_PHASES_MS = 4_500
-/** A day of which nothing else is reported, so that only a rebuild mends what is lost of it; asked for without its morning, it is read by slots. */
+/**
+ * A day of which nothing else is reported, so that only a rebuild mends what is lost of it; asked for without its
+ * morning, it is read by slots.
+ */
 const QUIET_AGE_S = 10 * DAY_S
 const NOON_S = DAY_S / 2
-/** Long, so that marks are worked off meanwhile; twice that, and an insert, must be less than what makes a mark an orphan's. */
+/**
+ * Long, so that marks are worked off meanwhile; twice that, and an insert, must be less than what makes a mark an
+ * orphan's.
+ */
 const QUIET_PAUSE_MS = 2_500
 
 const DAY_CLOSED: RollupPoint = 'rollup-totals'
@@ -214,7 +223,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
     if (!ended && own() < share) throw new Crash('crashed')
   }
 
-  /** Once it is ended, what is under way is to end soon: several epochs are kept up to date, each in many statements. */
+  /**
+   * Once it is ended, what is under way is to end soon: several epochs are kept up to date, each in many statements.
+   */
   const untilEnded =
     (pause: Pause): Pause =>
     () =>
@@ -386,8 +397,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
       watch.read(own)
 
   /**
-   * What a rollup service works with, with pauses between its statements and within those that store. Pairs are for those alone that
-   * are there for them: whoever else worked them off would mend them.
+   * What a rollup service works with, with pauses between its statements and within those that store. Pairs are for
+   * those alone that are there for them: whoever else worked them off would mend them.
    */
   const partsOf = (own: Random, { share = 0.2, isMeant = isOfOthers, pauseToStore }: Ways = {}) => {
     const pauseAtRandom = () => (own() < 2.5 * share ? pauseBy(own, 1, 4_000) : undefined)
@@ -441,7 +452,10 @@ describe('totals beside writers and rollup services that pause and crash', funct
     await sleep(randomInteger(own, 2_000))
   }
 
-  /** More that work off late usage, whatever else the services are at: what a slow one has read is old when it is stored. */
+  /**
+   * More that work off late usage, whatever else the services are at: what a slow one has read is old when it is
+   * stored.
+   */
   const lateWorker = (own: Random, share: number) => workingOff(own, partsOf(own, { share }))
 
   const workingOff = (own: Random, parts: ReturnType<typeof partsOf>) => async () => {
@@ -480,8 +494,8 @@ describe('totals beside writers and rollup services that pause and crash', funct
   }
 
   /**
-   * Now and then all rollups anew. The second and some of the others only up to the last midnight, or up to two days ago when there
-   * is time: then days are closed again. In a short run the slots of now are back as soon as one was.
+   * Now and then all rollups anew. The second and some of the others only up to the last midnight, or up to two days
+   * ago when there is time: then days are closed again. In a short run the slots of now are back as soon as one was.
    */
   function rebuilder(own: Random): () => Promise<void> {
     let builds = 0

@@ -57,7 +57,10 @@ describe('a month of usage', function () {
   const take = (step: RollupStep, crashAt?: RollupPoint, pause?: () => Promise<void>) =>
     takeRollupStep(stage.computing, step, crashAt, pause)
 
-  /** How many events there are, as one finds who has just been started: with all there is, and with what lies before the month's end. */
+  /**
+   * How many events there are, as one finds who has just been started: with all there is, and with what lies before the
+   * month's end.
+   */
   async function expectRight(when: string): Promise<void> {
     const reader = usageThroughRollups(stage.client)
     const count = async (startAt: number, endAt: number) => {
@@ -102,7 +105,8 @@ describe('a month of usage', function () {
     await expectWorkedOff('closed')
   })
 
-  // The last usage that is late for a day, whoever closes the month meanwhile: between any two statements of the one the other runs whole.
+  // The last usage that is late for a day, whoever closes the month meanwhile: between any two statements of the one
+  // the other runs whole.
   it('has all its usage, whenever some is late while it is closed', async () => {
     for (let nth = 1, isOver = false; !isOver; nth += 2) {
       await begin()

@@ -51,7 +51,10 @@ describe('what meets in the middle of something', function () {
   })
   after(() => stage.close())
 
-  /** Plays it with slots closed up to five hours ago. Whatever was done: all that is stored is found, and worked off exactly. */
+  /**
+   * Plays it with slots closed up to five hours ago. Whatever was done: all that is stored is found, and worked off
+   * exactly.
+   */
   const plays = (title: string, play: () => Promise<void>) =>
     it(title, async () => {
       await giveUpEpochs()
@@ -107,7 +110,10 @@ describe('what meets in the middle of something', function () {
     expect(isCome, 'whether anything was computed').to.equal(true)
   }
 
-  /** @param between what goes on after the first statement has read the events, and before it stores what it made of them */
+  /**
+   * @param between what goes on after the first statement has read the events, and before it stores what it made of
+   *   them
+   */
   const close = (graceS: number, between?: () => Promise<void>) =>
     comesTo(between, (once) => closeSlots(partsOf(stage.computing, once), graceS))
   /** For who must not see the epochs of the plays before, which are kept up to date for a while and reach further. */
@@ -193,8 +199,8 @@ describe('what meets in the middle of something', function () {
   const everywhere = (count: number): number[] => [count, count, count]
   const ago = async (seconds: number) => (await stage.epochs.now()) - seconds
   /**
-   * A second of the first slot that is yet to be closed: whatever is closed next reads its events first. Hours may be closed in two parts, with
-   * midnight between them.
+   * A second of the first slot that is yet to be closed: whatever is closed next reads its events first. Hours may be
+   * closed in two parts, with midnight between them.
    */
   const nextToClose = async () => {
     const { closedThrough } = (await stage.epochs.list()).findLast(({ state }) => state === 'in use') ?? {}

@@ -147,8 +147,8 @@ const INSIDE = `
 const SENT_MS = 200
 
 /**
- * Stops the one gateway that takes reports (SIGSTOP) while it is inside the world of their company. Wherever else it happens to
- * be, between two reports or about to read the next, it holds nobody, and goes on for another try.
+ * Stops the one gateway that takes reports (SIGSTOP) while it is inside the world of their company. Wherever else it
+ * happens to be, between two reports or about to read the next, it holds nobody, and goes on for another try.
  */
 async function stopInside({ process: child }: RunningService, pool: Pool): Promise<void> {
   await until(async () => {

@@ -613,7 +613,10 @@ const plansOf = (drawn: History, now: number): RatedPlan[] =>
     },
   }))
 
-/** Plans of two accounts, one of them of another currency: whatever they are read with, they get what they would get alone. */
+/**
+ * Plans of two accounts, one of them of another currency: whatever they are read with, they get what they would get
+ * alone.
+ */
 const plansOfBoth = (drawn: History, now: number): RatedPlan[] =>
   plansOf(drawn, now).flatMap((plan, nth) => [
     plan,

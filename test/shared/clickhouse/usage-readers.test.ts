@@ -136,7 +136,8 @@ describe('the readers of usage', function () {
     const now = await stage.epochs.now()
     for (const age of [30 * 60, 3 * HOUR_S]) await store(makeReport({ namespaceId, occurredAt: now - age }))
     await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
-    // Two reads know of another time before their queries are asked; a third keeps what is closed from being asked for by one of them alone.
+    // Two reads know of another time before their queries are asked; a third keeps what is closed from being asked for
+    // by one of them alone.
     const gates = new EventEmitter()
     const [newest, marks] = [once(gates, 'newest'), once(gates, 'marks')]
     const held = { newest: 0, marks: 0 }

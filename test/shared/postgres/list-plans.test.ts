@@ -27,7 +27,9 @@ const [FIRST_ACCOUNT, FIRST_METRIC] = [newId('account'), newId('metric')]
 const [FIRST_PRODUCT, FIRST_CARD] = [newId('product'), newId('rate_card')]
 const FIRST_CONTRACT = randomUUID()
 
-/** 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each. */
+/**
+ * 100 accounts and metrics, 20,000 grants and 10,000 configurations; the first account and metric have half of each.
+ */
 const ROWS = [
   `INSERT INTO customers (namespace_id, customer_id, name, sort_name, created_at, updated_at)
     SELECT $1, gen_random_uuid(), '', '', now() + n * interval '1 second', now() FROM generate_series(1, 5000) n`,
