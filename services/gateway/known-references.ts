@@ -16,7 +16,7 @@ export type FindUnknown = (
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Remembers accounts and metrics that were seen to exist. They are never deleted, so what exists stays true for ever;
+ * Caches accounts and metrics that were seen to exist. They are never deleted, so what exists stays true for ever;
  * what does not is asked again each time, because it may have been created since.
  *
  * @param idsMax how many ids are cached

@@ -1,4 +1,5 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
+import { StartupError } from '../../shared/errors/startup-error.ts'
 import { isUsageError } from '../../shared/errors/usage-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { CommandContext, CommandDeps } from './command.ts'
@@ -35,7 +36,7 @@ export async function runCommand(
       print(err.message + adviceOn(command, args))
       return EXIT_USAGE
     }
-    if (err instanceof DomainError) print(err.message)
+    if (err instanceof DomainError || err instanceof StartupError) print(err.message)
     else if (signal.aborted) print(`${name} was stopped before it was done`)
     else {
       log.error({ err, command: name }, 'a command failed')

@@ -1,5 +1,7 @@
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { requireClickHouseSchema } from '../../shared/clickhouse/require-schema.ts'
 import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
+import { reach } from '../../shared/errors/reach.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -7,8 +9,10 @@ import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
 import { openPool } from '../../shared/postgres/core/pool.ts'
+import { requirePostgresSchema } from '../../shared/postgres/core/require-schema.ts'
 import { openPurger } from '../../shared/redis/purges.ts'
 import type { CommandContext, UsageEngines } from './command.ts'
+import { doctor } from './commands/doctor.ts'
 import type { OperatorConfig } from './config.ts'
 import { runCommand } from './run-command.ts'
 
@@ -33,9 +37,14 @@ export async function runOnServers(
       log,
     })
     opened.push({ name: 'PostgreSQL pool', close: () => pool.end() })
+    // The doctor says what is wrong with tables; to others it would be a column that is not there.
+    const isExamined = name === doctor.name
+    if (!isExamined) await requirePostgresSchema(pool)
     const openCh = async (queryTimeoutS = ch.queryTimeoutS) => {
       const clickhouse = await openClickHouse({ ...ch, queryTimeoutS })
       opened.push(clickhouse)
+      if (!isExamined)
+        await reach('ClickHouse (CLICKHOUSE_URL)', () => requireClickHouseSchema(clickhouse.client))
       return clickhouse.client
     }
     const openLog = async () => {

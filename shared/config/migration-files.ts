@@ -46,7 +46,7 @@ export function pendingMigrations(
     const before = applied.get(name)
     if (before !== undefined && before !== checksum)
       throw new StartupError(
-        `the migration ${name} was changed after it was applied: restore the released file`,
+        `the migration ${name} was changed after it was applied: restore the released file, or the database is from before the first release`,
       )
   }
   return files.filter(({ name }) => !applied.has(name))

@@ -10,8 +10,11 @@ export interface Balance {
   balance: Amount
 }
 
-/** Sums by account and source; what is absent is zero. */
-export type SumsByAccount = ReadonlyMap<string, ReadonlyMap<UsageSource, Amount>>
+/** Sums by source; what is absent is zero. */
+export type SumsBySource = ReadonlyMap<UsageSource, Amount>
+
+/** The same by account. */
+export type SumsByAccount = ReadonlyMap<string, SumsBySource>
 
 /**
  * The one place where grants and usage meet.

@@ -48,7 +48,7 @@ export interface UsageCover {
   /** Whole slots from usage_by_slot, or their totals: those of these days that lie in between, but for some. */
   slots: (TimeRange & { days: number[]; except: number[] }) | undefined
   /** The rest from the events: ranges, whole slots and whole days, none of which meet. */
-  raw: { ranges: TimeRange[]; slots: number[]; days: number[] }
+  events: { ranges: TimeRange[]; slots: number[]; days: number[] }
 }
 
 /** The start of the day a second lies in. */
@@ -82,25 +82,25 @@ export function coverUsage(
   { cuts = [], hasMonths = true }: CoverOptions = {},
 ): UsageCover {
   const { slotS, closedThrough } = state
-  const dirtySlots = [
+  const splitSlots = [
     ...new Set([
       ...state.dirtySlots,
       ...cuts.filter((cut) => dayOf(cut) !== cut).map((cut) => cut - (cut % slotS)),
     ]),
   ]
-  const raw: UsageCover['raw'] = { ranges: [], slots: [], days: [] }
+  const events: UsageCover['events'] = { ranges: [], slots: [], days: [] }
   const addRange = (from: number, to: number) => {
-    if (from < to) raw.ranges.push({ startAt: from, endAt: to })
+    if (from < to) events.ranges.push({ startAt: from, endAt: to })
   }
   addRange(Math.max(startAt, closedThrough), endAt)
   const closedEnd = Math.min(endAt, closedThrough)
-  if (startAt >= closedEnd) return { months: [], days: undefined, slots: undefined, raw }
+  if (startAt >= closedEnd) return { months: [], days: undefined, slots: undefined, events }
 
   const firstDay = ceilTo(startAt, DAY_S)
   const endDay = Math.max(firstDay, dayOf(closedEnd))
   const wholly = new Set(state.dirtyDays)
-  const slotsByDay = groupBy(dirtySlots, dayOf)
-  const dirty = [...new Set([...wholly, ...slotsByDay.keys()])]
+  const slotsByDay = groupBy(splitSlots, dayOf)
+  const notWhole = [...new Set([...wholly, ...slotsByDay.keys()])]
     .filter((day) => day >= firstDay && day < endDay)
     .sort((a, b) => a - b)
 
@@ -112,7 +112,7 @@ export function coverUsage(
     const day = dayOf(from)
     const [firstSlot, endSlot] = [ceilTo(from, slotS), to - (to % slotS)]
     if (wholly.has(day) || day < oldest || firstSlot >= endSlot) {
-      if (to - from === DAY_S) raw.days.push(day)
+      if (to - from === DAY_S) events.days.push(day)
       else addRange(from, to)
       return
     }
@@ -120,44 +120,44 @@ export function coverUsage(
     addRange(endSlot, to)
     slotDays.push(day)
     const dirtyHere = (slotsByDay.get(day) ?? []).filter((slot) => slot >= firstSlot && slot < endSlot)
-    raw.slots.push(...dirtyHere)
+    events.slots.push(...dirtyHere)
     except.push(...dirtyHere)
   }
   coverPart(startAt, Math.min(firstDay, closedEnd))
-  for (const day of dirty) coverPart(day, day + DAY_S)
+  for (const day of notWhole) coverPart(day, day + DAY_S)
   coverPart(endDay, closedEnd)
 
-  const parted = [...dirty, ...cuts.filter((cut) => monthOf(cut) !== cut)]
+  const splits = [...notWhole, ...cuts.filter((cut) => monthOf(cut) !== cut)]
   // Where there is no month, its days cost nothing: a history of weeks is not worth a table more.
-  const filled = { startAt: Math.max(firstDay, state.monthsFrom), endAt: endDay }
-  const months = hasMonths ? wholeMonths(filled, parted) : []
-  const daysS = endDay - firstDay - secondsOf(months) - dirty.length * DAY_S
+  const withMonths = { startAt: Math.max(firstDay, state.monthsFrom), endAt: endDay }
+  const months = hasMonths ? wholeMonths(withMonths, splits) : []
+  const daysS = endDay - firstDay - secondsOf(months) - notWhole.length * DAY_S
   return {
     months,
-    days: daysS > 0 ? { startAt: firstDay, endAt: endDay, except: dirty } : undefined,
+    days: daysS > 0 ? { startAt: firstDay, endAt: endDay, except: notWhole } : undefined,
     slots:
       slotDays.length === 0
         ? undefined
         : { startAt: ceilTo(startAt, slotS), endAt: closedEnd - (closedEnd % slotS), days: slotDays, except },
-    raw,
+    events,
   }
 }
 
 /**
- * Runs of whole months of a range in which nothing lies; none where they are few.
+ * Runs of whole months of a range in which none of these seconds lie; none where they are few.
  *
- * @param parted seconds, in any order
+ * @param splits seconds, in any order
  */
-function wholeMonths({ startAt, endAt }: TimeRange, parted: readonly number[]): TimeRange[] {
+function wholeMonths({ startAt, endAt }: TimeRange, splits: readonly number[]): TimeRange[] {
   if (startAt >= endAt) return []
   const first = monthOf(startAt) === startAt ? startAt : monthAfter(startAt)
   const end = monthOf(endAt)
-  const left = [...new Set(parted.map(monthOf))]
+  const skipped = [...new Set(splits.map(monthOf))]
     .filter((month) => month >= first && month < end)
     .sort((a, b) => a - b)
   const runs: TimeRange[] = []
   let from = first
-  for (const month of [...left, end]) {
+  for (const month of [...skipped, end]) {
     if (from < month) runs.push({ startAt: from, endAt: month })
     from = monthAfter(month)
   }

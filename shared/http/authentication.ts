@@ -28,7 +28,7 @@ const ttlMsOf = (caller: FoundCaller | undefined): number =>
   Math.min(CALLER_TTL_MS, caller?.endsInMs ?? Infinity)
 
 /**
- * Remembers whose keys were found for a few seconds, and no longer than the key itself lasts: from then on the database
+ * Caches whose keys were found for a few seconds, and no longer than the key itself lasts: from then on the database
  * is asked, by whose clock it ends. Several requests at once look a key up once.
  *
  * @param purges tell which callers to forget

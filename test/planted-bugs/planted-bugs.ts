@@ -49,9 +49,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'FINAL is left out: rows of one event count as often as they are stored',
     file: 'shared/clickhouse/usage/usage-aggregates.ts',
     right:
-      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(params)}`',
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${conditionsOf(selection)} GROUP BY source ${settingsOf(params)}`',
     wrong:
-      'const query = `SELECT ${columnsOf(selection)} FROM usage_events ${where(selection)} GROUP BY source`',
+      'const query = `SELECT ${columnsOf(selection)} FROM usage_events ${conditionsOf(selection)} GROUP BY source`',
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
@@ -483,7 +483,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'slots beside late ones that are in one key bucket with them count twice',
     file: 'shared/clickhouse/rollups/cover-query.ts',
-    right: ' AND ${second} - ${second} % ${slotS} IN {slots:Array(UInt32)})`',
+    right: ' AND ${second} - ${second} % ${slotS} IN {eventSlots:Array(UInt32)})`',
     wrong: ')`',
     suites: ['shared/clickhouse/usage-readers'],
   },
@@ -620,8 +620,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a month in which a day is late is read from its rollup',
     file: 'shared/domain/usage-cover.ts',
-    right: 'const parted = [...dirty, ...cuts',
-    wrong: 'const parted = [...dirty.slice(0, 0), ...cuts',
+    right: 'const splits = [...notWhole, ...cuts',
+    wrong: 'const splits = [...notWhole.slice(0, 0), ...cuts',
     suites: ['shared/domain/usage-cover', 'services/rollup/months'],
     each: true,
   },
@@ -732,8 +732,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is closed of an account is cached although a mark of its own stands',
     file: 'shared/clickhouse/usage/account-sums.ts',
-    right: 'for (const { account, late } of unmarked)',
-    wrong: 'for (const { account, late } of some)',
+    right: 'for (const { account, lateCounts } of unmarked)',
+    wrong: 'for (const { account, lateCounts } of some)',
     suites: ['services/api/warm-balances', 'services/rollup/races'],
   },
   {
@@ -842,8 +842,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'of reads that share a batch one gets the answer of another',
     file: 'shared/clickhouse/usage/account-sums.ts',
-    right: 'return { account, epoch, late, closed, open: open.get(name) }',
-    wrong: 'return { account, epoch, late, closed, open: open.get(nameOfAccount(accounts[0] ?? account)) }',
+    right: 'return { account, epoch, lateCounts, closed, open: open.get(name) }',
+    wrong:
+      'return { account, epoch, lateCounts, closed, open: open.get(nameOfAccount(accounts[0] ?? account)) }',
     suites: ['shared/clickhouse/usage-readers', 'services/rollup/races', 'services/api/usage-model'],
   },
   {

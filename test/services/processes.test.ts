@@ -56,10 +56,18 @@ describe('services as processes of their own', function () {
     )
     const bare = new URL(engines.db.serviceUrl)
     bare.pathname = '/postgres'
-    for (const name of NAMES)
-      expect(await refusalOf(name, { ...engines.env, DATABASE_URL: bare.href })).to.match(
-        /^PostgreSQL \(DATABASE_URL\) is not migrated, 0001_\w+ is missing: run npm run migrate\n$/,
-      )
+    const unmigrated = { ...engines.env, DATABASE_URL: bare.href }
+    const said = /^PostgreSQL \(DATABASE_URL\) is not migrated, 0001_\w+ is missing: run npm run migrate\n$/
+    for (const name of NAMES) expect(await refusalOf(name, unmigrated)).to.match(said)
+    for (const words of [['audit'], ['rebuild'], ['companies', 'list'], ['dead-letters', 'list']]) {
+      const { code, output } = await runProgram('operator/main', unmigrated, ...words)
+      expect(code, output).to.equal(1)
+      expect(output).to.match(said)
+    }
+    const rebuild = await runProgram('operator/main', engines.env, 'rebuild')
+    expect(rebuild.output).to.match(
+      /^ClickHouse \(CLICKHOUSE_URL\) is not migrated, 0001_\w+ is missing: run npm run migrate\n$/,
+    )
   })
 
   it('say in one line which server cannot be reached, and by which setting', async () => {
@@ -86,7 +94,7 @@ describe('services as processes of their own', function () {
     expect([revoked.code, revoked.output]).to.satisfy(([code]: [number]) => code === 0, revoked.output)
     const audit = await operate('audit')
     expect([audit.code, audit.output]).to.satisfy(
-      ([code, output]: [number, string]) => code === 1 && output.includes('KAFKA_BROKERS'),
+      ([code, output]: [number, string]) => code === 1 && /cannot be reached.*CLICKHOUSE_URL/.test(output),
       audit.output,
     )
   })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { RecentlyUsed } from '../../../shared/clickhouse/rollups/recently-used-accounts.ts'
-import type { AccountSums } from '../../../shared/clickhouse/usage/account-sums.ts'
+import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../../shared/lifecycle/repeat.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
@@ -10,7 +10,7 @@ import type { Metrics } from '../../../shared/metrics/metrics.ts'
 
 export interface WarmingDeps {
   /** The reader that balances come from; it caches what it has read. */
-  usage: Pick<AccountSums, 'readAhead'>
+  usage: Pick<AccountSumsReader, 'readAhead'>
   listRecentlyUsed: (limit: number) => Promise<RecentlyUsed[]>
 }
 

@@ -88,7 +88,7 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
       const known = unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo))
       requireKnown(request, known, now)
       await request.whatIf?.(db, namespaceId)
-      return readAgreement(db, namespaceId, request, knownAt ?? known, now)
+      return readForPreview(db, namespaceId, request, knownAt ?? known, now)
     })
     const { plan, prices, usageAsOf } = read
     const invoice = (measured: RatedUsage, credit: CreditReadings): Invoice =>
@@ -147,7 +147,7 @@ export function requireNotToCome(asOf: number | undefined, now: number): void {
 }
 
 /** Everything that PostgreSQL holds of a preview. */
-async function readAgreement(
+async function readForPreview(
   db: PoolClient,
   namespaceId: string,
   { contractId, at, asOf, knownAt, differenceSince, whatIf }: PreviewRequest,

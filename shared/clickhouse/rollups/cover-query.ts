@@ -30,14 +30,14 @@ export const SECOND_OF = {
  *   none by month
  */
 export function selectsOf(
-  { months, days, slots, raw }: UsageCover,
+  { months, days, slots, events }: UsageCover,
   { slotS, now }: KnownEpoch,
   { fromMonths, fromDays, fromSlots, fromEvents, filters, timeFilter }: CoverRead,
   { totals }: { totals: boolean },
 ): { selects: string[]; params: Record<string, unknown> } {
   const selects: string[] = []
   const params: Record<string, unknown> = {}
-  const filtersOf = (place: keyof typeof SECOND_OF) => [
+  const filtersAt = (place: keyof typeof SECOND_OF) => [
     ...filters,
     ...(timeFilter === undefined ? [] : [timeFilter(SECOND_OF[place])]),
   ]
@@ -47,21 +47,21 @@ export function selectsOf(
     table: string,
     conditions: readonly string[],
   ) => {
-    const where = [...conditions, ...filtersOf(place)].join(' AND ')
+    const where = [...conditions, ...filtersAt(place)].join(' AND ')
     selects.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${where}`)
   }
-  const rolled = ['epoch = {epoch:UInt32}']
+  const ofEpoch = ['epoch = {epoch:UInt32}']
   const ofMonths = months.map(({ startAt, endAt }, nth) => {
     Object.assign(params, { [`monthFrom${nth}`]: isoDay(startAt), [`monthTo${nth}`]: isoDay(endAt - DAY_S) })
     return `BETWEEN {monthFrom${nth}:Date} AND {monthTo${nth}:Date}`
   })
   if (ofMonths.length > 0) {
     const inRuns = `(${ofMonths.map((run) => `month ${run}`).join(' OR ')})`
-    add('months', fromMonths, 'usage_by_month', [...rolled, inRuns, 'count > 0'])
+    add('months', fromMonths, 'usage_by_month', [...ofEpoch, inRuns, 'count > 0'])
   }
   if (days !== undefined) {
     Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
-    const conditions = [...rolled, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
+    const conditions = [...ofEpoch, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
     conditions.push(...ofMonths.map((run) => `day NOT ${run}`))
     if (days.except.length > 0) {
       params['daysExcept'] = days.except.map(dayNumber)
@@ -72,7 +72,7 @@ export function selectsOf(
   if (slots !== undefined) {
     Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt })
     const conditions = [
-      ...rolled,
+      ...ofEpoch,
       "slot >= toDateTime({slotFrom:UInt32}, 'UTC')",
       "slot < toDateTime({slotTo:UInt32}, 'UTC')",
       'count > 0',
@@ -94,11 +94,11 @@ export function selectsOf(
     )
     addDays('slotTotalDays', 'usage_by_slot_total', slots.days.filter(hasTotals))
   }
-  const events = eventsOf(raw, slotS)
-  if (events !== undefined) {
-    Object.assign(params, events.params)
-    const ofKey = [...filtersOf('events'), events.condition].join(' AND ')
-    // Why PREWHERE: see usage-aggregates.
+  const unrolled = eventsOf(events, slotS)
+  if (unrolled !== undefined) {
+    Object.assign(params, unrolled.params)
+    const ofKey = [...filtersAt('events'), unrolled.condition].join(' AND ')
+    // Why PREWHERE: see conditionsOf in usage-aggregates.
     selects.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }
   return { selects, params }
@@ -107,9 +107,12 @@ export function selectsOf(
 /** The bucket of a time in the sorting key. */
 const KEY_BUCKET = 'toStartOfFiveMinutes(occurred_at)'
 
-/** The conditions of what is read raw; each begins with one of the sorting key. */
+/**
+ * The conditions of what is read from the events; each begins with one of the sorting key. No slot reaches from one
+ * key bucket into the next: their lengths are parts of it (build-epoch.ts).
+ */
 function eventsOf(
-  { ranges, slots, days }: UsageCover['raw'],
+  { ranges, slots, days }: UsageCover['events'],
   slotS: number,
 ): { condition: string; params: Record<string, unknown> } | undefined {
   const params: Record<string, unknown> = {}
@@ -125,15 +128,15 @@ function eventsOf(
       AND occurred_at >= ${time('from')} AND occurred_at < ${time('to')})`
   })
   if (slots.length > 0) {
-    Object.assign(params, { slots, buckets: [...new Set(slots.map(keyBucketOf))] })
+    Object.assign(params, { eventSlots: slots, buckets: [...new Set(slots.map(keyBucketOf))] })
     const second = 'toUnixTimestamp(occurred_at)'
     conditions.push(
-      `(${KEY_BUCKET} IN ${timesParam('buckets')} AND ${second} - ${second} % ${slotS} IN {slots:Array(UInt32)})`,
+      `(${KEY_BUCKET} IN ${timesParam('buckets')} AND ${second} - ${second} % ${slotS} IN {eventSlots:Array(UInt32)})`,
     )
   }
   if (days.length > 0) {
-    params['days'] = days.map(dayNumber)
-    conditions.push(`toDate(${KEY_BUCKET}) IN ${daysParam('days')}`)
+    params['eventDays'] = days.map(dayNumber)
+    conditions.push(`toDate(${KEY_BUCKET}) IN ${daysParam('eventDays')}`)
   }
   return conditions.length === 0 ? undefined : { condition: `(${conditions.join(' OR ')})`, params }
 }

@@ -1,11 +1,12 @@
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
 import { batchReads, batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import type { SumsBySource } from '../../domain/balance.ts'
 import { ALL_TIME } from '../../domain/time-range.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSumsCache, LATE_COUNTS, type LateCounts, type Sums } from './closed-sums-cache.ts'
+import { closedSumsCache, LATE_COUNTS, type LateCounts } from './closed-sums-cache.ts'
 import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import type { KnownEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
@@ -13,7 +14,7 @@ import type { SumsCache } from './sums-cache.ts'
 import type { UsageReader } from './usage-aggregates.ts'
 
 /** Usage of accounts of any namespaces: by nameOfAccount, and by source. */
-type SumsByName = ReadonlyMap<string, Sums>
+type SumsByName = ReadonlyMap<string, SumsBySource>
 
 /** Of accounts: each name takes 86 bytes of a parameter, of which a ClickHouse server takes 128 KiB. */
 const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
@@ -22,43 +23,43 @@ const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 interface AccountSnapshot {
   account: AccountKey
   epoch: KnownEpoch
-  late: LateCounts
-  /** What is closed, as far as what was cached holds. */
-  closed: Sums | undefined
-  open: Sums | undefined
+  lateCounts: LateCounts
+  /** Sums of closed slots; undefined when none that are valid were cached. */
+  closed: SumsBySource | undefined
+  /** Of usage that is not closed; undefined when there is none, or none was asked for. */
+  open: SumsBySource | undefined
 }
 
 interface Deps {
   client: ClickHouse
   states: RollupStateReader
-  cache: ReturnType<typeof closedSumsCache>
+  closedSums: ReturnType<typeof closedSumsCache>
 }
 
 /** Sums of all usage of accounts, from caches and queries that accounts share. */
-export interface AccountSums extends Pick<UsageReader, 'sumByAccount'> {
+export interface AccountSumsReader extends Pick<UsageReader, 'sumByAccount'> {
   /**
-   * Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick. Each sum
-   * reads open slots anew.
+   * Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick.
    */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 }
 
 /**
  * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see
- * closedSumsCache), so that the next sum reads only what came since. Accounts that are asked for at the same time share
+ * closedSumsCache), so that the next sum reads only what came since, or nothing where sumsCache has it. Accounts that are asked for at the same time share
  * a query, as most of what one costs is fixed: accounts of any companies for what came since; of one company for
  * everything that is closed, which may take long.
  *
- * @param events read while there are no rollups
+ * @param rawEvents read while there are no rollups
  * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
  */
 export function accountSums(
   client: ClickHouse,
   states: RollupStateReader,
-  events: Pick<UsageReader, 'sumByAccount'>,
+  rawEvents: Pick<UsageReader, 'sumByAccount'>,
   sumsCache: SumsCache | undefined,
-): AccountSums {
-  const deps: Deps = { client, states, cache: closedSumsCache() }
+): AccountSumsReader {
+  const deps: Deps = { client, states, closedSums: closedSumsCache() }
   const snapshotOf = batchReads<AccountKey, AccountSnapshot | undefined>(
     nameOfAccount,
     async (accounts) => {
@@ -69,7 +70,7 @@ export function accountSums(
     },
     BATCHING,
   )
-  const closedOf = batchReadsByGroup<AccountSnapshot, Sums | undefined>(
+  const closedOf = batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
     // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is
     // closed.
     ({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`,
@@ -80,26 +81,26 @@ export function accountSums(
     },
     BATCHING,
   )
-  const sumOfEvents = batchReadsByGroup<AccountKey, Sums>(
+  const sumOfEvents = batchReadsByGroup<AccountKey, SumsBySource>(
     ({ namespaceId }) => namespaceId,
     nameOfAccount,
     async (accounts) => {
       const accountIds = accounts.map(({ accountId }) => accountId)
-      const found = await events.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
+      const found = await rawEvents.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
       return accountIds.map((accountId) => found.get(accountId) ?? NO_SUMS)
     },
     BATCHING,
   )
   /** Undefined while there are no rollups. */
-  const sumThroughRollups = async (account: AccountKey): Promise<Sums | undefined> => {
+  const sumThroughRollups = async (account: AccountKey): Promise<SumsBySource | undefined> => {
     const snapshot = await snapshotOf(account)
     if (snapshot === undefined) return undefined
     const closed = snapshot.closed ?? (await closedOf(snapshot))
     return closed && addUp(closed, snapshot.open)
   }
-  const readSum = async (account: AccountKey): Promise<Sums> =>
+  const readSum = async (account: AccountKey): Promise<SumsBySource> =>
     (await retryIfStale(() => sumThroughRollups(account))) ?? sumOfEvents(account)
-  const sumOf = (account: AccountKey): Promise<Sums> =>
+  const sumOf = (account: AccountKey): Promise<SumsBySource> =>
     sumsCache === undefined ? readSum(account) : sumsCache.read(account, () => readSum(account))
 
   return {
@@ -130,39 +131,45 @@ export function accountSums(
  * @param isOpenWanted whether what is not closed is wanted too
  */
 async function readSnapshots(
-  { client, cache }: Deps,
+  { client, closedSums }: Deps,
   epoch: KnownEpoch,
   accounts: readonly AccountKey[],
   { isOpenWanted }: { isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
   // Marks can be left out: events are always complete, and so are closed slots while the late count is what it was,
   // which is compared below.
-  const unmarked = withoutMarks(epoch)
+  const state = withoutMarks(epoch)
   const { closedThrough } = epoch
-  const cached = accounts.map((account) => cache.find(account, epoch))
-  const from = cached.map((found) => found?.closedThrough ?? closedThrough)
-  const sinceThen = { startAt: Math.min(...from), endAt: closedThrough }
+  const cached = accounts.map((account) => closedSums.find(account, epoch))
+  const cachedUpTo = cached.map((found) => found?.closedThrough ?? closedThrough)
+  const sinceThen = { startAt: Math.min(...cachedUpTo), endAt: closedThrough }
   const ofSince = { ...OF_SUMS, filters: [...OF_SUMS.filters, SINCE] }
-  const slots = selectsOf(coverUsage(sinceThen, unmarked), unmarked, ofSince, { totals: false })
+  const sinceThat = selectsOf(coverUsage(sinceThen, state), state, ofSince, { totals: false })
   const ofOpen = { startAt: closedThrough, endAt: ALL_TIME.endAt }
-  const events = isOpenWanted
-    ? selectsOf(coverUsage(ofOpen, unmarked), unmarked, OF_SUMS, { totals: false })
+  const openEvents = isOpenWanted
+    ? selectsOf(coverUsage(ofOpen, state), state, OF_SUMS, { totals: false })
     : NOTHING
-  const rows = await ask(client, accounts, epoch, [LATE_COUNTS, ...slots.selects, ...events.selects], {
-    ...slots.params,
-    ...events.params,
-    names: accounts.map(nameOfAccount),
-    since: from,
-  })
+  const rows = await ask(
+    client,
+    accounts,
+    epoch,
+    [LATE_COUNTS, ...sinceThat.selects, ...openEvents.selects],
+    {
+      ...sinceThat.params,
+      ...openEvents.params,
+      names: accounts.map(nameOfAccount),
+      since: cachedUpTo,
+    },
+  )
   const ofPart = (part: Part) => rows.filter((row) => row.part === part)
-  const late = new Map(ofPart('late').map((row) => [nameOfRow(row), row.total]))
-  const [since, open] = [sumsOf(ofPart('closed')), sumsOf(ofPart('open'))]
+  const lateCounts = new Map(ofPart('late').map((row) => [nameOfRow(row), row.total]))
+  const [since, open] = [sumsOf(ofPart('rollups')), sumsOf(ofPart('events'))]
   return accounts.map((account, nth) => {
     const [name, found] = [nameOfAccount(account), cached[nth]]
-    const holds = found !== undefined && cache.holds(found, account, late)
+    const holds = found !== undefined && closedSums.holds(found, account, lateCounts)
     const closed = holds ? addUp(found.sums, since.get(name)) : undefined
-    if (closed !== undefined) cache.add(account, epoch, late, closed)
-    return { account, epoch, late, closed, open: open.get(name) }
+    if (closed !== undefined) closedSums.add(account, epoch, lateCounts, closed)
+    return { account, epoch, lateCounts, closed, open: open.get(name) }
   })
 }
 
@@ -177,7 +184,7 @@ async function readSnapshots(
  *   are left out
  */
 async function sumClosed(
-  { client, states, cache }: Deps,
+  { client, states, closedSums }: Deps,
   some: readonly AccountSnapshot[],
   { isAhead }: { isAhead: boolean },
 ): Promise<SumsByName | undefined> {
@@ -195,11 +202,11 @@ async function sumClosed(
   const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
   const sum = async (
     ofThese: readonly AccountKey[],
-    known: RollupState & KnownEpoch,
+    reliedOn: RollupState & KnownEpoch,
   ): Promise<SumsByName> => {
     if (ofThese.length === 0) return new Map()
-    const { selects, params } = selectsOf(coverUsage(range, known), known, OF_SUMS, { totals: false })
-    return sumsOf(await ask(client, ofThese, known, selects, params))
+    const { selects, params } = selectsOf(coverUsage(range, reliedOn), reliedOn, OF_SUMS, { totals: false })
+    return sumsOf(await ask(client, ofThese, reliedOn, selects, params))
   }
   // Marks of some would send the others to the events, too.
   const [clean, marked] = await Promise.all([
@@ -212,8 +219,8 @@ async function sumClosed(
   const sums = new Map([...clean, ...marked])
   const unmarked = some.filter(({ account }) => !isMarked(account))
   if (state.epoch === epoch.epoch)
-    for (const { account, late } of unmarked)
-      cache.add(account, epoch, late, sums.get(nameOfAccount(account)) ?? NO_SUMS)
+    for (const { account, lateCounts } of unmarked)
+      closedSums.add(account, epoch, lateCounts, sums.get(nameOfAccount(account)) ?? NO_SUMS)
   return sums
 }
 
@@ -233,8 +240,8 @@ async function ask(
   })
 }
 
-/** What a row is of: rollups of what is closed, events, or the count of late usage. */
-type Part = 'closed' | 'open' | 'late'
+/** Where a row was read: from rollups, from events, or from the count of late usage. */
+type Part = 'rollups' | 'events' | 'late'
 
 /** A sum of a part of the usage of an account and source, as it is read. They may have several. */
 interface SumRow {
@@ -247,21 +254,24 @@ interface SumRow {
 
 const GROUPED = 'GROUP BY namespace_id, account_id, source, part'
 const OF_SUMS: CoverRead = {
-  fromMonths: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
-  fromDays: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
-  fromSlots: "namespace_id, account_id, source, 'closed' AS part, toString(sum(sum)) AS total",
+  fromMonths: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",
+  fromDays: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",
+  fromSlots: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",
   fromEvents:
-    "namespace_id, account_id, source, 'open' AS part, toString(sum(toDecimal256(quantity, 18))) AS total",
+    "namespace_id, account_id, source, 'events' AS part, toString(sum(toDecimal256(quantity, 18))) AS total",
   // An account of one of the namespaces that has the id of one of another: rows say whose they are, and nobody asks for
   // those.
   filters: ['namespace_id IN {namespaceIds:Array(String)}', 'account_id IN {accountIds:Array(String)}'],
 }
 
-/** Slots from when on is asked of each account by itself. @see nameOfAccount */
+/**
+ * Slots from when on is asked of each account by itself. Of slots alone: what is cached is less than half a day behind,
+ * so no day and no month is read. @see nameOfAccount
+ */
 const SINCE = `toUnixTimestamp(slot) >=
   transform(concat(namespace_id, ' ', account_id), {names:Array(String)}, {since:Array(UInt32)}, toUInt32(-1))`
 
-const NO_SUMS: Sums = new Map()
+const NO_SUMS: SumsBySource = new Map()
 
 const NOTHING: ReturnType<typeof selectsOf> = { selects: [], params: {} }
 
@@ -279,14 +289,14 @@ function sumsOf(rows: readonly SumRow[]): SumsByName {
   const sums = new Map<string, Map<UsageSource, Amount>>()
   for (const row of rows) {
     const name = nameOfRow(row)
-    const known = sums.get(name) ?? new Map<UsageSource, Amount>()
-    const total = addAmounts(known.get(row.source) ?? ZERO, amountFromDatabase(row.total))
-    sums.set(name, known.set(row.source, total))
+    const soFar = sums.get(name) ?? new Map<UsageSource, Amount>()
+    const total = addAmounts(soFar.get(row.source) ?? ZERO, amountFromDatabase(row.total))
+    sums.set(name, soFar.set(row.source, total))
   }
   return sums
 }
 
-function addUp(some: Sums = NO_SUMS, more: Sums = NO_SUMS): Sums {
+function addUp(some: SumsBySource = NO_SUMS, more: SumsBySource = NO_SUMS): SumsBySource {
   const total = new Map(some)
   for (const [source, sum] of more) total.set(source, addAmounts(total.get(source) ?? ZERO, sum))
   return total

@@ -1,14 +1,10 @@
 import { LRUCache } from 'lru-cache'
-import type { Amount } from '../../amount/amount.ts'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import type { SumsBySource } from '../../domain/balance.ts'
 import { DAY_S, dayOf, oldestSlotDay } from '../../domain/usage-cover.ts'
-import type { UsageSource } from '../../domain/usage-source.ts'
-
-/** Usage of an account by source, of closed slots. */
-export type Sums = ReadonlyMap<UsageSource, Amount>
 
 /** What of the rollups sums were read from. */
-interface Closed {
+interface ReadUpTo {
   epoch: number
   /** Unix seconds, the start of a slot. */
   closedThrough: number
@@ -20,8 +16,8 @@ interface Closed {
  */
 export type LateCounts = ReadonlyMap<string, string>
 
-interface Cached extends Closed {
-  sums: Sums
+interface Cached extends ReadUpTo {
+  sums: SumsBySource
   late: string
 }
 
@@ -61,7 +57,7 @@ export function closedSumsCache() {
   }
   return {
     /** What is cached of an account in an epoch; slots that were closed since are wanted beside it. */
-    find(account: AccountKey, { epoch, closedThrough, now }: Closed & { now: number }): Cached | undefined {
+    find(account: AccountKey, { epoch, closedThrough, now }: ReadUpTo & { now: number }): Cached | undefined {
       const found = cached.get(nameOfAccount(account))
       if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) return undefined
       const since = closedThrough - found.closedThrough
@@ -82,7 +78,12 @@ export function closedSumsCache() {
      *
      * @param counts how often usage was late, read before the sums
      */
-    add(account: AccountKey, { epoch, closedThrough }: Closed, counts: LateCounts, sums: Sums): void {
+    add(
+      account: AccountKey,
+      { epoch, closedThrough }: ReadUpTo,
+      counts: LateCounts,
+      sums: SumsBySource,
+    ): void {
       if (sums.size > 0)
         cached.set(nameOfAccount(account), { epoch, closedThrough, sums, late: lateOf(counts, account) })
     },

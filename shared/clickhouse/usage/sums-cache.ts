@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import type { SumsBySource } from '../../domain/balance.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
-import { CACHED_MAX, CACHED_SUMS_MAX, type Sums } from './closed-sums-cache.ts'
+import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums-cache.ts'
 
 /**
  * So that nothing that was ever wrong, such as rollups that an operator had computed anew, stays in the cache for good.
@@ -23,7 +24,7 @@ export type SumsCache = ReturnType<typeof makeSumsCache>
  * now would find.
  */
 export function makeSumsCache() {
-  const cached = new LRUCache<string, Sums>({
+  const cached = new LRUCache<string, SumsBySource>({
     max: CACHED_MAX,
     maxSize: CACHED_SUMS_MAX,
     sizeCalculation: (sums) => sums.size,
@@ -61,7 +62,7 @@ export function makeSumsCache() {
      *
      * @param ask reads all usage of the account
      */
-    async read(account: AccountKey, ask: () => Promise<Sums>): Promise<Sums> {
+    async read(account: AccountKey, ask: () => Promise<SumsBySource>): Promise<SumsBySource> {
       const name = nameOfAccount(account)
       const found = cached.get(name)
       if (found !== undefined) return found

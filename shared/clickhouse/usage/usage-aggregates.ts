@@ -64,7 +64,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   async aggregate(namespaceId: string, selection: UsageSelection): Promise<Map<UsageSource, UsageAggregate>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)} GROUP BY source ${settingsOf(params)}`
+    const query = `SELECT ${columnsOf(selection)} FROM usage_events FINAL ${conditionsOf(selection)} GROUP BY source ${settingsOf(params)}`
     const rows = await queryRows<AggregateRow>(client, query, params)
     return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
   },
@@ -77,7 +77,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   ): Promise<Map<number, Map<UsageSource, UsageAggregate>>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
-    const query = `SELECT ${PERIOD_START[period]('occurred_at')}, ${columnsOf(selection)} FROM usage_events FINAL ${where(selection)}
+    const query = `SELECT ${PERIOD_START[period]('occurred_at')}, ${columnsOf(selection)} FROM usage_events FINAL ${conditionsOf(selection)}
       GROUP BY period_start, source ${settingsOf(params)}`
     const rows = await queryRows<AggregateRow & { period_start: number }>(client, query, params)
     return groupRows(rows, (row) => row.period_start, aggregateFromRow)
@@ -112,7 +112,7 @@ export type UsageReader = ReturnType<typeof usageAggregateRepository>
  * the CPU). Not with the index of properties: read instead of its column, ClickHouse 26.7 misses a column of the key
  * and fails.
  */
-function where({ accountId, source, property }: UsageSelection): string {
+function conditionsOf({ accountId, source, property }: UsageSelection): string {
   const ofKey = [
     IN_RANGE,
     ...(accountId === undefined ? [] : [OF_ACCOUNT]),

@@ -10,7 +10,7 @@ import {
   type UsageReader,
   type UsageSelection,
 } from './usage-aggregates.ts'
-import { accountSums, type AccountSums } from './account-sums.ts'
+import { accountSums, type AccountSumsReader } from './account-sums.ts'
 import type { SumsCache } from './sums-cache.ts'
 import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
 import { PERIOD_START, rollupColumnsOf } from './rollup-columns.ts'
@@ -21,9 +21,9 @@ import { retryIfStale } from '../rollups/retry-if-stale.ts'
 interface Query {
   select: string
   groupBy: string
-  /** Of each place. */
+  /** The columns of each place. */
   from: Omit<CoverRead, 'filters'>
-  /** By which it tells usage apart; undefined: by none. */
+  /** Of which it is grouped; undefined: of none. */
   period?: Period
 }
 
@@ -32,7 +32,10 @@ interface Query {
  *
  * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
  */
-export function usageThroughRollups(client: ClickHouse, sumsCache?: SumsCache): UsageReader & AccountSums {
+export function usageThroughRollups(
+  client: ClickHouse,
+  sumsCache?: SumsCache,
+): UsageReader & AccountSumsReader {
   const events = usageAggregateRepository(client)
   const states = rollupStateReader(client)
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
-import type { Sums } from '../../../shared/clickhouse/usage/closed-sums-cache.ts'
+import type { SumsBySource } from '../../../shared/domain/balance.ts'
 import { parseAmount } from '../../../shared/amount/amount.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
 
@@ -19,7 +19,7 @@ function heldUsage() {
   const sums = makeSumsCache()
   let stored = 0
   let reads = 0
-  const asked = (): Sums => {
+  const asked = (): SumsBySource => {
     reads++
     return new Map([['usd', parseAmount(String(stored))]])
   }
@@ -145,7 +145,8 @@ describe('sums of accounts whose usage nobody writes', () => {
   it('are not kept where there is no usage, nor where the read failed', async () => {
     const { sums } = heldUsage()
     let reads = 0
-    const askNothing = () => Promise.resolve<Sums>(new Map(reads++ === 0 ? [] : [['usd', parseAmount('1')]]))
+    const askNothing = () =>
+      Promise.resolve<SumsBySource>(new Map(reads++ === 0 ? [] : [['usd', parseAmount('1')]]))
     await sums.read(mine, askNothing)
     await sums.read(mine, askNothing)
     expect(reads).to.equal(2)

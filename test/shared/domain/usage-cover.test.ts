@@ -58,7 +58,7 @@ const state = fc.constantFrom(5, 60, 300).chain((slotS) => {
 })
 
 /** Where a second is read: every place that has it. */
-function placesOf({ months, days, slots, raw }: UsageCover, slotS: number, at: number): string[] {
+function placesOf({ months, days, slots, events }: UsageCover, slotS: number, at: number): string[] {
   const [day, slot] = [dayOf(at), at - (at % slotS)]
   const isIn = ({ startAt, endAt }: TimeRange, second: number) => second >= startAt && second < endAt
   const isInMonths = months.some((run) => isIn(run, day))
@@ -68,25 +68,25 @@ function placesOf({ months, days, slots, raw }: UsageCover, slotS: number, at: n
     ...(slots !== undefined && isIn(slots, slot) && slots.days.includes(day) && !slots.except.includes(slot)
       ? ['slots']
       : []),
-    ...raw.ranges.filter((range) => isIn(range, at)).map(() => 'raw'),
-    ...raw.slots.filter((one) => one === slot).map(() => 'raw'),
-    ...raw.days.filter((one) => one === day).map(() => 'raw'),
+    ...events.ranges.filter((range) => isIn(range, at)).map(() => 'raw'),
+    ...events.slots.filter((one) => one === slot).map(() => 'raw'),
+    ...events.days.filter((one) => one === day).map(() => 'raw'),
   ]
 }
 
 describe('the cover of a range', () => {
   /** Seconds beside which something begins or ends; between two of them all is alike. */
   const edgesOf = (
-    { months, days, slots, raw }: UsageCover,
+    { months, days, slots, events }: UsageCover,
     { slotS, closedThrough, dirtySlots, dirtyDays }: RollupState,
   ) =>
     [
       closedThrough,
-      ...[...months, days, slots, ...raw.ranges].flatMap((range) =>
+      ...[...months, days, slots, ...events.ranges].flatMap((range) =>
         range === undefined ? [] : [range.startAt, range.endAt],
       ),
-      ...[...dirtySlots, ...raw.slots, ...(slots?.except ?? [])].flatMap((slot) => [slot, slot + slotS]),
-      ...[...dirtyDays, ...raw.days, ...(days?.except ?? []), ...(slots?.days ?? [])].flatMap((day) => [
+      ...[...dirtySlots, ...events.slots, ...(slots?.except ?? [])].flatMap((slot) => [slot, slot + slotS]),
+      ...[...dirtyDays, ...events.days, ...(days?.except ?? []), ...(slots?.days ?? [])].flatMap((day) => [
         day,
         day + slotS,
         day + DAY_S,
@@ -206,8 +206,8 @@ describe('the cover of a range', () => {
         fc.array(fc.nat(900), { minLength: 1, maxLength: 8 }),
         ({ state: drawn, range, more }, near) => {
           const cuts = [...more, ...near.map((by) => range.startAt + by)]
-          const { raw, slots, days } = coverUsage(range, drawn, { cuts })
-          for (const places of [raw.slots, raw.days, slots?.except ?? [], days?.except ?? []])
+          const { events, slots, days } = coverUsage(range, drawn, { cuts })
+          for (const places of [events.slots, events.days, slots?.except ?? [], days?.except ?? []])
             expect(places).to.deep.equal([...new Set(places)])
         },
       ),
