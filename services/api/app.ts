@@ -16,7 +16,7 @@ import { accountHandlers } from './accounts/routes.ts'
 import { balanceHandlers } from './balances/routes.ts'
 import { contractHandlers } from './contracts/routes.ts'
 import { createIn, onceIn } from './core/create.ts'
-import { handlerOf as of } from './core/handler-of.ts'
+import { handlerOf } from './core/handler-of.ts'
 import { listCurrencies } from './currencies/list-currencies.ts'
 import { currencyHandlers } from './currencies/routes.ts'
 import { customerHandlers } from './customers/routes.ts'
@@ -79,12 +79,12 @@ export function apiApp(
   })
   return operationsApp(
     {
-      getHealth: of(health),
-      getHealthWithSlash: of(health),
-      getRoot: of(health),
-      getRootWithSlash: of(health),
-      getOpenApi: of(getOpenApi()),
-      getDocs: of(getDocs),
+      getHealth: handlerOf(health),
+      getHealthWithSlash: handlerOf(health),
+      getRoot: handlerOf(health),
+      getRootWithSlash: handlerOf(health),
+      getOpenApi: handlerOf(getOpenApi()),
+      getDocs: handlerOf(getDocs),
       ...customerHandlers(pool, create),
       ...accountHandlers(pool, create, reads),
       ...metricHandlers(pool, create),

@@ -1,5 +1,5 @@
 import { compareAmounts } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
+import type { AccountSumsReader } from '../../shared/clickhouse/usage/account-sums.ts'
 import { balanceIn } from '../../shared/domain/balance.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
@@ -17,7 +17,7 @@ import type { RefillMetrics } from './refill-metrics.ts'
 
 export interface CheckBalancesDeps {
   pool: Pool
-  usage: Pick<UsageReader, 'sumByAccount'>
+  usage: Pick<AccountSumsReader, 'sumByAccount'>
   nowOf: NowOf
   refill: RefillBalances
   cooldowns: RefillCooldowns

@@ -5,7 +5,7 @@ import {
   subtractAmounts,
   type Amount,
 } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
+import type { AccountSumsReader } from '../../shared/clickhouse/usage/account-sums.ts'
 import { balanceIn, type Balance } from '../../shared/domain/balance.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
@@ -49,7 +49,7 @@ export type NowOf = (db: Queryable, namespaceId: string) => Promise<Date>
 
 export interface RefillBalancesDeps {
   pool: Pool
-  usage: Pick<UsageReader, 'sumByAccount'>
+  usage: Pick<AccountSumsReader, 'sumByAccount'>
   nowOf: NowOf
   log: Logger
   /** Told where refills get to. */

@@ -17,17 +17,17 @@ import { accountToBody } from './body.ts'
 import { changeOne } from '../core/change-one.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Accounts: what usage is reported against. */
 export const accountHandlers = (pool: Pool, create: Create, { findAccount }: BatchedReads): Handlers => ({
-  createAccount: of(postAccount(create)),
-  listAccounts: of(listAccounts(pool)),
-  getAccount: of(getAccountById(findAccount)),
-  getAccountByExternalId: of(getAccountByExternalId(pool)),
-  updateAccount: of(patchAccount(pool)),
-  archiveAccount: of(archiveAccount(pool)),
-  unarchiveAccount: of(unarchiveAccount(pool)),
+  createAccount: handlerOf(postAccount(create)),
+  listAccounts: handlerOf(listAccounts(pool)),
+  getAccount: handlerOf(getAccountById(findAccount)),
+  getAccountByExternalId: handlerOf(getAccountByExternalId(pool)),
+  updateAccount: handlerOf(patchAccount(pool)),
+  archiveAccount: handlerOf(archiveAccount(pool)),
+  unarchiveAccount: handlerOf(unarchiveAccount(pool)),
 })
 
 interface NewAccountBody {

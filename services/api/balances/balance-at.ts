@@ -2,7 +2,7 @@ import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
+import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 
 export type BalanceAt = (
   namespaceId: string,
@@ -18,7 +18,7 @@ export type BalanceAt = (
  */
 export function balanceAt(
   { sumGrants }: Pick<BatchedReads, 'sumGrants'>,
-  usage: Pick<UsageReader, 'sumByAccount'>,
+  usage: Pick<AccountSumsReader, 'sumByAccount'>,
 ): BalanceAt {
   return async (namespaceId, accountId, source, now) => {
     const [granted, used] = await Promise.all([

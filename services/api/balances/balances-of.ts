@@ -2,7 +2,7 @@ import { balanceIn, type Balance, type SumsByAccount } from '../../../shared/dom
 import { isMetric } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
+import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 
 export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
 
@@ -15,7 +15,7 @@ export type BalancesOf = (namespaceId: string, accountIds: readonly string[], no
  */
 export function balancesOf(
   { sumGrantsBySource, listActiveMetricIds }: Pick<BatchedReads, 'sumGrantsBySource' | 'listActiveMetricIds'>,
-  usage: Pick<UsageReader, 'sumByAccount'>,
+  usage: Pick<AccountSumsReader, 'sumByAccount'>,
 ): BalancesOf {
   const readGrants = async (namespaceId: string, accountId: string, at: Date) => {
     const granted = await sumGrantsBySource({ namespaceId, accountId, at })

@@ -1,19 +1,24 @@
 import type { RequestHandler } from 'express'
+import { formatAmount } from '../../../shared/amount/amount.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import { balanceAt, type BalanceAt } from './balance-at.ts'
 import { balancesOf, type BalancesOf } from './balances-of.ts'
 import { nowOf } from '../../../shared/http/enter-world.ts'
-import { balanceToBody } from './body.ts'
+import type { Balance } from '../../../shared/domain/balance.ts'
+import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** What is left: grants minus usage. */
-export const balanceHandlers = (reads: BatchedReads, usage: UsageReader): Handlers => ({
-  getAccountBalance: of(getAccountBalance(balanceAt(reads, usage))),
-  listBalances: of(getBalances(balancesOf(reads, usage))),
+export const balanceHandlers = (
+  reads: BatchedReads,
+  usage: Pick<AccountSumsReader, 'sumByAccount'>,
+): Handlers => ({
+  getAccountBalance: handlerOf(getAccountBalance(balanceAt(reads, usage))),
+  listBalances: handlerOf(getBalances(balancesOf(reads, usage))),
 })
 
 function getBalances(read: BalancesOf): RequestHandler {
@@ -35,3 +40,11 @@ function getAccountBalance(read: BalanceAt): RequestHandler<{ account_id: string
     res.json(balanceToBody(balance))
   }
 }
+
+const balanceToBody = (balance: Balance) => ({
+  account_id: balance.accountId,
+  ...sourceToBody(balance.source),
+  grant_total: formatAmount(balance.grantTotal),
+  usage_total: formatAmount(balance.usageTotal),
+  balance: formatAmount(balance.balance),
+})

@@ -19,7 +19,7 @@ import { changeOne } from '../core/change-one.ts'
 import { changeOnce, changeTime } from '../core/change-once.ts'
 import { nowIn } from '../core/now-in.ts'
 import { idOf, type Create } from '../core/create.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import { contractToBody, lineToBody, recordToBody } from './body.ts'
 import { cancelContract, changeLines, changeTerms, uncancelContract } from './change-contract.ts'
@@ -28,14 +28,14 @@ import type { LineChangesBody } from './line-changes.ts'
 
 /** Contracts: what accounts have agreed to. */
 export const contractHandlers = (pool: Pool, create: Create): Handlers => ({
-  createContract: of(postContract(create)),
-  listContracts: of(listContracts(pool)),
-  getContract: of(getContract(pool)),
-  updateContract: of(patchContract(pool)),
-  listContractLines: of(listLines(pool)),
-  changeContract: of(postChanges(create)),
-  cancelContract: of(postCancel(create)),
-  uncancelContract: of(postUncancel(create)),
+  createContract: handlerOf(postContract(create)),
+  listContracts: handlerOf(listContracts(pool)),
+  getContract: handlerOf(getContract(pool)),
+  updateContract: handlerOf(patchContract(pool)),
+  listContractLines: handlerOf(listLines(pool)),
+  changeContract: handlerOf(postChanges(create)),
+  cancelContract: handlerOf(postCancel(create)),
+  uncancelContract: handlerOf(postUncancel(create)),
 })
 
 const bodyOfNow = (contract: StoredContract, res: Response) => contractToBody(contract, nowIn(res))

@@ -6,11 +6,11 @@ import type { ListCurrencies } from './list-currencies.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Currencies in use. */
 export const currencyHandlers = (list: ListCurrencies): Handlers => ({
-  listCurrencies: of(getCurrencies(list)),
+  listCurrencies: handlerOf(getCurrencies(list)),
 })
 
 function getCurrencies(list: ListCurrencies): RequestHandler {

@@ -11,14 +11,14 @@ import { customerToBody } from './body.ts'
 import { changeOne } from '../core/change-one.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Customers of a company, whom accounts may belong to. */
 export const customerHandlers = (pool: Pool, create: Create): Handlers => ({
-  createCustomer: of(postCustomer(create)),
-  listCustomers: of(listCustomers(pool)),
-  getCustomer: of(getCustomer(pool)),
-  updateCustomer: of(patchCustomer(pool)),
+  createCustomer: handlerOf(postCustomer(create)),
+  listCustomers: handlerOf(listCustomers(pool)),
+  getCustomer: handlerOf(getCustomer(pool)),
+  updateCustomer: handlerOf(patchCustomer(pool)),
 })
 
 interface NewCustomerBody {

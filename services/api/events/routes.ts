@@ -7,7 +7,7 @@ import type { CurrentEventOf, EventRevisionsOf } from './one-event.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Usage events: the list, one, and what it was. */
 export const eventHandlers = (
@@ -15,9 +15,9 @@ export const eventHandlers = (
   current: CurrentEventOf,
   revisions: EventRevisionsOf,
 ): Handlers => ({
-  listEvents: of(getEvents(list)),
-  getEvent: of(getEvent(current)),
-  listEventRevisions: of(getEventRevisions(revisions)),
+  listEvents: handlerOf(getEvents(list)),
+  getEvent: handlerOf(getEvent(current)),
+  listEventRevisions: handlerOf(getEventRevisions(revisions)),
 })
 
 function getEvents(list: ListEvents): RequestHandler {

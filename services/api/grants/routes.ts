@@ -17,15 +17,15 @@ import { grantToBody } from './body.ts'
 import { changeOne } from '../core/change-one.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Grants: credit of accounts. */
 export const grantHandlers = (pool: Pool, create: Create): Handlers => ({
-  createGrant: of(postGrant(create)),
-  listGrants: of(listGrants(pool)),
-  getGrant: of(getGrant(pool)),
-  voidGrant: of(voidGrant(pool)),
-  archiveGrant: of(archiveGrant(pool)),
+  createGrant: handlerOf(postGrant(create)),
+  listGrants: handlerOf(listGrants(pool)),
+  getGrant: handlerOf(getGrant(pool)),
+  voidGrant: handlerOf(voidGrant(pool)),
+  archiveGrant: handlerOf(archiveGrant(pool)),
 })
 
 interface NewGrantBody {

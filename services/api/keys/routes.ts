@@ -15,15 +15,15 @@ import { pageToBody } from '../core/body-fields.ts'
 import { apiKeyToBody } from './body.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** API keys of a company. */
 export const keyHandlers = (pool: Pool, once: Once, purges: PurgeCaller): Handlers => ({
-  createApiKey: of(postApiKey(once)),
-  listApiKeys: of(listApiKeys(pool)),
-  getApiKey: of(getApiKey(pool)),
-  rotateApiKey: of(rotateApiKey(once, purges)),
-  revokeApiKey: of(revokeApiKey(pool, purges)),
+  createApiKey: handlerOf(postApiKey(once)),
+  listApiKeys: handlerOf(listApiKeys(pool)),
+  getApiKey: handlerOf(getApiKey(pool)),
+  rotateApiKey: handlerOf(rotateApiKey(once, purges)),
+  revokeApiKey: handlerOf(revokeApiKey(pool, purges)),
 })
 
 /** Tells other processes to forget what they know of a key. */

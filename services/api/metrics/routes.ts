@@ -11,16 +11,16 @@ import { metricToBody } from './body.ts'
 import { changeOne } from '../core/change-one.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Metrics: what usage is measured in. */
 export const metricHandlers = (pool: Pool, create: Create): Handlers => ({
-  createMetric: of(postMetric(create)),
-  listMetrics: of(listMetrics(pool)),
-  getMetric: of(getMetric(pool)),
-  updateMetric: of(patchMetric(pool)),
-  archiveMetric: of(archiveMetric(pool)),
-  unarchiveMetric: of(unarchiveMetric(pool)),
+  createMetric: handlerOf(postMetric(create)),
+  listMetrics: handlerOf(listMetrics(pool)),
+  getMetric: handlerOf(getMetric(pool)),
+  updateMetric: handlerOf(patchMetric(pool)),
+  archiveMetric: handlerOf(archiveMetric(pool)),
+  unarchiveMetric: handlerOf(unarchiveMetric(pool)),
 })
 
 interface NewMetricBody {

@@ -15,16 +15,16 @@ import { changeOne } from '../core/change-one.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import { termsFromBody, type TermsBody } from './terms.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Prices of products: functions from a quantity to an amount. */
 export const priceHandlers = (pool: Pool, create: Create): Handlers => ({
-  createPrice: of(postPrice(create)),
-  listPrices: of(listPrices(pool)),
-  getPrice: of(getPrice(pool)),
-  updatePrice: of(patchPrice(pool)),
-  archivePrice: of(archivePrice(pool)),
-  unarchivePrice: of(unarchivePrice(pool)),
+  createPrice: handlerOf(postPrice(create)),
+  listPrices: handlerOf(listPrices(pool)),
+  getPrice: handlerOf(getPrice(pool)),
+  updatePrice: handlerOf(patchPrice(pool)),
+  archivePrice: handlerOf(archivePrice(pool)),
+  unarchivePrice: handlerOf(unarchivePrice(pool)),
 })
 
 type NewPriceBody = TermsBody & {

@@ -11,16 +11,16 @@ import { productToBody } from './body.ts'
 import { changeOne } from '../core/change-one.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Products: what lines of an invoice are called. */
 export const productHandlers = (pool: Pool, create: Create): Handlers => ({
-  createProduct: of(postProduct(create)),
-  listProducts: of(listProducts(pool)),
-  getProduct: of(getProduct(pool)),
-  updateProduct: of(patchProduct(pool)),
-  archiveProduct: of(archiveProduct(pool)),
-  unarchiveProduct: of(unarchiveProduct(pool)),
+  createProduct: handlerOf(postProduct(create)),
+  listProducts: handlerOf(listProducts(pool)),
+  getProduct: handlerOf(getProduct(pool)),
+  updateProduct: handlerOf(patchProduct(pool)),
+  archiveProduct: handlerOf(archiveProduct(pool)),
+  unarchiveProduct: handlerOf(unarchiveProduct(pool)),
 })
 
 interface NewProductBody {

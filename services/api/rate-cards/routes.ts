@@ -30,19 +30,19 @@ import {
 } from './simulation-body.ts'
 import { withRates } from './with-rates.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Rate cards: which usage is measured how, and which price it feeds. */
 export const rateCardHandlers = (pool: Pool, create: Create, simulation: SimulationDeps): Handlers => ({
-  createRateCard: of(postRateCard(create)),
-  listRateCards: of(listRateCards(pool)),
-  getRateCard: of(getRateCard(pool)),
-  updateRateCard: of(patchRateCard(pool)),
-  archiveRateCard: of(archiveRateCard(pool)),
-  unarchiveRateCard: of(unarchiveRateCard(pool)),
-  listRates: of(listRates(pool)),
-  changeRateCard: of(postChange(create)),
-  simulateRateCard: of(postSimulation(simulation)),
+  createRateCard: handlerOf(postRateCard(create)),
+  listRateCards: handlerOf(listRateCards(pool)),
+  getRateCard: handlerOf(getRateCard(pool)),
+  updateRateCard: handlerOf(patchRateCard(pool)),
+  archiveRateCard: handlerOf(archiveRateCard(pool)),
+  unarchiveRateCard: handlerOf(unarchiveRateCard(pool)),
+  listRates: handlerOf(listRates(pool)),
+  changeRateCard: handlerOf(postChange(create)),
+  simulateRateCard: handlerOf(postSimulation(simulation)),
 })
 
 interface NewRateCardBody {

@@ -19,15 +19,15 @@ import { refillConfigurationToBody, refillToBody } from './body.ts'
 import { changeNamed } from '../core/change-one.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Refill configurations, and what was refilled. */
 export const refillHandlers = (pool: Pool, create: Create): Handlers => ({
-  createRefillConfiguration: of(postRefillConfiguration(create)),
-  listRefillConfigurations: of(listRefillConfigurations(pool)),
-  getRefillConfiguration: of(getRefillConfiguration(pool)),
-  updateRefillConfiguration: of(patchRefillConfiguration(pool)),
-  listRefills: of(listRefills(pool)),
+  createRefillConfiguration: handlerOf(postRefillConfiguration(create)),
+  listRefillConfigurations: handlerOf(listRefillConfigurations(pool)),
+  getRefillConfiguration: handlerOf(getRefillConfiguration(pool)),
+  updateRefillConfiguration: handlerOf(patchRefillConfiguration(pool)),
+  listRefills: handlerOf(listRefills(pool)),
 })
 
 interface KeyBody {

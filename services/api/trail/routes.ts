@@ -7,11 +7,11 @@ import { pageToBody } from '../core/body-fields.ts'
 import { auditEntryToBody } from './body.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf as of } from '../core/handler-of.ts'
+import { handlerOf } from '../core/handler-of.ts'
 
 /** Who did what in a company. */
 export const trailHandlers = (pool: Pool): Handlers => ({
-  listAuditTrail: of(listAuditTrail(pool)),
+  listAuditTrail: handlerOf(listAuditTrail(pool)),
 })
 
 function listAuditTrail(pool: Pool): RequestHandler {

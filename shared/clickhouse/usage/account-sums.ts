@@ -37,7 +37,10 @@ interface Deps {
 }
 
 /** Sums of all usage of accounts, from caches and queries that accounts share. */
-export interface AccountSumsReader extends Pick<UsageReader, 'sumByAccount'> {
+export interface AccountSumsReader {
+  /** All usage ever, by account and source; accounts and sources without usage are absent. */
+  sumByAccount(namespaceId: string, accountIds: readonly string[]): Promise<Map<string, SumsBySource>>
+
   /**
    * Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick.
    */

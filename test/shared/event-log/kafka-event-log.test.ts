@@ -15,6 +15,7 @@ import {
   type KafkaEventLogOptions,
 } from '../../../shared/event-log/kafka/kafka-event-log.ts'
 import { ensureTopics } from '../../../shared/event-log/kafka/topics.ts'
+import type { Logger } from '../../../shared/logging/logger.ts'
 import { startKafka, type KafkaBroker } from '../../support/kafka.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
@@ -26,6 +27,8 @@ describe('event log on Kafka', function () {
   let kafka: KafkaBroker
   let db: TestDatabase
   const broken = new Set<string>()
+  /** Topics of which appends were sent again. */
+  const sentAgain = new Set<string>()
 
   before(async function () {
     kafka = await startKafka(this)
@@ -57,6 +60,13 @@ describe('event log on Kafka', function () {
     housekeepingMs: 0,
   })
 
+  const notingResends = (topic: string): Logger =>
+    Object.assign(Object.create(testLog) as Logger, {
+      warn(_: unknown, text: string) {
+        if (text === 'Kafka did not take records') sentAgain.add(topic)
+      },
+    })
+
   const newTopic = async (partitions = 2): Promise<string> => {
     const topic = `t-${randomBytes(4).toString('hex')}`
     await ensureTopics(accessOf(), [{ topic, partitions, replication: 1, minInSyncReplicas: 1 }])
@@ -87,7 +97,8 @@ describe('event log on Kafka', function () {
   eventLogContract('Kafka', () =>
     Promise.resolve({
       makeTopic: newTopic,
-      open: (topic) => openKafkaEventLog(optionsFor(topic)),
+      open: (topic) => openKafkaEventLog({ ...optionsFor(topic), log: notingResends(topic) }),
+      hasSentAgain: (topic) => sentAgain.has(topic),
       breakReads(topic) {
         broken.add(topic)
         return Promise.resolve(() => {

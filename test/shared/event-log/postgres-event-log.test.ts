@@ -47,6 +47,7 @@ eventLogContract('PostgreSQL', async () => {
       return topic
     },
     open: (topic) => openPostgresEventLog(optionsFor(db, topic, 1)),
+    hasSentAgain: () => false,
     breakReads: (topic) => breakReads(db, topic),
   }
 })
