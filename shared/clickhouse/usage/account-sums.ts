@@ -49,9 +49,9 @@ export interface AccountSumsReader {
 
 /**
  * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see
- * closedSumsCache), so that the next sum reads only what came since, or nothing where sumsCache has it. Accounts that are asked for at the same time share
- * a query, as most of what one costs is fixed: accounts of any companies for what came since; of one company for
- * everything that is closed, which may take long.
+ * closedSumsCache), so that the next sum reads only what came since, or nothing where sumsCache has it. Accounts that
+ * are asked for at the same time share a query, as most of what one costs is fixed: accounts of any companies for what
+ * came since; of one company for everything that is closed, which may take long.
  *
  * @param rawEvents read while there are no rollups
  * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may

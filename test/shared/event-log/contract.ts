@@ -16,7 +16,10 @@ export interface LogDriver {
   makeTopic(partitions: number): Promise<string>
   /** Opens a topic as one more process; the suite closes what it opens. */
   open(topic: string): Promise<EventLog>
-  /** Whether an append of a topic was sent again since its answer did not come in time: its records may lie in the log twice. */
+  /**
+   * Whether an append of a topic was sent again since its answer did not come in time: its records may lie in the log
+   * twice.
+   */
   hasSentAgain(topic: string): boolean
   /** Makes polls of a topic fail until the trouble is ended; appending goes on. */
   breakReads(topic: string): Promise<() => Promise<void>>
