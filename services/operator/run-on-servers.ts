@@ -1,7 +1,6 @@
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { requireClickHouseSchema } from '../../shared/clickhouse/require-schema.ts'
+import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { isOutOfReach } from '../../shared/errors/out-of-reach.ts'
-import { reach } from '../../shared/errors/reach.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -41,10 +40,10 @@ export async function runOnServers(
     const isExamined = name === doctor.name
     if (!isExamined) await requirePostgresSchema(pool)
     const openCh = async (queryTimeoutS = ch.queryTimeoutS) => {
-      const clickhouse = await openClickHouse({ ...ch, queryTimeoutS })
+      const server = { ...ch, queryTimeoutS }
+      if (!isExamined) return openClickHouseServer(server, ch.connections, opened)
+      const clickhouse = await openClickHouse(server)
       opened.push(clickhouse)
-      if (!isExamined)
-        await reach('ClickHouse (CLICKHOUSE_URL)', () => requireClickHouseSchema(clickhouse.client))
       return clickhouse.client
     }
     const openLog = async () => {
