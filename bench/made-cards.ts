@@ -9,7 +9,7 @@ export interface Kind {
   /** The first of the accounts that follow it: an account follows one card at a time. */
   firstAccount: number
   /** How many of the requests are enough, as each takes long. */
-  share: number
+  ofRequests: number
   ratesOf: (dataSet: DataSet, prices: Prices) => object[]
 }
 
@@ -35,7 +35,7 @@ export const TEN: Kind = {
   name: '10 lines',
   card: 'bench: 10 lines',
   firstAccount: 100,
-  share: 1,
+  ofRequests: 1,
   ratesOf: (dataSet, prices) => [
     ...usageRates(dataSet, prices).slice(0, 8),
     ...Array.from({ length: 2 }, () => ({ price_id: prices.flat })),
@@ -48,7 +48,7 @@ export const KINDS: readonly Kind[] = [
     name: `${LINES} lines without properties`,
     card: `bench: ${LINES} lines`,
     firstAccount: 100 + ACCOUNTS_EACH,
-    share: 1,
+    ofRequests: 1,
     ratesOf: (dataSet, prices) => {
       const measured = usageRates(dataSet, prices)
       const fixed = Array.from({ length: LINES - measured.length }, () => ({ price_id: prices.flat }))
@@ -59,7 +59,7 @@ export const KINDS: readonly Kind[] = [
     name: `${LINES} lines by property`,
     card: `bench: ${LINES} lines by property`,
     firstAccount: 100 + 2 * ACCOUNTS_EACH,
-    share: 0.2,
+    ofRequests: 0.2,
     ratesOf: ratesByProperty,
   },
 ]

@@ -54,7 +54,7 @@ export async function benchPreviews(options: BenchPreviewsOptions): Promise<void
         client.create('/v2/invoice-previews', { contract_id: contracts[nth++ % contracts.length] ?? '' })
       for (let n = 0; n < WARM_UP; n++) await preview()
       const times: number[] = []
-      for (let n = 0; n < Math.max(10, requests * kind.share); n++) times.push(await timeOf(preview))
+      for (let n = 0; n < Math.max(10, requests * kind.ofRequests); n++) times.push(await timeOf(preview))
       rows.push({ name: kind.name, ...summarise(times) })
       if (kind === TEN) perS = await atOnce(preview)
       print(`${kind.name}: done`)

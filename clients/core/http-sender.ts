@@ -63,7 +63,7 @@ export function httpSender({ baseUrl, apiKey, connectionsMax, timeoutMs }: HttpS
             ...headers,
           },
         })
-        const late = setTimeout(() => {
+        const timer = setTimeout(() => {
           sent.destroy(new Error(`no answer within ${timeoutMs / 1_000} s`))
         }, timeoutMs)
         sent.on('error', reject)
@@ -71,7 +71,7 @@ export function httpSender({ baseUrl, apiKey, connectionsMax, timeoutMs }: HttpS
           collect(response).then(resolve, reject)
         })
         sent.on('close', () => {
-          clearTimeout(late)
+          clearTimeout(timer)
         })
         sent.end(bytes)
       }),

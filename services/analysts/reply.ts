@@ -57,11 +57,11 @@ const SEND_MS = 60_000
 
 function sent(res: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       res.destroy()
     }, SEND_MS)
     res.once('close', () => {
-      clearTimeout(late)
+      clearTimeout(timer)
       resolve()
     })
   })

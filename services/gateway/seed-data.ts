@@ -103,7 +103,7 @@ export function* generateSeedUsage(seed: number, { accounts, metrics }: SeedData
       for (const source of [...metrics.keys(), ...(account === 0 ? (['usd'] as const) : [])])
         for (let n = 0; n < EVENTS_A_DAY; n++) {
           const what = [seed, account, source, day, n]
-          if (share(...what, 'is there') < 0.2) continue
+          if (fraction(...what, 'is there') < 0.2) continue
           yield {
             account,
             source,
@@ -128,8 +128,9 @@ function quantityOf(source: SeedSource, what: readonly (string | number)[]): str
 }
 
 /** A number from 0 up to 1. */
-const share = (...what: readonly (string | number)[]): number =>
+const fraction = (...what: readonly (string | number)[]): number =>
   parseInt(hash('sha256', what.join('/'), 'hex').slice(0, 12), 16) / 2 ** 48
 
 /** A whole number from 0 to max - 1. */
-const whole = (max: number, ...what: readonly (string | number)[]): number => Math.floor(share(...what) * max)
+const whole = (max: number, ...what: readonly (string | number)[]): number =>
+  Math.floor(fraction(...what) * max)

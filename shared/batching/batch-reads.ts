@@ -45,11 +45,11 @@ export function batchReads<Key, Answer>(
     const leave = () => {
       if (!isHeld) return
       isHeld = false
-      clearTimeout(late)
+      clearTimeout(timer)
       underWay--
       askNext()
     }
-    const late = setTimeout(leave, slowAfterMs)
+    const timer = setTimeout(leave, slowAfterMs)
     return leave
   }
   const loader = new DataLoader<Key, Answer, string>(

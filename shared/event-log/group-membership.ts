@@ -28,7 +28,7 @@ export interface AssignedPartition {
   next: number
   /** The next offset the group would read if we were gone. */
   committed: number
-  /** Not ours by the shares any more: given back as soon as what we handed out of it is committed. */
+  /** Not due to us any more: given back as soon as what we handed out of it is committed. */
   leaving: boolean
 }
 
@@ -134,8 +134,8 @@ export class GroupMembership {
       await db.query(FORGET_SILENT, [group, topic])
     })
     for (const [partition] of givenBack) this.assigned.delete(partition)
-    const share = await this.findShare()
-    const wanted = [...new Set([...share, ...this.assigned.keys()])]
+    const due = await this.findDue()
+    const wanted = [...new Set([...due, ...this.assigned.keys()])]
     const { rows } = await pool.query<{ partition: number; next_offset: string }>(TAKE, [
       group,
       topic,
@@ -152,11 +152,11 @@ export class GroupMembership {
     const starts = taken.length === 0 ? [] : await this.options.findStarts(taken)
     for (const { partition, offset } of starts)
       this.assigned.set(partition, { next: offset, committed: offset, leaving: false })
-    for (const [partition, assigned] of this.assigned) assigned.leaving = !share.has(partition)
+    for (const [partition, assigned] of this.assigned) assigned.leaving = !due.has(partition)
   }
 
   /** The partitions that are this member's when they are dealt out to all living members in turn. */
-  private async findShare(): Promise<Set<number>> {
+  private async findDue(): Promise<Set<number>> {
     const { pool, group, topic } = this.options
     const { rows } = await pool.query<{ member_id: string }>(LIST_MEMBERS, [group, topic])
     const place = rows.findIndex(({ member_id }) => member_id === this.memberId)

@@ -44,10 +44,10 @@ export function endAfterRest(res: ServerResponse): void {
   const { req } = res
   let bytes = 0
   const end = () => {
-    clearTimeout(late)
+    clearTimeout(timer)
     res.end()
   }
-  const late = setTimeout(end, REST_MS)
+  const timer = setTimeout(end, REST_MS)
   req.on('data', (chunk: Buffer) => {
     bytes += chunk.length
     if (bytes > REST_BYTES) end()

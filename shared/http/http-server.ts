@@ -86,12 +86,12 @@ export async function listen(handler: RequestListener, options: HttpServerOption
       const sweep = setInterval(() => {
         server.closeIdleConnections()
       }, CLOSE_IDLE_EVERY_MS)
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         server.closeAllConnections()
       }, closeTimeoutMs)
       await closed
       clearInterval(sweep)
-      clearTimeout(late)
+      clearTimeout(timer)
     },
   }
 }

@@ -18,7 +18,7 @@ export function requestDeadline(ms: number): RequestHandler {
 
 /** The same, from now on. */
 export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: number): void {
-  const late = setTimeout(() => {
+  const timer = setTimeout(() => {
     if (req.method !== 'GET') answerUnknown(res, 'the request took too long')
     else if (!res.headersSent) {
       answeredLate.add(res)
@@ -26,7 +26,7 @@ export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: num
     }
   }, ms)
   res.once('close', () => {
-    clearTimeout(late)
+    clearTimeout(timer)
   })
 }
 

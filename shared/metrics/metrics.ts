@@ -80,11 +80,13 @@ export function openMetrics(): Metrics {
       refreshes.push(refresh)
     },
     async scrape() {
-      const late = new AbortController()
+      const answered = new AbortController()
       const refreshed = Promise.all(refreshes.map((refresh) => Promise.resolve().then(refresh)))
-      await Promise.race([refreshed, sleep(REFRESH_MS, undefined, { signal: late.signal })]).finally(() => {
-        late.abort()
-      })
+      await Promise.race([refreshed, sleep(REFRESH_MS, undefined, { signal: answered.signal })]).finally(
+        () => {
+          answered.abort()
+        },
+      )
       return { contentType: register.contentType, text: await register.metrics() }
     },
   }

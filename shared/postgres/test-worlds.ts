@@ -102,12 +102,12 @@ export function testWorlds(
       const holder = { onLost }
       group.holders.add(holder)
       const leave = () => {
-        clearTimeout(late)
+        clearTimeout(timer)
         if (!group.holders.delete(holder) || group.holders.size > 0) return
         if (groups.get(companyId) === group) groups.delete(companyId)
         group.end()
       }
-      const late = setTimeout(leave, leaseMsMax).unref()
+      const timer = setTimeout(leave, leaseMsMax).unref()
       try {
         return { ...(await group.entered), leave }
       } catch (err) {

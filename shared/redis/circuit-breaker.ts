@@ -75,7 +75,7 @@ const GRACE_MS = 5
 async function within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {
   const endsAt = performance.now() + timeoutMs
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
+  const timedOut = new Promise<never>((_resolve, reject) => {
     const giveUp = () => {
       reject(new Error(`no answer within ${timeoutMs} ms`))
     }
@@ -90,7 +90,7 @@ async function within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> 
     wait(timeoutMs)
   })
   try {
-    return await Promise.race([work(), late])
+    return await Promise.race([work(), timedOut])
   } finally {
     clearTimeout(timer)
   }

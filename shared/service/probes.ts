@@ -10,13 +10,13 @@ export interface Probes {
 
 /** Whether all of these come true in time: a probe that hangs tells nothing. */
 export async function allAnswer(...checks: readonly (() => Promise<unknown>)[]): Promise<boolean> {
-  const late = new AbortController()
-  const timeout = sleep(PROBE_MS, false, { signal: late.signal }).catch(() => false)
+  const answered = new AbortController()
+  const timeout = sleep(PROBE_MS, false, { signal: answered.signal }).catch(() => false)
   const answers = Promise.allSettled(checks.map((check) => check())).then((results) =>
     results.every((result) => result.status === 'fulfilled' && result.value !== false),
   )
   const ready = await Promise.race([answers, timeout])
-  late.abort()
+  answered.abort()
   return ready
 }
 

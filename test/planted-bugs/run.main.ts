@@ -144,9 +144,9 @@ async function runSuites(suites: readonly string[], copy: string): Promise<Outco
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const late = setTimeout(() => child.kill('SIGKILL'), SUITES_MS)
+  const timer = setTimeout(() => child.kill('SIGKILL'), SUITES_MS)
   await once(child, 'close')
-  clearTimeout(late)
+  clearTimeout(timer)
   const [, failure] = /^\["fail",(\{.*\})\]$/m.exec(output) ?? []
   const { fullTitle: title, err: why = '' } =
     failure === undefined ? {} : (JSON.parse(failure) as { fullTitle: string; err: string })

@@ -12,8 +12,8 @@ export async function endChild(child: ChildProcess, signal: NodeJS.Signals): Pro
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
   const exited = once(child, 'exit')
   child.kill(signal)
-  const late = setTimeout(() => child.kill('SIGKILL'), END_MS)
+  const timer = setTimeout(() => child.kill('SIGKILL'), END_MS)
   const [code] = (await exited) as [number | null]
-  clearTimeout(late)
+  clearTimeout(timer)
   return code
 }

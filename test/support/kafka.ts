@@ -182,21 +182,21 @@ async function launch(folder: string, classPath: string): Promise<ChildProcess> 
       child.kill('SIGKILL')
       reject(new Error(`the broker ${why}: ${output.slice(-2_000)}`))
     }
-    const late = setTimeout(() => {
+    const timer = setTimeout(() => {
       fail('did not start in time')
     }, START_MS)
     const listen = (chunk: Buffer) => {
       output = (output + chunk.toString()).slice(-100_000)
       // An open port is not enough: just after kill -9 that of the dying broker still takes connections.
       if (!output.includes('Kafka Server started')) return
-      clearTimeout(late)
+      clearTimeout(timer)
       resolve()
     }
     child.stdout.on('data', listen)
     child.stderr.on('data', listen)
     child.once('error', reject)
     child.once('exit', () => {
-      clearTimeout(late)
+      clearTimeout(timer)
       fail('ended')
     })
   })

@@ -72,9 +72,9 @@ function plainProgress(
   const startedAt = performance.now()
   const timer = setInterval(() => {
     const ms = performance.now() - startedAt
-    const share = bytesTotal === undefined ? '' : `${Math.floor((counts.bytes / bytesTotal) * 100)}% read, `
+    const read = bytesTotal === undefined ? '' : `${Math.floor((counts.bytes / bytesTotal) * 100)}% read, `
     err(
-      `${(ms / 1_000).toFixed(0)} s: ${share}${format(counts.lines)} lines, ${format(counts.events)} events sent, ` +
+      `${(ms / 1_000).toFixed(0)} s: ${read}${format(counts.lines)} lines, ${format(counts.events)} events sent, ` +
         `${format(counts.badLines)} bad lines, ${format(ratePerSecond(counts.events, ms))} events/s`,
     )
   }, PLAIN_EVERY_MS)

@@ -18,9 +18,9 @@ export class LatencyHistogram {
     if (ms > this.maxMs) this.maxMs = ms
   }
 
-  /** @param share from 0 to 1: 0.99 for the 99th percentile; undefined when there is nothing to tell */
-  percentile(share: number): number | undefined {
-    let left = Math.max(Math.ceil(this.count * share), 1)
+  /** @param quantile from 0 to 1: 0.99 for the 99th percentile; undefined when there is nothing to tell */
+  percentile(quantile: number): number | undefined {
+    let left = Math.max(Math.ceil(this.count * quantile), 1)
     for (const [index, count = 0] of this.classes.entries()) {
       left -= count
       if (left <= 0) return Math.min(SMALLEST_MS * GROWTH ** index, this.maxMs)

@@ -11,9 +11,9 @@ export type SourceName = (typeof SOURCE_NAMES)[number]
 
 /** Prices in billionths of a dollar a token, and how often a model is asked for. */
 const MODELS = [
-  { name: 'small', share: 0.6, input: 150, output: 600, msPerToken: 4 },
-  { name: 'medium', share: 0.3, input: 800, output: 4_000, msPerToken: 11 },
-  { name: 'large', share: 0.1, input: 3_000, output: 15_000, msPerToken: 30 },
+  { name: 'small', weight: 0.6, input: 150, output: 600, msPerToken: 4 },
+  { name: 'medium', weight: 0.3, input: 800, output: 4_000, msPerToken: 11 },
+  { name: 'large', weight: 0.1, input: 3_000, output: 15_000, msPerToken: 30 },
 ] as const
 const REGIONS = ['eu', 'us', 'ap'] as const
 
@@ -46,9 +46,9 @@ export function makeUpRequest(random: Random): MadeUpRequest {
   }
 }
 
-function pickModel(share: number): (typeof MODELS)[number] {
+function pickModel(draw: number): (typeof MODELS)[number] {
   let upTo = 0
-  return MODELS.find((model) => share < (upTo += model.share)) ?? MODELS[0]
+  return MODELS.find((model) => draw < (upTo += model.weight)) ?? MODELS[0]
 }
 
 const tokens = (wanted: number, max: number): number => Math.min(Math.max(Math.round(wanted), 1), max)

@@ -1,7 +1,7 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises'
 import {
   DIGEST_ROW,
-  type SecondsShare,
+  type SecondsPart,
   type usageDigestRepository,
 } from '../../../shared/clickhouse/events/usage-digests.ts'
 import { IDS_AT_ONCE } from '../../../shared/clickhouse/events/usage-events.ts'
@@ -50,7 +50,7 @@ export async function matchLines(
       bySecond,
       await digests.countBySecond(namespaceId, [...bySecond.keys()]),
     )
-    for (const share of whole) await judge(await digests.listOfSeconds(namespaceId, share))
+    for (const part of whole) await judge(await digests.listOfSeconds(namespaceId, part))
     for (let start = 0; start < apart.length; start += IDS_AT_ONCE) {
       const some = apart.slice(start, start + IDS_AT_ONCE)
       const seconds = [...new Set(some.map((line) => table.occurredSecond(line)))]
@@ -122,15 +122,14 @@ const namespacesOf = (table: LineTable, first: number): { namespaceId: string }[
 function planReading(
   bySecond: ReadonlyMap<number, readonly number[]>,
   counts: ReadonlyMap<number, number>,
-): { whole: SecondsShare[]; apart: number[] } {
-  const whole: SecondsShare[] = []
+): { whole: SecondsPart[]; apart: number[] } {
+  const whole: SecondsPart[] = []
   const apart: number[] = []
   let seconds: number[] = []
   let rows = 0
   const close = () => {
-    const shares = Math.max(1, Math.ceil(rows / ROWS_AT_ONCE))
-    if (seconds.length > 0)
-      for (let share = 0; share < shares; share++) whole.push({ seconds, share, shares })
+    const parts = Math.max(1, Math.ceil(rows / ROWS_AT_ONCE))
+    if (seconds.length > 0) for (let part = 0; part < parts; part++) whole.push({ seconds, part, parts })
     seconds = []
     rows = 0
   }

@@ -46,11 +46,11 @@ export class SessionPool {
         return
       }
       const take = (session: ChdbSession) => {
-        clearTimeout(late)
+        clearTimeout(timer)
         this.waiting.delete(take)
         resolve(session)
       }
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         this.waiting.delete(take)
         reject(busy())
       }, WAIT_MS)

@@ -65,7 +65,7 @@ const ENTRIES_ACCEPTED = `
   LIMIT {limit:UInt32}
   FORMAT RowBinary`
 
-// Ids of one key end alike. Why in shares: the table of a grouping holds every id, and a share of them takes as little
+// Ids of one key end alike. Why in parts: the table of a grouping holds every id, and a part of them takes as little
 // memory however many there are. Why a number of 64 bits: it takes a third of the memory that text does.
 const COUNT_ACCEPTED = `
   SELECT toString(count()) AS count FROM usage_events_by_acceptance
@@ -80,7 +80,7 @@ const ALIKE = `
         SELECT reinterpretAsUInt64(substring(id, 5, 8)) AS ending, min(substring(id, 1, 4)) AS first, max(substring(id, 1, 4)) AS last
         FROM usage_events_by_acceptance
         WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')
-          AND reinterpretAsUInt16(substring(id, 13, 2)) % {shares:UInt16} = {share:UInt16}
+          AND reinterpretAsUInt16(substring(id, 13, 2)) % {parts:UInt16} = {part:UInt16}
         GROUP BY ending
         HAVING first != last
         LIMIT {limit:UInt32}))
@@ -89,7 +89,7 @@ const ALIKE = `
   ORDER BY ids
   LIMIT {limit:UInt32}`
 /** Each takes some 60 bytes of memory while they are grouped. */
-const IDS_A_SHARE = 4_000_000
+const IDS_A_PART = 4_000_000
 
 const LISTED = `
   SELECT DISTINCT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id
@@ -164,13 +164,13 @@ export const usageEventListRepository = (client: ClickHouse) => {
       limit: number,
     ): Promise<{ namespaceId: string; ids: string[] }[]> {
       const [counted] = await queryRows<{ count: string }>(client, COUNT_ACCEPTED, range)
-      const shares = Math.max(1, Math.ceil(Number(counted?.count ?? 0) / IDS_A_SHARE))
+      const parts = Math.max(1, Math.ceil(Number(counted?.count ?? 0) / IDS_A_PART))
       const alike: { namespaceId: string; ids: string[] }[] = []
-      for (let share = 0; share < shares && alike.length < limit; share++)
+      for (let part = 0; part < parts && alike.length < limit; part++)
         for (const row of await queryRows<{ namespace_id: string; ids: string[] }>(client, ALIKE, {
           ...range,
-          shares,
-          share,
+          parts,
+          part,
           limit,
         }))
           alike.push({ namespaceId: row.namespace_id, ids: row.ids })

@@ -51,7 +51,7 @@ const BACK_OFF_MS = { first: 50, longest: 1_000 }
  * Lets appends that arrive together share one request to each broker. No timer is involved: a lone append goes out at
  * once, and what arrives while two groups are under way makes up the next one.
  *
- * A group that fails is sent again until its callers' deadline, each broker's share as a whole. Records may then lie in
+ * A group that fails is sent again until its callers' deadline, what is for a broker as a whole. Records may then lie in
  * the log twice, which the identity of usage events absorbs.
  */
 export class BatchingSender {
@@ -147,14 +147,14 @@ export class BatchingSender {
         done: false,
         settle: (err) => {
           parcel.done = true
-          clearTimeout(late)
+          clearTimeout(timer)
           if (err === undefined) resolve()
           else if (err instanceof DomainError) reject(err)
           else
             reject(new DomainError('unavailable', 'the event log did not take it, try again', { cause: err }))
         },
       }
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         if (!parcel.sent) this.waiting = this.waiting.filter((other) => other !== parcel)
         parcel.settle(tooLate(parcel.sent ? 'unavailable' : 'overloaded'))
       }, deadline - performance.now())
@@ -234,7 +234,7 @@ export class BatchingSender {
   }
 
   /**
-   * To each broker its share; waits for all of them, so that the trouble of one does not cut off another.
+   * To each broker what is for it; waits for all of them, so that the trouble of one does not cut off another.
    *
    * @returns what has no broker now
    */
@@ -259,13 +259,13 @@ export class BatchingSender {
   private async produce(
     cluster: Cluster,
     leader: number,
-    share: ReadonlyMap<number, Parcel[]>,
+    byPartition: ReadonlyMap<number, Parcel[]>,
   ): Promise<void> {
     const { topic, requestTimeoutMs } = this.options
     const broker = await cluster.findBroker({ nodeId: leader })
     // Connecting may have taken long: whoever was told meanwhile that nothing was sent must be right.
     const sending = new Map(
-      [...share].map(([partition, parcels]) => [partition, parcels.filter(({ done }) => !done)]),
+      [...byPartition].map(([partition, parcels]) => [partition, parcels.filter(({ done }) => !done)]),
     )
     for (const parcel of [...sending.values()].flat()) parcel.sent = true
     const partitions = [...sending]

@@ -148,12 +148,12 @@ export class KafkaConsumer implements LogConsumer {
     for (const partition of this.buffers.keys()) if (!all.has(partition)) this.buffers.delete(partition)
     const taken: LogRecord[] = []
     let bytes = 0
-    const share = Math.ceil(bytesMax / Math.max(1, this.buffers.size))
+    const bytesEach = Math.ceil(bytesMax / Math.max(1, this.buffers.size))
     const served = new Map<number, AssignedPartition>()
     for (const [partition, assigned] of [...all]) {
       const buffer = this.buffers.get(partition)
       if (buffer === undefined || assigned.leaving || bytes >= bytesMax) continue
-      const enough = Math.min(bytesMax, bytes + share)
+      const enough = Math.min(bytesMax, bytes + bytesEach)
       let count = 0
       for (let next = buffer[0]; next !== undefined && bytes < enough; next = buffer[count]) {
         taken.push(next)

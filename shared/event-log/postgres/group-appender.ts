@@ -94,7 +94,7 @@ export class GroupAppender {
     const bytes = records.reduce((sum, record) => sum + record.bytes.length, 0)
     this.bytes += bytes - bytesBefore
     return new Promise<void>((resolve, reject) => {
-      const onLate = () => {
+      const onTimeout = () => {
         const at = this.waiting.indexOf(entry)
         if (at >= 0) {
           this.waiting.splice(at, 1) // not sent yet, so it never will be
@@ -103,12 +103,12 @@ export class GroupAppender {
         const code = at >= 0 ? 'overloaded' : 'unavailable'
         reject(new DomainError(code, 'the event log did not confirm in time, try again'))
       }
-      const late = setTimeout(onLate, deadline - performance.now())
+      const timer = setTimeout(onTimeout, deadline - performance.now())
       const entry: Waiting = {
         records,
         bytes,
         settle: (err) => {
-          clearTimeout(late)
+          clearTimeout(timer)
           if (err === undefined) resolve()
           else
             reject(

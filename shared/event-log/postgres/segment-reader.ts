@@ -59,11 +59,11 @@ export class SegmentReader {
     const ends = await this.listEnds()
     const behind = positions.filter(({ partition, offset }) => offset < (ends.get(partition) ?? 0))
     const records: LogRecord[] = []
-    // Why a share for each: a partition with a long backlog must not keep the others waiting.
-    const share = Math.ceil(bytesMax / Math.max(1, behind.length))
+    // Why so much for each alone: a partition with a long backlog must not keep the others waiting.
+    const bytesEach = Math.ceil(bytesMax / Math.max(1, behind.length))
     let left = bytesMax
     for (const position of behind) {
-      const read = await this.read(position, Math.min(share, left))
+      const read = await this.read(position, Math.min(bytesEach, left))
       records.push(...read)
       left -= read.reduce((sum, { value }) => sum + value.length, 0)
       if (left <= 0) break

@@ -252,9 +252,9 @@ async function stop(server: ChildProcess): Promise<void> {
   if (server.exitCode !== null || server.signalCode !== null || server.pid === undefined) return
   const ended = exitOf(server)
   server.kill('SIGINT') // fast shutdown
-  const late = setTimeout(() => server.kill('SIGQUIT'), STOP_MS) // immediate: the next start recovers from the log
+  const timer = setTimeout(() => server.kill('SIGQUIT'), STOP_MS) // immediate: the next start recovers from the log
   await ended
-  clearTimeout(late)
+  clearTimeout(timer)
 }
 
 async function exitOf(child: ChildProcess): Promise<number | null> {

@@ -24,12 +24,12 @@ export function namedSemaphores(atOnce: number): NamedSemaphores {
   }
   const queueUp = (queue: Queue, ms: number): Promise<boolean> =>
     new Promise((resolve) => {
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         queue.waiting.delete(mine)
         resolve(false)
       }, ms)
       const mine = () => {
-        clearTimeout(late)
+        clearTimeout(timer)
         resolve(true)
       }
       queue.waiting.add(mine)
