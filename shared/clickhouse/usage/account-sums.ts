@@ -42,7 +42,8 @@ export interface AccountSumsReader {
   sumByAccount(namespaceId: string, accountIds: readonly string[]): Promise<Map<string, SumsBySource>>
 
   /**
-   * Reads the sums of closed slots of accounts for which none are cached, so that their next sum is quick.
+   * Fills the caches with sums of accounts for which none are cached, so that their next sum is quick. Accounts with
+   * marks of late usage are passed over.
    */
   readAhead(namespaceId: string, accountIds: readonly string[]): Promise<void>
 }
@@ -115,14 +116,20 @@ export function accountSums(
     },
 
     async readAhead(namespaceId, accountIds) {
-      await retryIfStale(async () => {
+      const accounts = accountIds
+        .map((accountId) => ({ namespaceId, accountId }))
+        .filter((account) => sumsCache?.has(account) !== true)
+      if (accounts.length === 0) return
+      const found = await retryIfStale(async () => {
         const epoch = await states.epoch()
-        if (epoch === undefined) return
-        const accounts = accountIds.map((accountId) => ({ namespaceId, accountId }))
+        if (epoch === undefined) return []
         const snapshots = await readSnapshots(deps, epoch, accounts, { isOpenWanted: false })
         const others = snapshots.filter(({ closed }) => closed === undefined)
         if (others.length > 0) await sumClosed(deps, others, { isAhead: true })
+        return accounts.filter((account) => deps.closedSums.find(account, epoch) !== undefined)
       })
+      // What is missing costs little for these alone: not for accounts with marks, whose events would be read.
+      if (sumsCache !== undefined) await Promise.all(found.map(sumOf))
     },
   }
 }

@@ -56,6 +56,8 @@ export function makeSumsCache() {
   }
 
   return {
+    has: (account: AccountKey): boolean => cached.has(nameOfAccount(account)),
+
     /**
      * Usage of an account by source, from the cache or read now. Sums of an account without usage are not cached:
      * whoever asks for accounts that do not exist would push out those of others.

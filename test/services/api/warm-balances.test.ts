@@ -6,6 +6,7 @@ import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-sl
 import { listRecentlyUsed } from '../../../shared/clickhouse/rollups/recently-used-accounts.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
+import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { DAY_S } from '../../../shared/domain/usage-cover.ts'
@@ -57,8 +58,8 @@ describe('warming of balances', function () {
   })
   after(() => stage.close())
 
-  const warm = (client: RollupStage['client'], limit: number) => {
-    const usage = usageThroughRollups(client)
+  const warm = (client: RollupStage['client'], limit: number, sumsCache?: SumsCache) => {
+    const usage = usageThroughRollups(client, sumsCache)
     const deps = { usage, listRecentlyUsed: (max: number) => listRecentlyUsed(stage.client, max) }
     return { usage, warmed: warmBalances(deps, limit, signal) }
   }
@@ -85,6 +86,27 @@ describe('warming of balances', function () {
     // What is late for one account is no reason to forget the others beside it.
     expect(await read(marked)).to.deep.equal({ sum: '3', readsAll: true })
     expect(await read(idle)).to.deep.equal({ sum: '9', readsAll: true })
+  })
+
+  it('leaves nothing to read where nobody else writes, and is done once', async () => {
+    const counts = new QueryCounts()
+    const client = countingClickHouse(stage.client, counts)
+    const sumsCache = makeSumsCache()
+    const { usage, warmed } = warm(client, 10, sumsCache)
+    await warmed
+    counts.clear()
+    const sumOf = async (account: string) => {
+      const sum = (await usage.sumByAccount(NAMESPACE, [account])).get(account)?.get('usd')
+      return sum && formatAmount(sum)
+    }
+    expect(await sumOf(busy)).to.equal('12')
+    expect(await sumOf(calm)).to.equal('2')
+    await usage.readAhead(OTHER_NAMESPACE, [busy])
+    expect(counts.clickhouse, 'queries').to.deep.equal([])
+    expect(sumsCache.has({ namespaceId: NAMESPACE, accountId: marked }), 'its events were read').to.equal(
+      false,
+    )
+    expect(await sumOf(marked)).to.equal('3')
   })
 
   it('caches nobody while a mark of all accounts stands', async () => {
