@@ -20,8 +20,11 @@ export interface WarmingOptions {
   everyMs: number
 }
 
-/** Accounts read in one go: one costs most of what a hundred do. */
-const AT_ONCE = 100
+/**
+ * Accounts read in one go. Of 10,000 with 90 days each, neighbours 500 at a time cost half of the CPU that they do 100
+ * at a time; others wait for no more than a tenth of a second meanwhile.
+ */
+const AT_ONCE = 500
 /** After each read it rests for this many times as long as the read took. */
 const REST = 4
 const FIRST_AFTER_MS = 1_000
