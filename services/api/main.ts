@@ -26,7 +26,12 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     const { postgres, host, port, requestTimeoutMs } = config
     const pool = openServicePool('api', config.connectionsMax, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
-    const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
+    const clickhouse = await openClickHouseServer(
+      config.clickhouse,
+      config.clickhouseConnections,
+      pool,
+      opened,
+    )
     const { eventLog, logPool, listedUpTo } = await openLogProgress(
       pool,
       postgres,

@@ -24,7 +24,7 @@ const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
     const { postgres, loader: limits } = config
     const pool = openServicePool('loader', DEAD_LETTER_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
-    const clickhouse = await openClickHouseServer(config.clickhouse, LOADER_CONNECTIONS, opened)
+    const clickhouse = await openClickHouseServer(config.clickhouse, LOADER_CONNECTIONS, pool, opened)
     const logPool = openServicePool('event log', LOG_CONNECTIONS, postgres, opened, log)
     const eventLog = await openEventLog(config.eventLog, {
       pool: logPool,

@@ -41,7 +41,7 @@ export async function runOnServers(
     if (!isExamined) await requirePostgresSchema(pool)
     const openCh = async (queryTimeoutS = ch.queryTimeoutS) => {
       const server = { ...ch, queryTimeoutS }
-      if (!isExamined) return openClickHouseServer(server, ch.connections, opened)
+      if (!isExamined) return openClickHouseServer(server, ch.connections, pool, opened)
       const clickhouse = await openClickHouse(server)
       opened.push(clickhouse)
       return clickhouse.client

@@ -23,7 +23,12 @@ const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
     const { postgres } = config
     const pool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
-    const clickhouse = await openClickHouseServer(config.clickhouse, config.clickhouseConnections, opened)
+    const clickhouse = await openClickHouseServer(
+      config.clickhouse,
+      config.clickhouseConnections,
+      pool,
+      opened,
+    )
     const { logPool, listedUpTo } = await openLogProgress(pool, postgres, config.eventLog, opened, log)
     watchPools(metrics, { refill: pool, event_log: logPool })
     const reached = crashAt(config.crashAt)

@@ -29,6 +29,7 @@ const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
     const clickhouse = await openClickHouseServer(
       { ...config.clickhouse, queryTimeoutS },
       CLICKHOUSE_CONNECTIONS,
+      pool,
       opened,
     )
     watchPools(metrics, { rollup: pool })

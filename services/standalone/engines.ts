@@ -1,6 +1,7 @@
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { LOADER_CONNECTIONS, ROLLUP_CLICKHOUSE_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
+import { requireUsageStore } from '../../shared/clickhouse/require-usage-store.ts'
 import { reach } from '../../shared/errors/reach.ts'
 import { prepareEventLog } from '../../shared/event-log/open-event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
@@ -68,7 +69,7 @@ export async function openEngines(
     ),
   )
   await requireHarmlessRole(urls.url)
-  await prepareLog(config, urls.url, log)
+  await enterPlaces(config, urls.url, clickhouse, log)
   const loaderClickhouse = await openClickHouse({
     database,
     queryTimeoutS,
@@ -86,10 +87,17 @@ export async function openEngines(
   return { databaseUrl: urls.url, clickhouse, loaderClickhouse, rollupClickhouse, alone: own }
 }
 
-async function prepareLog({ postgres, eventLog }: StandaloneConfig, url: string, log: Logger): Promise<void> {
+/** Enters in PostgreSQL which event log and which ClickHouse belong to it, or finds that these do not. */
+async function enterPlaces(
+  { postgres, eventLog }: StandaloneConfig,
+  url: string,
+  { client }: OpenedClickHouse,
+  log: Logger,
+): Promise<void> {
   const { statementTimeoutMs } = postgres
   const pool = openPool({ url, name: 'tally migrate', connectionsMax: 2, statementTimeoutMs, log })
   try {
+    await requireUsageStore(client, pool, { enters: true })
     await prepareEventLog(eventLog, pool, log)
   } finally {
     await pool.end()

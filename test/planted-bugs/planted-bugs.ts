@@ -848,6 +848,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/clickhouse/usage-readers', 'services/rollup/races', 'services/api/usage-model'],
   },
   {
+    name: 'of accounts with late usage all is read ahead, from the events',
+    file: 'shared/clickhouse/usage/account-sums.ts',
+    right: 'return accounts.filter((account) => deps.closedSums.find(account, epoch) !== undefined)',
+    wrong: 'return accounts',
+    suites: ['services/api/warm-balances'],
+  },
+  {
+    name: 'another ClickHouse beside the same PostgreSQL is let in',
+    file: 'shared/clickhouse/require-usage-store.ts',
+    right: 'if (known !== id)',
+    wrong: "if (known === '')",
+    suites: ['shared/clickhouse/require-usage-store', 'services/standalone/servers'],
+    each: true,
+  },
+  {
     name: 'grants that are read together are those of another account',
     file: 'shared/postgres/grants.ts',
     right: 'FROM sum_grants($1, $2, $3, $4) ORDER BY nth',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { runCommand } from '../../services/operator/run-command.ts'
+import { requireUsageStore } from '../../shared/clickhouse/require-usage-store.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
@@ -29,6 +30,7 @@ const INSERT_BYTES = 32_000_000
 export async function makeAuditStage(purpose: string) {
   const db = await createDatabase(`audit_${purpose}`)
   const clickhouse = await createClickHouse(`audit ${purpose}`)
+  await requireUsageStore(clickhouse.client, db.pool, { enters: true })
   const log = await openPostgresEventLog({
     pool: db.pool,
     topic: USAGE_TOPIC,

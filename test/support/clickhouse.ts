@@ -10,7 +10,7 @@ import { makeTempFolder } from './temp-folder.ts'
  * Why numbers: the engine learns when it starts which databases its analysts may read, and cannot be told of more
  * later.
  */
-const DATABASES = Array.from({ length: 60 }, (_, i) => `test_${i + 1}`)
+const DATABASES = Array.from({ length: 64 }, (_, i) => `test_${i + 1}`)
 
 interface Engine {
   folder: string

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { requireUsageStore } from '../../../shared/clickhouse/require-usage-store.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Command, CommandDeps } from '../command.ts'
 import { checkClickHouse, CLICKHOUSE } from '../doctor/check-clickhouse.ts'
@@ -8,8 +9,9 @@ import { checkKeys } from '../doctor/check-keys.ts'
 import { checkPostgres, POSTGRES } from '../doctor/check-postgres.ts'
 import { checkRedis, REDIS } from '../doctor/check-redis.ts'
 import { checkDisk, checkExposure, checkPasswords } from '../doctor/check-settings.ts'
-import { runChecks, type Check, type Finding, type Level } from '../doctor/finding.ts'
+import { ok, runChecks, type Check, type Finding, type Level } from '../doctor/finding.ts'
 
+const USAGE_STORE = `${CLICKHOUSE} of this Tally`
 const LEVEL_WIDTH = 'warning'.length
 
 /** npm run doctor: whether everything is as it should be. */
@@ -57,6 +59,10 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
     ...(redisUrl === undefined ? [] : [check(REDIS, () => checkRedis({ ...redis, url: redisUrl }, log))]),
     ...(hasPostgres
       ? [
+          check(USAGE_STORE, async () => {
+            await requireUsageStore(await openClickHouse(), pool, { enters: false })
+            return [ok(USAGE_STORE, 'the one that the usage of this PostgreSQL is in')]
+          }),
           check(EVENT_LOG, async () => checkLag(await openEventLog())),
           check('dead letters', () => checkDeadLetters(pool)),
           check('gateways', () => checkGateways(pool)),

@@ -75,6 +75,7 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA ${SCHEMA} TO ${service};
     GRANT DELETE ON event_log_members, event_log_checkpoints, gateways TO ${service};
     REVOKE INSERT, UPDATE ON schema_migrations FROM ${service};
+    REVOKE UPDATE ON usage_store FROM ${service};
     REVOKE UPDATE ON event_revisions FROM ${service};
     GRANT UPDATE (sent_at) ON event_revisions TO ${service};
     REVOKE UPDATE ON audit_trail FROM ${service};

@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
@@ -241,6 +241,17 @@ describe('npm run doctor', function () {
       const found = await lookWhile(set(0), set(1))
       expect(kinds(found)).to.deep.equal(['failed ClickHouse durability'])
       expect(found[0]?.says).to.contain('usage_events is without fsync_after_insert = 1')
+    })
+
+    it('a ClickHouse that the usage is not in', async () => {
+      const { rows } = await superuser.query<{ id: string }>('SELECT id FROM tally.usage_store')
+      const enter = (id = '') => superuser.query('UPDATE tally.usage_store SET id = $1', [id])
+      const found = await lookWhile(
+        () => enter(randomUUID()),
+        () => enter(rows[0]?.id),
+      )
+      expect(kinds(found)).to.deep.equal(['failed ClickHouse of this Tally'])
+      expect(found[0]?.says).to.contain('the usage of this Tally is in another ClickHouse')
     })
 
     it('records that wait, dead letters, gateways that fell silent and keys that end', async () => {

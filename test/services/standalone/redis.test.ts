@@ -8,6 +8,7 @@ import { runCommand, runProgram } from '../../support/by-hand.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { closeRedis, startRedis, type OwnRedis } from '../../support/redis.ts'
 import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { startAnalystHost, type AnalystHost } from '../../support/start-analyst-host.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
@@ -19,6 +20,7 @@ describe('two Tallies with one Redis', function () {
   this.timeout(120_000)
   let redis: OwnRedis
   const databases: TestDatabase[] = []
+  let clickhouse: AnalystHost | undefined
   const started: RunningTally[] = []
   let one: RunningTally
   let other: RunningTally
@@ -29,10 +31,12 @@ describe('two Tallies with one Redis', function () {
     redis = await startRedis(this)
     const db = await createDatabase('redis')
     databases.push(db)
+    clickhouse = await startAnalystHost({ bare: true })
     env = {
       ...redis.env,
       DATABASE_URL: db.serviceUrl,
       DATABASE_OWNER_URL: db.ownerUrl,
+      CLICKHOUSE_URL: clickhouse.url.replace('//', '//trial:a%20secret%20of%20trials@'),
       RATE_LIMIT_WRONG_KEYS_PER_MIN: String(WRONG_KEYS_PER_MIN),
       LOG_LEVEL: 'info',
     }
@@ -48,6 +52,7 @@ describe('two Tallies with one Redis', function () {
   })
   after(async () => {
     await Promise.all(started.map((tally) => tally.discard()))
+    await clickhouse?.stop()
     await Promise.all(databases.map((database) => database.close()))
     await closeRedis()
   })

@@ -134,6 +134,16 @@ describe('Tally on servers', function () {
     expect(await outputOf(`${clickhouse.url}/other`)).to.match(/CLICKHOUSE_URL must.* CLICKHOUSE_DATABASE/)
   })
 
+  it('refuses another ClickHouse beside the same PostgreSQL, which would get a part of the usage', async () => {
+    const { code, output } = await runProgram('standalone/migrate.main', {
+      DATABASE_URL: db.serviceUrl,
+      DATABASE_OWNER_URL: db.ownerUrl,
+      DATA_DIR: path.join(folder, 'data-with-its-own'),
+    })
+    expect(code, output).to.equal(1)
+    expect(output).to.match(/^the usage of this Tally is in another ClickHouse .*\n$/m)
+  })
+
   it('starts without engines of its own, and without the analysts’ port: the server has its own', async () => {
     await start()
     expect(tally.output()).to.not.contain('Analysts')

@@ -1,0 +1,1 @@
+INSERT INTO usage_store SELECT generateUUIDv4()

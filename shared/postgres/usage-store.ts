@@ -1,0 +1,17 @@
+import type { Queryable } from './core/pool.ts'
+
+const ENTER = 'INSERT INTO usage_store (id) VALUES ($1) ON CONFLICT DO NOTHING'
+const FIND = 'SELECT id FROM usage_store'
+
+/** Which ClickHouse holds the usage of this Tally. */
+export const usageStoreRepository = (db: Queryable) => ({
+  async findId(): Promise<string | undefined> {
+    const { rows } = await db.query<{ id: string }>(FIND)
+    return rows[0]?.id
+  },
+
+  /** Enters the first there is; of two at once, one is. */
+  async enter(id: string): Promise<void> {
+    await db.query(ENTER, [id])
+  },
+})
