@@ -39,13 +39,15 @@ interface RollupWork {
 const REST_MS = 10_000
 const PACED_PER_S = 25_000
 /**
- * Of late and repeated events and of none in turn, and whichever came last begins the next, so that their ratio holds
- * when the machine's speed drifts. So many, and the median of their ratios, as a merge of a large part falls into one
- * run or another and takes up to half of the machine meanwhile: by the means of four, one bench had these merges all on
- * one side and told 0.85, the next 1.04. What late usage gathered in the last seconds of a run is worked off in the
- * next: a round of some tenths of a second.
+ * Of late and repeated events and of none in turn, and whichever came last begins the next. So many short ones, and the
+ * median of their ratios, as the machine's speed drifts by a fifth within a minute, and a merge of a large part falls
+ * into one run or another and takes up to half of the machine meanwhile: six pairs, three times as long, gave 0.79 to
+ * 1.00 on one code. What late usage gathered in the last seconds of a run is worked off in the next, which is a
+ * hundredth of either (docs/performance.md).
  */
-const ROUNDS = 6
+const ROUNDS = 18
+/** Of the seconds of a run by itself. */
+const SECONDS_EACH = 1 / 3
 
 /**
  * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for
@@ -69,11 +71,12 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
     await run(PACED, { seconds, rate: PACED_PER_S })
     const isMixed = latePercent > 0 || resentPercent > 0
     const times = { kind: 'now', latePercent } as const
-    const mixed: LoadOptions = { seconds, rate, times, resentPercent }
+    const each = isMixed ? seconds * SECONDS_EACH : seconds
+    const mixed: LoadOptions = { seconds: each, rate, times, resentPercent }
     for (let round = 0; round < (isMixed ? ROUNDS : 1); round++) {
       const isOdd = round % 2 === 1
       if (isMixed && isOdd) await run(MIXED, mixed)
-      await run(PLAIN, { seconds, rate })
+      await run(PLAIN, { seconds: each, rate })
       if (isMixed && !isOdd) await run(MIXED, mixed)
     }
     print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
