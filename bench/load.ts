@@ -42,12 +42,15 @@ const PACED_PER_S = 25_000
  * Of late and repeated events and of none in turn, and whichever came last begins the next. So many short ones, and the
  * median of their ratios, as the machine's speed drifts by a fifth within a minute, and a merge of a large part falls
  * into one run or another and takes up to half of the machine meanwhile: six pairs, three times as long, gave 0.79 to
- * 1.00 on one code. What late usage gathered in the last seconds of a run is worked off in the next, which is a
- * hundredth of either (docs/performance.md).
+ * 1.00 on one code (docs/performance.md).
  */
-const ROUNDS = 18
-/** Of the seconds of a run by itself. */
-const SECONDS_EACH = 1 / 3
+const ROUNDS = 12
+/** How many of them last as long as a run by itself. */
+const ROUNDS_A_RUN = 3
+/** So long late usage gathers before it is worked off (ROLLUP_LATE_AFTER_S): it comes in before it is measured, too. */
+const GATHERS_S = 10
+/** … and what is left of it is worked off before the next run. */
+const LATE_ENDED_MS = 15_000
 
 /**
  * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for
@@ -71,13 +74,18 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
     await run(PACED, { seconds, rate: PACED_PER_S })
     const isMixed = latePercent > 0 || resentPercent > 0
     const times = { kind: 'now', latePercent } as const
-    const each = isMixed ? seconds * SECONDS_EACH : seconds
+    const each = isMixed ? seconds / ROUNDS_A_RUN : seconds
     const mixed: LoadOptions = { seconds: each, rate, times, resentPercent }
+    const runMixed = async () => {
+      await stage.run({ ...mixed, seconds: GATHERS_S })
+      await run(MIXED, mixed)
+      await sleep(LATE_ENDED_MS)
+    }
     for (let round = 0; round < (isMixed ? ROUNDS : 1); round++) {
       const isOdd = round % 2 === 1
-      if (isMixed && isOdd) await run(MIXED, mixed)
+      if (isMixed && isOdd) await runMixed()
       await run(PLAIN, { seconds: each, rate })
-      if (isMixed && !isOdd) await run(MIXED, mixed)
+      if (isMixed && !isOdd) await runMixed()
     }
     print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
     rollups = rollupWork(before, await stage.scrape(), rows)

@@ -97,8 +97,8 @@ async function enterPlaces(
   const { statementTimeoutMs } = postgres
   const pool = openPool({ url, name: 'tally migrate', connectionsMax: 2, statementTimeoutMs, log })
   try {
-    await requireUsageStore(client, pool, { enters: true })
     await prepareEventLog(eventLog, pool, log)
+    await requireUsageStore(client, pool, { enters: true })
   } finally {
     await pool.end()
   }

@@ -26,9 +26,7 @@ export async function openClickHouseServer(
 ): Promise<ClickHouse> {
   const clickhouse = await openClickHouse({ ...server, connections })
   opened.push(clickhouse)
-  await reach('ClickHouse (CLICKHOUSE_URL)', async () => {
-    await requireClickHouseSchema(clickhouse.client)
-    await requireUsageStore(clickhouse.client, db, { enters: false })
-  })
+  await reach('ClickHouse (CLICKHOUSE_URL)', () => requireClickHouseSchema(clickhouse.client))
+  await requireUsageStore(clickhouse.client, db, { enters: false })
   return clickhouse.client
 }

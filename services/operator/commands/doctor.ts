@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireUsageStore } from '../../../shared/clickhouse/require-usage-store.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Command, CommandDeps } from '../command.ts'
@@ -52,17 +53,22 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
     () => true,
     () => false,
   )
+  const usageStore = (clickhouse: ClickHouse) =>
+    check(USAGE_STORE, async () => {
+      await requireUsageStore(clickhouse, pool, { enters: false })
+      return [ok(USAGE_STORE, 'the one that the usage of this PostgreSQL is in')]
+    })
   return [
     check(POSTGRES, () => checkPostgres(pool)),
-    check(CLICKHOUSE, async () => checkClickHouse(await openClickHouse())),
+    check(CLICKHOUSE, async () => {
+      const clickhouse = await openClickHouse()
+      const findings = await checkClickHouse(clickhouse)
+      return hasPostgres ? [...findings, ...(await runChecks([usageStore(clickhouse)]))] : findings
+    }),
     ...(kafka === undefined ? [] : [check(KAFKA, () => checkKafka(kafka, partitions, log))]),
     ...(redisUrl === undefined ? [] : [check(REDIS, () => checkRedis({ ...redis, url: redisUrl }, log))]),
     ...(hasPostgres
       ? [
-          check(USAGE_STORE, async () => {
-            await requireUsageStore(await openClickHouse(), pool, { enters: false })
-            return [ok(USAGE_STORE, 'the one that the usage of this PostgreSQL is in')]
-          }),
           check(EVENT_LOG, async () => checkLag(await openEventLog())),
           check('dead letters', () => checkDeadLetters(pool)),
           check('gateways', () => checkGateways(pool)),

@@ -125,11 +125,11 @@ export function accountSums(
         if (epoch === undefined) return []
         const snapshots = await readSnapshots(deps, epoch, accounts, { isOpenWanted: false })
         const others = snapshots.filter(({ closed }) => closed === undefined)
-        if (others.length > 0) await sumClosed(deps, others, { isAhead: true })
-        return accounts.filter((account) => deps.closedSums.find(account, epoch) !== undefined)
+        const sums = others.length === 0 ? undefined : await sumClosed(deps, others, { isAhead: true })
+        return snapshots.filter((one) => one.closed !== undefined || sums?.has(nameOfSnapshot(one)))
       })
-      // What is missing costs little for these alone: not for accounts with marks, whose events would be read.
-      if (sumsCache !== undefined) await Promise.all(found.map(sumOf))
+      // What they lack costs little. Not so for accounts with marks, whose events would be read.
+      if (sumsCache !== undefined) await Promise.all(found.map(({ account }) => sumOf(account)))
     },
   }
 }

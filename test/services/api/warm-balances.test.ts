@@ -107,6 +107,21 @@ describe('warming of balances', function () {
       false,
     )
     expect(await sumOf(marked)).to.equal('3')
+    // … nor once usage comes late of one that was read ahead before.
+    const now = await stage.epochs.now()
+    const dirty = dirtySlotRepository(stage.writing)
+    const slot = {
+      namespaceId: NAMESPACE,
+      accountId: calm,
+      slot: now - (now % 300) - 3_600,
+      kind: 'slot',
+    } as const
+    await sumsCache.whileWriting([slot], () => dirty.turnReady([slot], '3', now))
+    await usage.readAhead(NAMESPACE, [calm])
+    expect(sumsCache.has(slot), 'its events were read').to.equal(false)
+    await dirty.cancel([{ insertId: '3', stage: 1 }])
+    await usage.readAhead(NAMESPACE, [calm])
+    expect(sumsCache.has(slot)).to.equal(true)
   })
 
   it('caches nobody while a mark of all accounts stands', async () => {
