@@ -6,7 +6,7 @@ import { measureLoader } from './loader-alone.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { median } from './median.ts'
 import { memoryOf, watchMemory, type Memory } from './memory.ts'
-import { grownBy, rollupCountersOf } from './rollup-counters.ts'
+import { rollupCountersOf } from './rollup-counters.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
 
 export interface BenchLoadOptions {
@@ -29,7 +29,7 @@ interface Row extends LoadRun {
   cpuMicros: number
 }
 
-/** What rollups read for what was loaded. */
+/** What rollups read for each row that was loaded, one that was sent again included. */
 interface RollupWork {
   rowsReadAnEvent: number
   slotsClosed: number
@@ -39,14 +39,12 @@ interface RollupWork {
 const REST_MS = 10_000
 const PACED_PER_S = 25_000
 /**
- * Of late and repeated events and of none in turn, and whichever came last begins the next. So many short ones, and the
- * median of their ratios, as the machine's speed drifts by a fifth within a minute, and a merge of a large part falls
- * into one run or another and takes up to half of the machine meanwhile: six pairs, three times as long, gave 0.79 to
- * 1.00 on one code (docs/performance.md).
+ * Pairs of runs with late and repeated events and without, in turn; whichever came last begins the next. So many short
+ * ones, as the machine's speed drifts by a fifth within a minute.
  */
-const ROUNDS = 12
+const PAIRS = 10
 /** How many of them last as long as a run by itself. */
-const ROUNDS_A_RUN = 3
+const PAIRS_A_RUN = 2
 /** So long late usage gathers before it is worked off (ROLLUP_LATE_AFTER_S): it comes in before it is measured, too. */
 const GATHERS_S = 10
 /** … and what is left of it is worked off before the next run. */
@@ -54,51 +52,61 @@ const LATE_ENDED_MS = 15_000
 
 /**
  * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for
- * ever is what was loaded in that time. At the end every balance must be exact. When some is to be late or sent again,
- * runs with and without that are made in turn.
+ * ever is what was loaded in that time. At the end every balance must be exact.
+ *
+ * When some is to be late or sent again, a second Tally takes that, in turn with the first, which takes none: each
+ * merges its own parts. In one Tally a merge fell to whichever run was under way (docs/performance.md).
  */
 export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const { seconds, rate, latePercent, resentPercent, save, print } = options
   print(describeMachine())
-  const stage = await openLoadStage()
+  const isMixed = latePercent > 0 || resentPercent > 0
   const rows: Row[] = []
+  const measure = async (name: string, stage: LoadStage, load: LoadOptions) => {
+    rows.push(await runWatched(stage, name, load))
+  }
+  /** @returns what rollups did for it */
+  const endOf = async (stage: LoadStage): Promise<RollupWork> => {
+    print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
+    return rollupWork(await stage.scrape())
+  }
+  const plain = await openLoadStage()
   let atRest: Memory
-  let rollups: RollupWork
+  const rollups: Record<string, RollupWork> = {}
   try {
     await sleep(REST_MS)
-    atRest = await memoryOf(stage.tally.process.pid ?? 0)
-    const before = await stage.scrape()
-    const run = async (name: string, load: LoadOptions) => {
-      rows.push(await runWatched(stage, name, load))
-    }
-    await run(PACED, { seconds, rate: PACED_PER_S })
-    const isMixed = latePercent > 0 || resentPercent > 0
-    const times = { kind: 'now', latePercent } as const
-    const each = isMixed ? seconds / ROUNDS_A_RUN : seconds
-    const mixed: LoadOptions = { seconds: each, rate, times, resentPercent }
-    const runMixed = async () => {
-      await stage.run({ ...mixed, seconds: GATHERS_S })
-      await run(MIXED, mixed)
-      await sleep(LATE_ENDED_MS)
-    }
-    for (let round = 0; round < (isMixed ? ROUNDS : 1); round++) {
-      const isOdd = round % 2 === 1
-      if (isMixed && isOdd) await runMixed()
-      await run(PLAIN, { seconds: each, rate })
-      if (isMixed && !isOdd) await runMixed()
-    }
-    print(`${await stage.requireExact()} balances are exactly what was acknowledged`)
-    rollups = rollupWork(before, await stage.scrape(), rows)
+    atRest = await memoryOf(plain.tally.process.pid ?? 0)
+    await measure(PACED, plain, { seconds, rate: PACED_PER_S })
+    if (isMixed) {
+      const mixed = await openLoadStage()
+      try {
+        const kinds = [
+          { name: PLAIN, stage: plain, load: { rate } },
+          { name: MIXED, stage: mixed, load: { rate, times: { kind: 'now', latePercent }, resentPercent } },
+        ] as const
+        for (let pair = 0; pair < PAIRS; pair++)
+          for (const { name, stage, load } of pair % 2 === 0 ? kinds : kinds.toReversed()) {
+            await stage.run({ ...load, seconds: GATHERS_S })
+            await measure(name, stage, { ...load, seconds: seconds / PAIRS_A_RUN })
+            await sleep(LATE_ENDED_MS)
+          }
+        rollups[MIXED] = await endOf(mixed)
+      } finally {
+        await mixed.close()
+      }
+    } else await measure(PLAIN, plain, { seconds, rate })
+    rollups[PLAIN] = await endOf(plain)
   } finally {
-    await stage.close()
+    await plain.close()
   }
   const loaderPerS = await measureLoader(seconds)
   const compared = compareRows(rows, atRest, loaderPerS)
   for (const line of formatRows(rows)) print(line)
-  print(
-    `rollups read ${rollups.rowsReadAnEvent.toFixed(2)} rows for each event; they closed ${rollups.slotsClosed} time slots` +
-      ` and worked off ${rollups.marks} marks of late usage`,
-  )
+  for (const [name, { rowsReadAnEvent, slotsClosed, marks }] of Object.entries(rollups))
+    print(
+      `${name}: rollups read ${rowsReadAnEvent.toFixed(2)} rows for each event; they closed ${slotsClosed} time slots` +
+        ` and worked off ${marks} marks of late usage`,
+    )
   for (const line of formatCompared(compared)) print(line)
   await saveResult(save, {
     bench: 'load',
@@ -131,18 +139,10 @@ async function runWatched(stage: LoadStage, name: string, load: LoadOptions): Pr
   }
 }
 
-function rollupWork(
-  before: Awaited<ReturnType<LoadStage['scrape']>>,
-  after: typeof before,
-  rows: readonly Row[],
-): RollupWork {
-  const { rowsRead, slotsClosed, lateMarks } = grownBy(rollupCountersOf(before), rollupCountersOf(after))
-  const events = rows.reduce((sum, row) => sum + row.events, 0)
-  return {
-    rowsReadAnEvent: rowsRead / events,
-    slotsClosed,
-    marks: lateMarks,
-  }
+/** Of a Tally since it was started. */
+function rollupWork(scraped: Awaited<ReturnType<LoadStage['scrape']>>): RollupWork {
+  const { rowsRead, loaded, slotsClosed, lateMarks } = rollupCountersOf(scraped)
+  return { rowsReadAnEvent: rowsRead / loaded, slotsClosed, marks: lateMarks }
 }
 
 function compareRows(rows: readonly Row[], atRest: Memory, loaderPerS: number): Compared[] {
