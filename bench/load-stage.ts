@@ -51,11 +51,20 @@ const EXACT_WITHIN_MS = 30_000
 
 export async function openLoadStage(env: Record<string, string> = {}): Promise<LoadStage> {
   const tally = await startTally({ env: { LOG_LEVEL: 'error', ...env } })
+  try {
+    return await stageOf(tally)
+  } catch (err) {
+    await tally.discard()
+    throw err
+  }
+}
+
+async function stageOf(tally: RunningTally): Promise<LoadStage> {
   const adminUrl = await adminUrlOf(tally.dataFolder)
   const client = tallyClient(tally)
-  const generator = startLoadGenerator()
   const references = await makeReferences(tally, ACCOUNTS)
   const bodies = makeBodies(references, BATCH, true)
+  const generator = startLoadGenerator()
   const expected = expectedUsage()
   return {
     tally,
@@ -91,8 +100,7 @@ export async function openLoadStage(env: Record<string, string> = {}): Promise<L
     requireExact: () => expected.requireExact(client, EXACT_WITHIN_MS),
     async close() {
       client.close()
-      await generator.close()
-      await tally.discard()
+      await generator.close().finally(() => tally.discard())
     },
   }
 }

@@ -29,11 +29,13 @@ interface Row extends LoadRun {
   cpuMicros: number
 }
 
-/** What rollups read for each row that was loaded, one that was sent again included. */
+/** What rollups did in a Tally since it was started. */
 interface RollupWork {
-  rowsReadAnEvent: number
+  /** Rows read for each that was loaded, of events that were sent again too. */
+  rowsReadEach: number
   slotsClosed: number
-  marks: number
+  /** Inserts of late usage whose marks were worked off. */
+  lateInserts: number
 }
 
 const REST_MS = 10_000
@@ -43,19 +45,20 @@ const PACED_PER_S = 25_000
  * ones, as the machine's speed drifts by a fifth within a minute.
  */
 const PAIRS = 10
-/** How many of them last as long as a run by itself. */
-const PAIRS_A_RUN = 2
+/** A run of a pair is so many times as short as one by itself. */
+const SHORTER = 2
 /** So long late usage gathers before it is worked off (ROLLUP_LATE_AFTER_S): it comes in before it is measured, too. */
 const GATHERS_S = 10
-/** … and what is left of it is worked off before the next run. */
+/** … and most of what is left of it is worked off before the next run. */
 const LATE_ENDED_MS = 15_000
 
 /**
  * Reports usage to a Tally in one process until it takes no more, and waits until all is loaded: what could go on for
  * ever is what was loaded in that time. At the end every balance must be exact.
  *
- * When some is to be late or sent again, a second Tally takes that, in turn with the first, which takes none: each
- * merges its own parts. In one Tally a merge fell to whichever run was under way (docs/performance.md).
+ * When some is to be late or sent again, a second Tally takes that, in turn with the first, which takes none. In one
+ * Tally a merge fell to whichever run was under way (docs/performance.md). Now one that outlasts the rest between runs
+ * slows the next run, of the other Tally, but is no CPU of it.
  */
 export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const { seconds, rate, latePercent, resentPercent, save, print } = options
@@ -73,21 +76,26 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const plain = await openLoadStage()
   let atRest: Memory
   const rollups: Record<string, RollupWork> = {}
+  let lateRowsBesidePlain = 0
   try {
     await sleep(REST_MS)
     atRest = await memoryOf(plain.tally.process.pid ?? 0)
     await measure(PACED, plain, { seconds, rate: PACED_PER_S })
     if (isMixed) {
       const mixed = await openLoadStage()
+      const rowsRead = async () => rollupCountersOf(await mixed.scrape()).rowsRead
       try {
+        await mixed.run({ seconds, rate: PACED_PER_S })
         const kinds = [
           { name: PLAIN, stage: plain, load: { rate } },
           { name: MIXED, stage: mixed, load: { rate, times: { kind: 'now', latePercent }, resentPercent } },
         ] as const
         for (let pair = 0; pair < PAIRS; pair++)
           for (const { name, stage, load } of pair % 2 === 0 ? kinds : kinds.toReversed()) {
+            const before = await rowsRead()
             await stage.run({ ...load, seconds: GATHERS_S })
-            await measure(name, stage, { ...load, seconds: seconds / PAIRS_A_RUN })
+            await measure(name, stage, { ...load, seconds: seconds / SHORTER })
+            if (stage === plain) lateRowsBesidePlain += (await rowsRead()) - before
             await sleep(LATE_ENDED_MS)
           }
         rollups[MIXED] = await endOf(mixed)
@@ -102,11 +110,13 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
   const loaderPerS = await measureLoader(seconds)
   const compared = compareRows(rows, atRest, loaderPerS)
   for (const line of formatRows(rows)) print(line)
-  for (const [name, { rowsReadAnEvent, slotsClosed, marks }] of Object.entries(rollups))
+  for (const [name, { rowsReadEach, slotsClosed, lateInserts }] of Object.entries(rollups))
     print(
-      `${name}: rollups read ${rowsReadAnEvent.toFixed(2)} rows for each event; they closed ${slotsClosed} time slots` +
-        ` and worked off ${marks} marks of late usage`,
+      `${name}: rollups read ${rowsReadEach.toFixed(2)} rows for each that was loaded; they closed ${slotsClosed} time slots` +
+        ` and worked off ${lateInserts} inserts of late usage`,
     )
+  if (isMixed)
+    print(`rollups of the Tally with such events read ${lateRowsBesidePlain} rows beside runs without`)
   for (const line of formatCompared(compared)) print(line)
   await saveResult(save, {
     bench: 'load',
@@ -117,6 +127,7 @@ export async function benchLoad(options: BenchLoadOptions): Promise<void> {
     rows,
     atRest,
     rollups,
+    lateRowsBesidePlain,
     compared,
   })
 }
@@ -139,20 +150,19 @@ async function runWatched(stage: LoadStage, name: string, load: LoadOptions): Pr
   }
 }
 
-/** Of a Tally since it was started. */
 function rollupWork(scraped: Awaited<ReturnType<LoadStage['scrape']>>): RollupWork {
   const { rowsRead, loaded, slotsClosed, lateMarks } = rollupCountersOf(scraped)
-  return { rowsReadAnEvent: rowsRead / loaded, slotsClosed, marks: lateMarks }
+  return { rowsReadEach: rowsRead / loaded, slotsClosed, lateInserts: lateMarks }
 }
 
 function compareRows(rows: readonly Row[], atRest: Memory, loaderPerS: number): Compared[] {
   const named = (wanted: string) => rows.filter(({ name }) => name === wanted)
   const overall = (name: string, of: (row: Row) => number) =>
     named(name).reduce((sum, row) => sum + of(row), 0) / named(name).length
-  const ofRounds = (of: (row: Row) => number) =>
+  const ofPairs = (of: (row: Row) => number) =>
     median(
-      named(MIXED).map((mixed, round) => {
-        const plain = named(PLAIN)[round]
+      named(MIXED).map((mixed, nth) => {
+        const plain = named(PLAIN)[nth]
         return plain === undefined ? NaN : of(mixed) / of(plain)
       }),
     )
@@ -163,14 +173,14 @@ function compareRows(rows: readonly Row[], atRest: Memory, loaderPerS: number): 
     compare({
       measure: 'sustained',
       value: overall(PLAIN, ({ sustainedPerS }) => sustainedPerS),
-      on: named(PLAIN).length > 1 ? `mean of ${named(PLAIN).length} runs` : '',
+      on: named(PLAIN).length > 1 ? `mean of ${named(PLAIN).length} runs, beside an idle Tally` : '',
     }),
     ...(named(MIXED).length > 0
       ? [
           compare({
             measure: 'lateAndTwice',
-            value: ofRounds(({ sustainedPerS }) => sustainedPerS),
-            on: `median; ${ofMeans(({ sustainedPerS }) => sustainedPerS).toFixed(2)} by means, CPU ${ofRounds(({ cpuMicros }) => cpuMicros).toFixed(2)}`,
+            value: ofPairs(({ sustainedPerS }) => sustainedPerS),
+            on: `median; ${ofMeans(({ sustainedPerS }) => sustainedPerS).toFixed(2)} by means, CPU ${ofPairs(({ cpuMicros }) => cpuMicros).toFixed(2)}`,
           }),
         ]
       : []),

@@ -31,8 +31,8 @@ const USAGE = `usage: npm run bench -- NAME [options]
              and Maven must be there; --log takes one of them
   load       [--seconds N] [--rate N] [--late PERCENT] [--duplicates PERCENT]
              how many events a second all of Tally in one process takes and counts, with balances compared to the last digit;
-             memory; the loader alone, each for --seconds (30 unless given). With --late or --duplicates 12 runs with such events
-             and 12 without, in turn, a third as long; --rate limits the events a second
+             memory; the loader alone, each for --seconds (30 unless given). With --late or --duplicates 10 runs with such events
+             and 10 without, each in a Tally of its own, in turn, half as long; --rate limits the events a second
   freshness  [--seconds N] [--rate N]
              how long after it was accepted an event is in a balance, at half of the most that Tally takes, or at --rate
   history    [--events N]

@@ -47,7 +47,7 @@ export interface ApiDeps {
   ratedUsage: PreviewDeps['usage']
   /** Where simulations do. */
   simulatedUsage: SimulationDeps['usage']
-  /** … as it was known at some time. */
+  /** Where invoices find what was known at some time. */
   knownUsage: PreviewDeps['knownUsage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>

@@ -29,7 +29,7 @@ const RENEWALS_MISSED_MAX = 4
 
 /**
  * Tells other processes before which time this gateway appends nothing any more, and lets it take reports only while
- * they can rely on it. The row outlives what is taken under it: by the time an append may take.
+ * they can rely on it. The row counts until no append that was begun under it can still arrive.
  *
  * @see docs/decisions/0007-gateways-publish-their-lowest-acceptance.md
  * @internal
@@ -106,7 +106,7 @@ export class PublishedWatermark {
       acceptance.shut()
       if (this.row !== undefined) this.row.takesUntil = -Infinity // a new one, once the clock is right
       const byMs = Math.round((isAhead ? before - now : after - now) / 1_000)
-      log.error({ byMs }, 'no reports are taken: the clock of this machine is not that of PostgreSQL')
+      log.error({ byMs }, "no reports are taken: this machine's clock differs too much from PostgreSQL's")
     } else acceptance.open(since, takesUntil)
   }
 }

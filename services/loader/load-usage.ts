@@ -117,7 +117,7 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
     for (const { at, reason } of batch.rejected) {
       const { partition, offset, line } = at
       // Without the reason, which may quote what the line says.
-      log.error({ partition, offset, line }, 'a line was sent to the dead letters')
+      log.error({ partition, offset, line }, 'a line cannot be counted: it goes to the dead letters')
       await deadLetter(at, reason)
     }
     metrics.stored(batch)

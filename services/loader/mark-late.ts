@@ -12,7 +12,7 @@ import type { StoreBlocksDeps } from './store-blocks.ts'
 export interface MarkLateDeps {
   epochs: Pick<ReturnType<typeof rollupEpochRepository>, 'readClock'>
   dirty: Pick<ReturnType<typeof dirtySlotRepository>, 'placePending' | 'turnReady' | 'placeReady'>
-  /** Stores lines, all of them or none. */
+  /** Stores lines, all of them or none; when it fails they may be stored all the same. */
   insertLines: (lines: Buffer) => Promise<void>
   reached: Reached<LoaderPoint>
   /** Told whose usage is stored, where readers in this process go by that. */

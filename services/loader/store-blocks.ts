@@ -8,7 +8,7 @@ import type { LoaderPoint } from './crash-points.ts'
 import { linesOf, type Block } from './read-record.ts'
 
 export interface StoreBlocksDeps {
-  /** Stores lines, all of them or none. */
+  /** Stores lines, all of them or none; when it fails they may be stored all the same. */
   storeLines: (lines: Buffer, subjects: readonly LineSubject[]) => Promise<void>
   /** Keeps one line that ClickHouse does not take. */
   deadLetter: (line: Block, reason: string) => Promise<void>
@@ -39,7 +39,10 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
   if (only !== undefined && parts.length === 1) {
     const { partition, offset, line } = only
     const { code, type, reason } = fault
-    deps.log.error({ partition, offset, line, code, type }, 'a usage event was sent to the dead letters')
+    deps.log.error(
+      { partition, offset, line, code, type },
+      'a line is refused by ClickHouse: it goes to the dead letters',
+    )
     await deps.deadLetter(only, reason)
     return
   }

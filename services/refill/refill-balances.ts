@@ -187,7 +187,7 @@ function tell(
     case 'too_soon':
       log.info(
         { ...where, waitMs: outcome.waitMs },
-        'a balance is below its minimum a moment after its last refill',
+        'a balance is below its minimum a moment after its last refill: it is looked at again after waitMs',
       )
       return
     case 'day_full':

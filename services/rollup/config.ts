@@ -24,7 +24,7 @@ export function readRollupConfig(read: EnvReader) {
       min: 10,
       max: 60_000,
     }),
-    /** How long after its end a slot is computed; usage that is stored later is late. */
+    /** How long after its end a slot is computed, with all that is stored by then; what comes later is late. */
     graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
       min: 0,

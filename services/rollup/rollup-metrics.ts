@@ -16,7 +16,7 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   const slots = metrics.counter('tally_rollup_slots_total', 'Time slots that were closed.')()
   const marks = metrics.counter(
     'tally_rollup_late_marks_total',
-    'Marks of late usage that were worked off; a batch of the loader places one to three.',
+    'Inserts of late usage whose marks were worked off.',
   )()
   const rows = metrics.counter(
     'tally_rollup_rows_read_total',

@@ -9,8 +9,8 @@ export const SLOTS_READ_FOR_DAYS = 33
 
 /**
  * Totals of all accounts by slot are read for this many days, today included: a day that has ended has a total of its
- * own. Services keep those of one day more (slotTotalsKeptFrom), from rows that the view in clickhouse/0013 copies back
- * to three days ago; the tables in 0012 and 0014 keep theirs for five days.
+ * own. Services keep those of one day more (slotTotalsKeptFrom), from usage_by_slot_by_time, to which slots of today
+ * and of three days before are copied; that table and usage_by_slot_total keep theirs for five days.
  */
 const SLOT_TOTALS_READ_FOR_DAYS = 2
 

@@ -4,7 +4,7 @@ import type { Micros } from '../time/microsecond-clock.ts'
 import { randomHex } from './random-hex.ts'
 import type { UsageSource } from './usage-source.ts'
 
-/** One reported piece of usage, as the event log and ClickHouse hold it. */
+/** One reported use, as the event log and ClickHouse hold it. */
 export interface UsageEvent {
   namespaceId: string
   /** `event_` and 32 hexadecimal digits; see usageEventId. */

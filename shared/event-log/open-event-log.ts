@@ -23,7 +23,7 @@ export interface OpenEventLogOptions {
 }
 
 /**
- * Opens the log of usage events that the settings name; this file is the one place that knows which driver that is.
+ * Opens the log of usage events that the settings name; this file is the one place that opens a driver of it.
  *
  * @throws StartupError in one line when it is out of reach, or not the one in force
  */
@@ -68,8 +68,7 @@ export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: L
       `usage may be left in ${inForce.id}, the event log so far, and these settings name ${opened.id}: docs/event-log.md says how to change it`,
     )
   await logs.enter(opened.id)
-  if (inForce !== undefined)
-    log.warn({ from: inForce.id, to: opened.id }, 'the event log is another one from now on')
+  if (inForce !== undefined) log.warn({ from: inForce.id, to: opened.id }, 'switched to another event log')
 }
 
 /** Whether all of a log on PostgreSQL is loaded; of one in a Kafka that the settings do not name it cannot be seen. */

@@ -18,7 +18,7 @@ export async function closeAll(opened: readonly Closeable[], log: Logger): Promi
       log.debug({ part: part.name, ms: Math.round(performance.now() - startedAt) }, 'closed')
     } catch (err) {
       process.exitCode = 1
-      log.error({ err, part: part.name }, 'close failed')
+      log.error({ err, part: part.name }, 'could not close a part')
     }
   }
 }

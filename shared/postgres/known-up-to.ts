@@ -2,7 +2,10 @@ import { MICROS_PER_SECOND, type Micros } from '../time/microsecond-clock.ts'
 import type { PoolClient } from './core/pool.ts'
 import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from './gateways.ts'
 
-/** What the log is loaded up to is by the clocks of gateways; when something was sent, by the database's. */
+/**
+ * Gateways stamp events by their own clocks, and the database stamps when corrections were sent: by so much the two may
+ * differ.
+ */
 const SENT_MARGIN_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
 // No parameters, so that the statement's time is before it looks: a transaction that it does not see begins after that
@@ -20,7 +23,7 @@ const LOWEST_UNLOADED = `
  * reads from PostgreSQL from now on, and in what anybody reads from ClickHouse afterwards. Nothing that comes later
  * bears an earlier time.
  *
- * @see docs/decisions/0021-what-was-known-is-for-good.md, which says why
+ * @see docs/decisions/0021-what-was-known-is-for-good.md
  * @param db within a transaction in the namespace, which must see what is committed meanwhile (READ COMMITTED)
  * @param loadedUpTo no event accepted before it is still to be loaded, as of some moment that has passed; see
  *   listedUpToOf

@@ -75,8 +75,7 @@ const EVENTS_MAX = 100
  * of what was known when it was asked for: what comes while it is answered is left out.
  *
  * @param signal gives up waiting to read usage
- * @throws DomainError not_found without such a contract; unprocessable when `at` lies outside of it, `asOf` after now,
- *   `knownAt` after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused
+ * @throws DomainError unprocessable without such a contract, when `at` lies outside of it, `asOf` after now, `knownAt` after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused
  *   with
  */
 export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
@@ -138,7 +137,8 @@ function requireKnown({ asOf, knownAt, differenceSince }: PreviewRequest, known:
 }
 
 /**
- * The second that runs may be in it: what a preview with changes is as of can be asked for without them.
+ * The next second may be asked for: a preview with changes is as of that one, and without them the same `as_of` must
+ * work.
  *
  * @throws DomainError unprocessable
  */

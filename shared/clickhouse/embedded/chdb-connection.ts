@@ -18,7 +18,7 @@ export interface ChdbConnectionOptions extends SessionPoolOptions {
   settings: ClickHouseSettings
 }
 
-const PIECE_BYTES = 64 * 1_024
+const CHUNK_BYTES = 64 * 1_024
 
 const EMPTY_SUMMARY = {
   read_rows: '0',
@@ -144,13 +144,13 @@ function clickHouseError(err: unknown): Error {
   return parsed
 }
 
-/** Piece by piece, as from a server: whoever takes a long answer apart can let others have their turn in between. */
+/** Chunk by chunk, as from a server: whoever takes a long answer apart can let others have their turn in between. */
 const readableOf = (bytes: Uint8Array): Readable =>
-  Readable.from(piecesOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), { objectMode: false })
+  Readable.from(chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), { objectMode: false })
 
-function* piecesOf(bytes: Buffer): Generator<Buffer> {
-  for (let start = 0; start < bytes.length; start += PIECE_BYTES)
-    yield bytes.subarray(start, start + PIECE_BYTES)
+function* chunksOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES)
+    yield bytes.subarray(start, start + CHUNK_BYTES)
 }
 
 const baseResult = (queryId: string | undefined) => ({

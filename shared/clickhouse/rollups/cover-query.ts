@@ -11,7 +11,7 @@ export interface CoverRead {
   fromEvents: string
   /** Of whom; fixed texts with parameters. */
   filters: readonly string[]
-  /** One that also asks for a time: told how the second in which a row begins is written. */
+  /** A further condition, on time; it is given the SQL for the second in which a row begins. */
   timeFilter?: (second: string) => string
 }
 

@@ -165,13 +165,13 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<MarkedInsert[]> =>
       queryRows<MarkedInsert>(client, LIST_READY, { orphanS, lateAfterS, limit }),
 
-    /** Those of slots from one on whose rows are stored. */
+    /** Inserts with ready marks of slots from this one on. */
     listReadyFrom: (slotFrom: number): Promise<MarkedInsert[]> =>
       queryRows<MarkedInsert>(client, LIST_READY_FROM, { slotFrom }),
 
     /**
-     * How many stand, and when the oldest was placed, in Unix seconds: of inserts that are through, and of those that
-     * are not.
+     * How many inserts have marks that stand, and when the oldest was placed, in Unix seconds: of inserts that are
+     * through, and of those that are not.
      */
     async findOldest(): Promise<{ stored: OldestMark | undefined; pending: OldestMark | undefined }> {
       const rows = await queryRows<{ stage: Stage; marks: string; oldest: number }>(client, OLDEST, {})

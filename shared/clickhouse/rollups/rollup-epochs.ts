@@ -23,8 +23,8 @@ export interface SlotClock {
   /** The length of a slot, in seconds. */
   slotS: number
   /**
-   * Slots before this somebody has begun to close, in any epoch: after now when the clock was set back since. Unix
-   * seconds.
+   * Some process has begun to close all slots before this, in one epoch or another; may be later than now, as the
+   * clock may be set back. Unix seconds.
    */
   closing: number
 }

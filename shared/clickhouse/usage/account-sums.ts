@@ -128,7 +128,7 @@ export function accountSums(
         const sums = others.length === 0 ? undefined : await sumClosed(deps, others, { isAhead: true })
         return snapshots.filter((one) => one.closed !== undefined || sums?.has(nameOfSnapshot(one)))
       })
-      // What they lack costs little. Not so for accounts with marks, whose events would be read.
+      // Only their open events are left to read, which is cheap. Accounts with marks would be read from the events.
       if (sumsCache !== undefined) await Promise.all(found.map(({ account }) => sumOf(account)))
     },
   }

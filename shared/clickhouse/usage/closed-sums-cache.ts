@@ -29,8 +29,8 @@ export const CACHED_SUMS_MAX = 500_000
 const CACHED_FOR_S = DAY_S / 2
 
 /**
- * How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; ends before
- * its grouping.
+ * How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; whoever
+ * asks adds the grouping.
  */
 export const LATE_COUNTS = `
   SELECT namespace_id, account_id, '' AS source, 'late' AS part, toString(sum(marks)) AS total FROM late_usage_counts

@@ -40,7 +40,7 @@ export type EventsBefore = (
 /** What of an event its corrections change, and what it is known by. */
 type CorrectedEvent = Omit<UsageEvent, 'namespaceId' | 'accountId' | 'version'>
 
-/** An event that came, was amended or voided between two times, and what it was at either. */
+/** An event that came, was corrected or voided between two times, and what it was at either. */
 export interface ChangedEvent {
   id: string
   /** undefined: it was not there. */
@@ -56,8 +56,8 @@ export interface KnownReads {
   /** What an invoice is rated by, as it was known: by what was accepted and corrected before a second. */
   usageBefore(second: number): Promise<RatedUsage>
   /**
-   * The events in the plan's ranges that were accepted or corrected from one second on and before another, by the last
-   * time that befell them, then by id.
+   * The events in the plan's ranges that were accepted or corrected from one second on and before another, by when
+   * they last changed, then by id.
    *
    * @param limit of them, the first
    */
@@ -84,7 +84,7 @@ const REPLACED_SINCE = `
 
 /**
  * Reads usage as it was known at some time, from the account's events alone. Such an answer stays what it is, whatever
- * comes later; it is the caller's to ask for no time before which something may still turn up.
+ * comes later; callers must not ask for a time before which something may still turn up.
  *
  * @param rawReads what all such reads wait for; see rawReadSemaphore
  */

@@ -30,10 +30,10 @@ export interface RatedWanted {
   named: NamedTokens
 }
 
-/** Usage of a source in a segment of the time: between one cut of its account and the next. */
+/** Usage of a source between one cut of its account and the next. */
 export interface RatedRow {
   account_id: string
-  /** The second it begins; 0 for the one before the first cut. */
+  /** The second of the cut it follows; 0 for usage before the first cut. */
   segment: string
   source: string
   /**

@@ -225,7 +225,7 @@ export class KafkaConsumer implements LogConsumer {
     const { log, topic } = this.options
     log.error(
       { topic, partition, wanted, first },
-      'the log does not have the offset that was to be read next, reading from its first: what was deleted before it was loaded is lost',
+      'the log lacks what was to be read next: usage may be lost; reading on from its first offset',
     )
   }
 }

@@ -176,7 +176,7 @@ export class GroupAppender {
       onAppended()
       for (const entry of group) entry.settle()
     } catch (err) {
-      log.error({ err, records: records.length }, 'append failed')
+      log.error({ err, records: records.length }, 'could not append records to the event log')
       for (const entry of group) entry.settle(err)
       await sleep(20) // a database that is gone fails at once: do not spin
     }
