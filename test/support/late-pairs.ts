@@ -16,6 +16,7 @@ export class LatePairs {
   private readonly firsts = new Set<string>()
   private readonly waiting = new Set<string>()
   private readonly held = new Set<string>()
+  private rounds = 0
 
   /** @param isEnded nobody waits for another from then on */
   constructor(isEnded: () => boolean) {
@@ -57,6 +58,17 @@ export class LatePairs {
         firsts.some((insertId) => this.held.has(insertId)) ||
         !firsts.some((insertId) => this.waiting.has(insertId)),
     )
+  }
+
+  /** Whoever holds has stored all that was let go. */
+  noteStored(): void {
+    this.rounds++
+  }
+
+  /** Once whoever holds has stored what is let go by now. */
+  untilStored(): Promise<void> {
+    const before = this.rounds
+    return this.forAWhile(() => this.rounds > before)
   }
 
   /** Once nobody has the second to work off: whoever holds the first may store what they have read. */

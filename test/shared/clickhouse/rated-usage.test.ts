@@ -14,6 +14,7 @@ import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
+import { monthOf, monthsAfter } from '../../../shared/domain/month.ts'
 import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
 import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
@@ -256,6 +257,36 @@ describe('usage that invoices are rated by', function () {
     expect(await reader.listAccounts(NAMESPACE, whole, 10, signal), when).to.deep.equal(users)
     expect(await reader.listAccounts(NAMESPACE, whole, 1, signal), when).to.deep.equal(users.slice(0, 1))
   }
+
+  it('is read by month where it is long, with each day once, and by day in a month in which a piece ends', async () => {
+    const now = await stage.epochs.now()
+    const month = monthsAfter(monthOf(now), -10)
+    const changesAt = month + 14 * DAY_S
+    const events = Array.from({ length: 20 }, (_, n) =>
+      makeReport({
+        source: 'metric_t',
+        quantity: String(2 ** n),
+        occurredAt: month + n * 15 * DAY_S + HOUR_S,
+      }),
+    )
+    await store(...events)
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    const plan: RatedPlan = {
+      contract: { accountId: ACCOUNT, currency: 'usd' },
+      creditBefore: now,
+      usage: {
+        ranges: [
+          { piece: 0, startAt: monthsAfter(month, -1), endAt: changesAt },
+          { piece: 1, startAt: changesAt, endAt: now },
+        ],
+        named: new Map(),
+      },
+    }
+    counts.clear()
+    const read = await readBy(plan, countingClickHouse(stage.client, counts))
+    expect(counts.clickhouse.some(({ query }) => query.includes('FROM usage_by_month FINAL'))).to.equal(true)
+    expect(shown(read)).to.deep.equal(shown(looped(plan, events)))
+  })
 
   it('is asked in as many questions for fifty pieces and two hundred rates as for one', async () => {
     const now = await stage.epochs.now()
