@@ -75,8 +75,8 @@ const EVENTS_MAX = 100
  * of what was known when it was asked for: what comes while it is answered is left out.
  *
  * @param signal gives up waiting to read usage
- * @throws DomainError unprocessable without such a contract, when `at` lies outside of it, `asOf` after now, `knownAt` after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused
- *   with
+ * @throws DomainError unprocessable without such a contract, when `at` lies outside of it, `asOf` after now, `knownAt`
+ *   after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused with
  */
 export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
   return async (namespaceId, request, now, signal) => {

@@ -31,7 +31,8 @@ export interface RatedUsage {
 }
 
 /**
- * Previews asked for one by one, at the same time. One of them that takes long holds up others no longer than slowAfterMs.
+ * Previews asked for one by one, at the same time. One of them that takes long holds up others no longer than
+ * slowAfterMs.
  */
 const BATCHING: Batching = { atMost: 50, atOnce: 1, slowAfterMs: 100 }
 
