@@ -1,8 +1,13 @@
+import { nameOfAccount } from '../../domain/account-key.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
-/** What the column whole_day says of a mark. */
+/** What a row of usage_dirty_slots is: a mark of a slot or of a day, or the count of all there ever were. */
 export const MARK_KIND = { slot: 0, day: 1 } as const
+const COUNT_KIND = 2
 type MarkKind = keyof typeof MARK_KIND
+
+/** Rows that are marks. */
+export const IS_MARK = `kind != ${COUNT_KIND}`
 
 /** A slot, or a whole day, whose rollups may lack events. */
 export interface DirtySlot {
@@ -42,8 +47,8 @@ export interface MarksAfter {
 // Signs are added up by insert, not by slot: when two services both cancel a mark its sum is -1, which must not hide
 // another mark of the slot.
 const STANDING = `
-  SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots
-  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
+  SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots WHERE ${IS_MARK}
+  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
 
 // A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its
 // own. Marks gather until the oldest that can be worked off is of some age: what a round costs is much the same for one
@@ -59,21 +64,21 @@ const LIST_READY = `
 
 const LIST_READY_FROM = `
   SELECT DISTINCT toString(insert_id) AS insertId, stage FROM usage_dirty_slots
-  WHERE stage = ${READY} AND whole_day = 0 AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
+  WHERE stage = ${READY} AND kind = ${MARK_KIND.slot} AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
+  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
 
 const OLDEST = `
   SELECT stage, toString(uniqExact(insert_id)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})
   GROUP BY stage`
 
-const OF_MARKS = `((insert_id IN {readyInserts:Array(UInt64)} AND stage = ${READY}) OR (insert_id IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
+const OF_MARKS = `${IS_MARK} AND ((insert_id IN {readyInserts:Array(UInt64)} AND stage = ${READY}) OR (insert_id IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
 /**
  * What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams.
  */
 export const MARKED = `(
-  SELECT namespace_id, account_id, whole_day, slot FROM usage_dirty_slots WHERE ${OF_MARKS}
-  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0)`
+  SELECT namespace_id, account_id, kind, slot FROM usage_dirty_slots WHERE ${OF_MARKS}
+  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0)`
 
 /** The values of MARKED. */
 export const markParams = (marks: readonly MarkedInsert[]) => ({
@@ -82,27 +87,42 @@ export const markParams = (marks: readonly MarkedInsert[]) => ({
 })
 
 const CANCEL = `
-  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, sign)
-  SELECT namespace_id, account_id, whole_day, slot, insert_id, stage, any(placed_at), -1 FROM usage_dirty_slots
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, sign)
+  SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at), -1 FROM usage_dirty_slots
   WHERE ${OF_MARKS}
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
+  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
 
 // Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody,
 // but hides nothing, as the marks of each insert have a number of their own. Two services that repair at once leave the
 // mark standing, and it is worked off once more.
 const REPAIR = `
-  INSERT INTO usage_dirty_slots (namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, sign)
-  SELECT namespace_id, account_id, whole_day, slot, insert_id, stage, placed_at, 1 FROM (
-    SELECT namespace_id, account_id, whole_day, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(sign) AS missing
-    FROM usage_dirty_slots GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) < 0)
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, sign)
+  SELECT namespace_id, account_id, kind, slot, insert_id, stage, placed_at, 1 FROM (
+    SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(sign) AS missing
+    FROM usage_dirty_slots GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) < 0)
   ARRAY JOIN range(toUInt8(missing)) AS each
   WHERE placed_at < now() - toIntervalSecond({olderThanS:UInt32})`
+
+/**
+ * How often usage of accounts was late so far, and as `part` whether a mark of theirs stands; under the empty id those
+ * of all accounts of a namespace at once. Both are of one state of the table, which is named once for that: a mark that
+ * is counted is seen, if it stands. Whoever asks adds the grouping.
+ */
+export const LATE_COUNTS = `
+  SELECT namespace_id, account_id, '' AS source, if(is_marked, 'marked', 'unmarked') AS part, toString(sum(late)) AS total
+  FROM (
+    SELECT namespace_id, account_id, sumIf(signs, kind = ${COUNT_KIND}) AS late, countIf(signs > 0 AND ${IS_MARK}) > 0 AS is_marked
+    FROM (
+      SELECT namespace_id, account_id, kind, sum(sign) AS signs FROM usage_dirty_slots
+      WHERE namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')
+      GROUP BY namespace_id, account_id, kind, slot, insert_id, stage)
+    GROUP BY namespace_id, account_id)`
 
 const COLUMNS = [
   'namespace_id',
   'account_id',
-  'whole_day',
+  'kind',
   'slot',
   'insert_id',
   'stage',
@@ -118,11 +138,11 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     placedAt: number,
     changes: readonly { stage: Stage; sign: 1 | -1 }[],
   ): Promise<void> => {
-    const rows = slots.flatMap((one) =>
+    const marks = slots.flatMap((one) =>
       changes.map(({ stage, sign }) => ({
         namespace_id: one.namespaceId,
         account_id: one.accountId,
-        whole_day: MARK_KIND[one.kind],
+        kind: MARK_KIND[one.kind],
         slot: one.slot,
         insert_id: insertId,
         stage,
@@ -130,9 +150,20 @@ export const dirtySlotRepository = (client: ClickHouse) => {
         sign,
       })),
     )
+    const counts = [...new Map(slots.map((one) => [nameOfAccount(one), one])).values()].map((one) => ({
+      namespace_id: one.namespaceId,
+      account_id: one.accountId,
+      kind: COUNT_KIND,
+      slot: 0,
+      insert_id: '0',
+      stage: 0,
+      placed_at: 0,
+      sign: 1,
+    }))
     await client.insert({
       table: 'usage_dirty_slots',
-      values: rows,
+      // In this order: should ClickHouse ever store them one after the other, none is counted that cannot be seen.
+      values: [...marks, ...counts],
       columns: [...COLUMNS],
       format: 'JSONEachRow',
     })

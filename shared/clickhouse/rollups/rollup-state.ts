@@ -2,7 +2,7 @@ import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { dayOf, type RollupState } from '../../domain/usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { MARK_KIND } from './dirty-slots.ts'
+import { IS_MARK, MARK_KIND } from './dirty-slots.ts'
 import { IN_USE } from './rollup-epochs.ts'
 
 /** More dirty slots than this are read as whole days. */
@@ -35,19 +35,18 @@ const EPOCH_AND_MONTHS = `
 // Marks are wanted from the day that the range begins in: one of that whole day reaches into it.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
-  WHERE namespace_id = {namespaceId:String} ${ofAccounts}
+  WHERE namespace_id = {namespaceId:String} ${ofAccounts} AND ${IS_MARK}
     AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, whole_day, slot, insert_id, stage HAVING sum(sign) > 0`
+  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
 const DIRTY = (ofAccounts: string) => `
-  SELECT groupUniqArray(${MARKED_MAX + 1})((account_id, whole_day, toUnixTimestamp(slot))) AS places
-  FROM (SELECT account_id, whole_day, slot ${MARKS(ofAccounts)})`
+  SELECT groupUniqArray(${MARKED_MAX + 1})((kind, toUnixTimestamp(slot))) AS places
+  FROM (SELECT kind, slot ${MARKS(ofAccounts)})`
 const DIRTY_DAYS = (ofAccounts: string) => `
-  SELECT groupUniqArray(toUnixTimestamp(toStartOfDay(slot))) AS places, groupUniqArray(account_id) AS accounts
-  FROM (SELECT account_id, slot ${MARKS(ofAccounts)})`
+  SELECT groupUniqArray(toUnixTimestamp(toStartOfDay(slot))) AS places FROM (SELECT slot ${MARKS(ofAccounts)})`
 
 /** @see MARK_KIND */
-type MarkedPlace = [accountId: string, kind: number, at: number]
+type MarkedPlace = [kind: number, at: number]
 
 interface EpochRow {
   epoch: number
@@ -60,12 +59,6 @@ interface EpochRow {
 /** The epoch a process goes by. */
 export type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
-/** … and the marks that stand. */
-interface MarkedState extends RollupState {
-  /** Whether a mark stands that tells of this account, which was asked about. */
-  isMarked: (accountId: string) => boolean
-}
-
 export interface RollupStateReader {
   /**
    * What of the rollups a reader of a range can rely on; to be read before the usage itself is.
@@ -77,7 +70,7 @@ export interface RollupStateReader {
     namespaceId: string,
     range: TimeRange,
     accountIds: readonly string[] | undefined,
-  ): Promise<MarkedState | undefined>
+  ): Promise<RollupState | undefined>
   /** The epoch in use and how far it reaches, as this process knows it. */
   epoch(): Promise<KnownEpoch | undefined>
 }
@@ -134,28 +127,16 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     const state = await epochNow()
     if (state === undefined) return undefined
     if (places.length > MARKED_MAX) {
-      const [days] = await queryRows<{ places: number[]; accounts: string[] }>(
-        client,
-        DIRTY_DAYS(ofAccounts),
-        params,
-      )
-      const { places: dirtyDays, accounts } = days ?? { places: [], accounts: [] }
+      const [days] = await queryRows<{ places: number[] }>(client, DIRTY_DAYS(ofAccounts), params)
       const latest = await epochNow()
-      return latest && { ...latest, dirtyDays, dirtySlots: [], isMarked: isAmong(new Set(accounts)) }
+      return latest && { ...latest, dirtyDays: days?.places ?? [], dirtySlots: [] }
     }
-    const isMarked = isAmong(new Set(places.map(([accountId]) => accountId)))
     const startsOf = (wanted: number) =>
-      new Set(places.filter(([, kind]) => kind === wanted).map(([, , at]) => at))
+      new Set(places.filter(([kind]) => kind === wanted).map(([, at]) => at))
     const [slots, days] = [startsOf(MARK_KIND.slot), startsOf(MARK_KIND.day)]
     return slots.size > DIRTY_SLOTS_MAX
-      ? { ...state, dirtyDays: [...new Set([...days, ...[...slots].map(dayOf)])], dirtySlots: [], isMarked }
-      : { ...state, dirtyDays: [...days], dirtySlots: [...slots], isMarked }
+      ? { ...state, dirtyDays: [...new Set([...days, ...[...slots].map(dayOf)])], dirtySlots: [] }
+      : { ...state, dirtyDays: [...days], dirtySlots: [...slots] }
   }
   return { read, epoch: epochNow }
 }
-
-/** A mark under no account tells of all of them. */
-const isAmong =
-  (marked: ReadonlySet<string>) =>
-  (accountId: string): boolean =>
-    marked.has('') || marked.has(accountId)

@@ -6,8 +6,9 @@ import { ALL_TIME } from '../../domain/time-range.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { closedSumsCache, LATE_COUNTS, type LateCounts } from './closed-sums-cache.ts'
+import { closedSumsCache, type LateCounts } from './closed-sums-cache.ts'
 import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
+import { LATE_COUNTS } from '../rollups/dirty-slots.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import type { KnownEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
 import type { SumsCache } from './sums-cache.ts'
@@ -24,6 +25,8 @@ interface AccountSnapshot {
   account: AccountKey
   epoch: KnownEpoch
   lateCounts: LateCounts
+  /** Whether a mark of the account, or of all accounts, stood when that was counted. */
+  isMarked: boolean
   /** Sums of closed slots; undefined when none that are valid were cached. */
   closed: SumsBySource | undefined
   /** Of usage that is not closed; undefined when there is none, or none was asked for. */
@@ -76,11 +79,12 @@ export function accountSums(
   )
   const closedOf = batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
     // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is
-    // closed.
-    ({ account, epoch }) => `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough}`,
+    // closed. Nor can an account share that of a read which saw no mark of it yet.
+    ({ account, epoch, isMarked }) =>
+      `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough} ${isMarked}`,
     nameOfSnapshot,
     async (some) => {
-      const sums = await sumClosed(deps, some, { isAhead: false })
+      const sums = await (some[0]?.isMarked ? sumMarked(deps, some) : sumUnmarked(deps, some))
       return some.map((one) => sums && (sums.get(nameOfSnapshot(one)) ?? NO_SUMS))
     },
     BATCHING,
@@ -124,8 +128,8 @@ export function accountSums(
         const epoch = await states.epoch()
         if (epoch === undefined) return []
         const snapshots = await readSnapshots(deps, epoch, accounts, { isOpenWanted: false })
-        const others = snapshots.filter(({ closed }) => closed === undefined)
-        const sums = others.length === 0 ? undefined : await sumClosed(deps, others, { isAhead: true })
+        const others = snapshots.filter(({ closed, isMarked }) => closed === undefined && !isMarked)
+        const sums = await sumUnmarked(deps, others)
         return snapshots.filter((one) => one.closed !== undefined || sums?.has(nameOfSnapshot(one)))
       })
       // Only their open events are left to read, which is cheap. Accounts with marks would be read from the events.
@@ -135,8 +139,8 @@ export function accountSums(
 }
 
 /**
- * In one query: how often usage of these accounts was late; for those whose sums are cached, what was closed since; and
- * what is not closed yet.
+ * In one query: how often usage of these accounts was late, and whether a mark of theirs stands; for those whose sums
+ * are cached, what was closed since; and what is not closed yet.
  *
  * @param isOpenWanted whether what is not closed is wanted too
  */
@@ -146,8 +150,8 @@ async function readSnapshots(
   accounts: readonly AccountKey[],
   { isOpenWanted }: { isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
-  // Marks can be left out: events are always complete, and so are closed slots while the late count is what it was,
-  // which is compared below.
+  // It needs no marks: events are always complete, and so are closed slots while the late count is what it was, which
+  // is compared below.
   const state = withoutMarks(epoch)
   const { closedThrough } = epoch
   const cached = accounts.map((account) => closedSums.find(account, epoch))
@@ -171,67 +175,73 @@ async function readSnapshots(
       since: cachedUpTo,
     },
   )
-  const ofPart = (part: Part) => rows.filter((row) => row.part === part)
-  const lateCounts = new Map(ofPart('late').map((row) => [nameOfRow(row), row.total]))
+  const ofPart = (...parts: Part[]) => rows.filter(({ part }) => parts.includes(part))
+  const lateCounts = new Map(ofPart('marked', 'unmarked').map((row) => [nameOfRow(row), row.total]))
+  const marked = new Set(ofPart('marked').map(nameOfRow))
   const [since, open] = [sumsOf(ofPart('rollups')), sumsOf(ofPart('events'))]
   return accounts.map((account, nth) => {
     const [name, found] = [nameOfAccount(account), cached[nth]]
     const holds = found !== undefined && closedSums.holds(found, account, lateCounts)
     const closed = holds ? addUp(found.sums, since.get(name)) : undefined
     if (closed !== undefined) closedSums.add(account, epoch, lateCounts, closed)
-    return { account, epoch, lateCounts, closed, open: open.get(name) }
+    const isMarked = marked.has(name) || marked.has(nameOfAccount({ ...account, accountId: '' }))
+    return { account, epoch, lateCounts, isMarked, closed, open: open.get(name) }
   })
 }
 
 /**
- * Sums of everything that is closed, for accounts of one namespace of whom nothing valid is cached; undefined when
- * there are no rollups any more.
+ * Sums of everything that is closed, for accounts of one namespace of whom nothing valid is cached, and of whom no mark
+ * stood when it was counted how often their usage was late; undefined when there are no rollups any more.
  *
- * @param some the accounts, as they were read in one epoch up to one closedThrough, and with their late counts: these
- *   must be read before the marks. Otherwise a mark could be counted and not be seen, and the cached sums would lack
- *   its usage
- * @param isAhead whether sums are read to be cached and for nothing else: those of accounts with marks cannot be, and
- *   are left out
+ * @param some the accounts, as they were read in one epoch up to one closedThrough
  */
-async function sumClosed(
+async function sumUnmarked(
   { client, states, closedSums }: Deps,
   some: readonly AccountSnapshot[],
-  { isAhead }: { isAhead: boolean },
 ): Promise<SumsByName | undefined> {
-  const [{ account: first, epoch }] = some as [AccountSnapshot, ...AccountSnapshot[]]
-  const accounts = some.map(({ account }) => account)
-  // Marks of open slots too: such a mark is counted already, and its usage may be missing from the slot when that is
-  // closed.
-  const state = await states.read(
-    first.namespaceId,
-    ALL_TIME,
-    accounts.map(({ accountId }) => accountId),
-  )
+  const [first] = some
+  if (first === undefined) return new Map()
+  // Known anew: late usage is recomputed for a while only in an epoch that was replaced, and this process may have
+  // stood still.
+  const state = await states.epoch()
   if (state === undefined) return undefined
-  const isMarked = ({ accountId }: AccountKey) => state.isMarked(accountId)
-  const range = { startAt: ALL_TIME.startAt, endAt: epoch.closedThrough }
-  const sum = async (
-    ofThese: readonly AccountKey[],
-    reliedOn: RollupState & KnownEpoch,
-  ): Promise<SumsByName> => {
-    if (ofThese.length === 0) return new Map()
-    const { selects, params } = selectsOf(coverUsage(range, reliedOn), reliedOn, OF_SUMS, { totals: false })
-    return sumsOf(await ask(client, ofThese, reliedOn, selects, params))
-  }
-  // Marks of some would send the others to the events, too.
-  const [clean, marked] = await Promise.all([
-    sum(
-      accounts.filter((account) => !isMarked(account)),
-      withoutMarks(state),
-    ),
-    sum(isAhead ? [] : accounts.filter(isMarked), state),
-  ])
-  const sums = new Map([...clean, ...marked])
-  const unmarked = some.filter(({ account }) => !isMarked(account))
-  if (state.epoch === epoch.epoch)
-    for (const { account, lateCounts } of unmarked)
+  const sums = await sumThrough(client, some, withoutMarks(state))
+  if (state.epoch === first.epoch.epoch)
+    for (const { account, epoch, lateCounts } of some)
       closedSums.add(account, epoch, lateCounts, sums.get(nameOfAccount(account)) ?? NO_SUMS)
   return sums
+}
+
+/**
+ * … for accounts with marks of late usage, of open slots too: such usage may be missing from the slot when that is
+ * closed. None of it is cached.
+ */
+async function sumMarked(
+  { client, states }: Deps,
+  some: readonly AccountSnapshot[],
+): Promise<SumsByName | undefined> {
+  const accountIds = some.map(({ account }) => account.accountId)
+  const state = await states.read(some[0]?.account.namespaceId ?? '', ALL_TIME, accountIds)
+  return state && sumThrough(client, some, state)
+}
+
+/** Sums up to where the accounts were read. */
+async function sumThrough(
+  client: ClickHouse,
+  some: readonly AccountSnapshot[],
+  state: RollupState,
+): Promise<SumsByName> {
+  const range = { startAt: ALL_TIME.startAt, endAt: some[0]?.epoch.closedThrough ?? ALL_TIME.startAt }
+  const { selects, params } = selectsOf(coverUsage(range, state), state, OF_SUMS, { totals: false })
+  return sumsOf(
+    await ask(
+      client,
+      some.map(({ account }) => account),
+      state,
+      selects,
+      params,
+    ),
+  )
 }
 
 async function ask(
@@ -250,8 +260,8 @@ async function ask(
   })
 }
 
-/** Where a row was read: from rollups, from events, or from the count of late usage. */
-type Part = 'rollups' | 'events' | 'late'
+/** What a row tells of: rollups, events, or how often usage was late, of an account with a mark that stands or none. */
+type Part = 'rollups' | 'events' | 'marked' | 'unmarked'
 
 /** A sum of a part of the usage of an account and source, as it is read. They may have several. */
 interface SumRow {

@@ -29,20 +29,12 @@ export const CACHED_SUMS_MAX = 500_000
 const CACHED_FOR_S = DAY_S / 2
 
 /**
- * How often usage of accounts was late, and under the empty id that of all accounts of a namespace at once; whoever
- * asks adds the grouping.
- */
-export const LATE_COUNTS = `
-  SELECT namespace_id, account_id, '' AS source, 'late' AS part, toString(sum(marks)) AS total FROM late_usage_counts
-  WHERE namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
-
-/**
- * A cache of the sums of accounts' closed slots. Only late usage changes them, and each mark of late usage is counted
- * by account (late_usage_counts) before its usage is stored; of slots that were closed while it was stored, before the
+ * A cache of the sums of accounts' closed slots. Only late usage changes them, and late usage of an account is
+ * counted (LATE_COUNTS) as it is marked, before it is stored; of slots that were closed while it was stored, before the
  * mark can be worked off.
  *
  * Sums are valid while the account's count is the one that was read before them. They are cached only if no mark of the
- * account, or of all accounts, stood then in any slot, open ones included. Slots that were closed since are added to
+ * account, or of all accounts, stood when it was read, in any slot, open ones included. Slots that were closed since are added to
  * them, and are valid as long. Races are played out in test/services/rollup/races.test.ts.
  */
 export function closedSumsCache() {

@@ -157,7 +157,7 @@ describe('balances of several accounts over HTTP', function () {
     await sleep(EPOCH_KNOWN_MS)
     for (const accounts of [world.accounts.slice(0, 1), world.accounts.slice(1)])
       for (const [when, queries] of [
-        ['for the first time', 3],
+        ['for the first time', 2],
         ['again', 1],
       ] as const) {
         inside.counts.clear()

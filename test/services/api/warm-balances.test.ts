@@ -136,7 +136,8 @@ describe('warming of balances', function () {
     await warmed
     const read = counts.clickhouse.filter(
       ({ query, params }) =>
-        params['namespaceId'] === NAMESPACE && /FROM usage_(?:by_day|events|history)\b/.test(query),
+        (params['namespaceIds'] as string[] | undefined)?.includes(NAMESPACE) &&
+        /FROM usage_(?:by_day|events)\b/.test(query),
     )
     expect(read, 'for nothing').to.deep.equal([])
     counts.clear()

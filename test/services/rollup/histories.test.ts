@@ -133,7 +133,7 @@ const history = fc.record({
 })
 type History = typeof history extends fc.Arbitrary<infer T> ? T : never
 
-const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts']
+const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots']
 
 describe('random histories, read through rollups', function () {
   this.timeout(HISTORIES === undefined ? 300_000 : 7_200_000)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
+import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { monthOf } from '../../../shared/domain/month.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
@@ -17,7 +18,7 @@ import { storeAsLoader, takeRollupStep, type RollupStep } from '../../support/ro
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 
-const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts']
+const TABLES = ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots']
 
 describe('a month of usage', function () {
   this.timeout(240_000)
@@ -168,10 +169,11 @@ describe('a month of usage', function () {
       query_params: { day },
     })
     stored++
-    await stage.writing.command({
-      query: `INSERT INTO usage_dirty_slots SELECT {namespaceId:String}, '', 1, toDateTime({day:UInt32}, 'UTC'), 7, 1, now(), 1`,
-      query_params: { namespaceId: NAMESPACE, day },
-    })
+    await dirtySlotRepository(stage.writing).placeReady(
+      [{ namespaceId: NAMESPACE, accountId: '', slot: day, kind: 'day' }],
+      '7',
+      await stage.epochs.now(),
+    )
     await expectRight('marked')
     await expectWorkedOff('of all accounts')
   })

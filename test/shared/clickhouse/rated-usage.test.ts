@@ -125,7 +125,7 @@ describe('usage that invoices are rated by', function () {
   })
   after(() => stage.close())
   beforeEach(async () => {
-    for (const table of ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts'])
+    for (const table of ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots'])
       await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
     await setSlotLength(stage.client, 300)
   })
@@ -159,7 +159,7 @@ describe('usage that invoices are rated by', function () {
   })
 
   async function play(drawn: History): Promise<void> {
-    for (const table of ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots', 'late_usage_counts'])
+    for (const table of ['usage_events', ...ROLLUP_TABLES, 'usage_dirty_slots'])
       await stage.client.command({ query: `TRUNCATE TABLE ${table}` })
     await stage.client.command({ query: 'TRUNCATE TABLE rollup_epochs' })
     const now = await stage.epochs.now()

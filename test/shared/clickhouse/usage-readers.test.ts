@@ -139,18 +139,19 @@ describe('the readers of usage', function () {
     // Two reads know of another time before their queries are asked; a third keeps what is closed from being asked for
     // by one of them alone.
     const gates = new EventEmitter()
-    const [newest, marks] = [once(gates, 'newest'), once(gates, 'marks')]
-    const held = { newest: 0, marks: 0 }
+    const [newest, closed] = [once(gates, 'newest'), once(gates, 'closed')]
+    const held = { newest: 0, closed: 0 }
     const reader = usageThroughRollups(
       asking(stage.client, async (given, query) => {
         const isOf = (account: string) => JSON.stringify(given.query_params).includes(account)
-        if (given.query.includes('FROM late_usage_counts') && isOf(ACCOUNT)) {
+        const isNewest = given.query.includes('FROM usage_dirty_slots')
+        if (isNewest && isOf(ACCOUNT)) {
           held.newest++
           await newest
         }
-        if (given.query.includes('FROM usage_dirty_slots') && isOf(other)) {
-          held.marks++
-          await marks
+        if (!isNewest && isOf(other)) {
+          held.closed++
+          await closed
         }
         return query(given)
       }),
@@ -162,12 +163,65 @@ describe('the readers of usage', function () {
     reads.push(reader.sumByAccount(namespaceId, [ACCOUNT]))
     await until(() => Promise.resolve(held.newest === 2))
     const third = reader.sumByAccount(namespaceId, [other])
-    await until(() => Promise.resolve(held.marks === 1))
+    await until(() => Promise.resolve(held.closed === 1))
     gates.emit('newest')
     const sums = await Promise.all(reads)
-    gates.emit('marks')
+    gates.emit('closed')
     expect((await third).size).to.equal(0)
     expect(sums.map((one) => formatAmount(one.get(ACCOUNT)?.get('usd') ?? ZERO))).to.deep.equal(['2', '2'])
+  })
+
+  it('read an account with late usage from its events, whoever saw no mark of it yet and asks with them', async () => {
+    const [namespaceId, other] = ['018cc251-f400-7000-8000-000000000010', `account_${'f'.repeat(32)}`]
+    const now = await stage.epochs.now()
+    const occurredAt = now - 3 * HOUR_S
+    const slot = {
+      namespaceId,
+      accountId: ACCOUNT,
+      slot: occurredAt - (occurredAt % 300),
+      kind: 'slot' as const,
+    }
+    await store(makeReport({ namespaceId, occurredAt }))
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    // One read is told that there is no mark, the next one that there is, and both learn it at once; a third keeps what
+    // is closed from being asked for by one of them alone.
+    const gates = new EventEmitter()
+    const [told, closed] = [once(gates, 'told'), once(gates, 'closed')]
+    const held = { told: 0, closed: 0 }
+    const reader = usageThroughRollups(
+      asking(stage.client, async (given, query) => {
+        const isOf = (account: string) => JSON.stringify(given.query_params).includes(account)
+        const asksForMarks = given.query.includes("'unmarked'")
+        if (!asksForMarks && isOf(other)) {
+          held.closed++
+          await closed
+        }
+        const answer = await query(given)
+        if (asksForMarks && isOf(ACCOUNT)) {
+          held.told++
+          await told
+        }
+        return answer
+      }),
+    )
+    const sumOf = async (): Promise<string> => {
+      const sum = (await reader.sumByAccount(namespaceId, [ACCOUNT])).get(ACCOUNT)?.get('usd')
+      return formatAmount(sum ?? ZERO)
+    }
+    const reads = [sumOf()]
+    await until(() => Promise.resolve(held.told === 1))
+    await dirtySlotRepository(stage.writing).placePending([slot], '14', now)
+    await store(makeReport({ namespaceId, occurredAt }))
+    reads.push(sumOf())
+    await until(() => Promise.resolve(held.told === 2))
+    const third = reader.sumByAccount(namespaceId, [other])
+    await until(() => Promise.resolve(held.closed === 1))
+    gates.emit('told')
+    const sums = await Promise.all(reads)
+    gates.emit('closed')
+    expect((await third).size).to.equal(0)
+    expect(sums).to.deep.equal(['1', '2'])
+    expect(await sumOf(), 'whoever asks next').to.equal('2')
   })
 
   it('read clean slots once that lie between late ones', async () => {
