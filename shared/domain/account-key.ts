@@ -6,3 +6,7 @@ export interface AccountKey {
 
 /** One text for both: neither has a space. */
 export const nameOfAccount = ({ namespaceId, accountId }: AccountKey): string => `${namespaceId} ${accountId}`
+
+/** … of all accounts of a namespace at once, which is told of under an empty id. */
+export const nameOfAllAccounts = ({ namespaceId }: AccountKey): string =>
+  nameOfAccount({ namespaceId, accountId: '' })

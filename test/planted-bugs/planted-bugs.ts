@@ -725,16 +725,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'what is closed of an account is cached while usage of an open slot is marked as late',
     file: 'shared/clickhouse/rollups/dirty-slots.ts',
-    right: "account_id IN arrayPushBack({accountIds:Array(String)}, '')",
+    right: 'FROM usage_dirty_slots WHERE ${OF_ACCOUNTS} ${STANDS}',
     wrong:
-      "account_id IN arrayPushBack({accountIds:Array(String)}, '') AND (kind = 2 OR slot < (SELECT max(closed_through) FROM rollup_epochs))",
+      'FROM usage_dirty_slots WHERE ${OF_ACCOUNTS} AND (kind = 2 OR slot < (SELECT max(closed_through) FROM rollup_epochs)) ${STANDS}',
     suites: ['services/rollup/races'],
   },
   {
     name: 'what is closed of an account is cached although a mark of its own stands',
     file: 'shared/clickhouse/usage/account-sums.ts',
-    right: 'const isMarked = marked.has(name) ||',
-    wrong: 'const isMarked =',
+    right: 'marked.has(name) || ',
+    wrong: '',
     suites: ['services/api/warm-balances', 'services/rollup/races'],
   },
   {
@@ -752,6 +752,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
+    name: 'of whom something is cached waits for marks of other companies',
+    file: 'shared/clickhouse/usage/account-sums.ts',
+    right: "(deps.closedSums.has(account) ? '' : account.namespaceId)",
+    wrong: "(deps.closedSums.has(account) ? '' : '')",
+    suites: ['shared/clickhouse/usage-readers'],
+  },
+  {
+    name: 'of whom something is cached no mark is looked for, though usage was late since',
+    file: 'shared/clickhouse/usage/account-sums.ts',
+    right: 'const isMarked = !looksForMarks || ',
+    wrong: 'const isMarked = ',
+    suites: ['services/rollup/races'],
+  },
+  {
     name: 'late usage of an account is marked and not counted',
     file: 'shared/clickhouse/rollups/dirty-slots.ts',
     right: '[...marks, ...counts]',
@@ -761,14 +775,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'how often usage was late is taken for a mark that waits',
     file: 'shared/clickhouse/rollups/dirty-slots.ts',
-    right: 'FROM usage_dirty_slots WHERE ${IS_MARK}\n',
-    wrong: 'FROM usage_dirty_slots\n',
+    right: 'FROM usage_dirty_slots WHERE ${IS_MARK} ${STANDS}`',
+    wrong: 'FROM usage_dirty_slots ${STANDS}`',
     suites: ['shared/clickhouse/dirty-slots'],
   },
   {
     name: 'a mark of all accounts keeps none from being cached',
     file: 'shared/clickhouse/usage/account-sums.ts',
-    right: "marked.has(name) || marked.has(nameOfAccount({ ...account, accountId: '' }))",
+    right: 'marked.has(name) || marked.has(nameOfAllAccounts(account))',
     wrong: 'marked.has(name)',
     suites: ['services/api/warm-balances'],
   },

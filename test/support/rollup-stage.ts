@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { SLOTS_KEPT_FOR_DAYS } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { queryRows, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { IS_MARK } from '../../shared/clickhouse/rollups/dirty-slots.ts'
+import { IS_MARK, STANDS } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
@@ -51,8 +51,7 @@ export async function setSlotLength(client: ClickHouse, slotS: number): Promise<
 export async function countMarks(client: ClickHouse): Promise<number> {
   const [row] = await queryRows<{ marks: number }>(
     client,
-    `SELECT toUInt32(count()) AS marks FROM (SELECT 1 FROM usage_dirty_slots WHERE ${IS_MARK}
-      GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0)`,
+    `SELECT toUInt32(count()) AS marks FROM (SELECT 1 FROM usage_dirty_slots WHERE ${IS_MARK} ${STANDS})`,
     {},
   )
   return row?.marks ?? 0

@@ -1,13 +1,22 @@
 import { nameOfAccount } from '../../domain/account-key.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 
-/** What a row of usage_dirty_slots is: a mark of a slot or of a day, or the count of all there ever were. */
+/** What the column kind says of a row: it is a mark of a slot, or of a whole day … */
 export const MARK_KIND = { slot: 0, day: 1 } as const
+/** … or no mark, but the late count of an account: how often marks of it were inserted. It only grows. */
 const COUNT_KIND = 2
 type MarkKind = keyof typeof MARK_KIND
 
-/** Rows that are marks. */
-export const IS_MARK = `kind != ${COUNT_KIND}`
+export const IS_MARK = `kind < ${COUNT_KIND}`
+export const IS_OF_SLOT = `kind = ${MARK_KIND.slot}`
+export const IS_OF_DAY = `kind = ${MARK_KIND.day}`
+
+/**
+ * Ends a select of marks: of those that stand. Changes are added up by insert, not by slot: when two services both
+ * cancel a mark its sum is -1, which must not hide another mark of the slot.
+ */
+export const STANDS = `
+  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(change) > 0`
 
 /** A slot, or a whole day, whose rollups may lack events. */
 export interface DirtySlot {
@@ -44,11 +53,8 @@ export interface MarksAfter {
   lateAfterS: number
 }
 
-// Signs are added up by insert, not by slot: when two services both cancel a mark its sum is -1, which must not hide
-// another mark of the slot.
 const STANDING = `
-  SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots WHERE ${IS_MARK}
-  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
+  SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots WHERE ${IS_MARK} ${STANDS}`
 
 // A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its
 // own. Marks gather until the oldest that can be worked off is of some age: what a round costs is much the same for one
@@ -64,8 +70,7 @@ const LIST_READY = `
 
 const LIST_READY_FROM = `
   SELECT DISTINCT toString(insert_id) AS insertId, stage FROM usage_dirty_slots
-  WHERE stage = ${READY} AND kind = ${MARK_KIND.slot} AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
+  WHERE stage = ${READY} AND ${IS_OF_SLOT} AND slot >= toDateTime({slotFrom:UInt32}, 'UTC') ${STANDS}`
 
 const OLDEST = `
   SELECT stage, toString(uniqExact(insert_id)) AS marks, toUnixTimestamp(min(placed_at)) AS oldest FROM (${STANDING})
@@ -77,8 +82,7 @@ const OF_MARKS = `${IS_MARK} AND ((insert_id IN {readyInserts:Array(UInt64)} AND
  * What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams.
  */
 export const MARKED = `(
-  SELECT namespace_id, account_id, kind, slot FROM usage_dirty_slots WHERE ${OF_MARKS}
-  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0)`
+  SELECT namespace_id, account_id, kind, slot FROM usage_dirty_slots WHERE ${OF_MARKS} ${STANDS})`
 
 /** The values of MARKED. */
 export const markParams = (marks: readonly MarkedInsert[]) => ({
@@ -87,37 +91,38 @@ export const markParams = (marks: readonly MarkedInsert[]) => ({
 })
 
 const CANCEL = `
-  INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, sign)
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, change)
   SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at), -1 FROM usage_dirty_slots
   WHERE ${OF_MARKS}
-    AND slot >= toDateTime({slotFrom:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
+    AND slot >= toDateTime({slotFrom:UInt32}, 'UTC') ${STANDS}`
 
 // Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody,
 // but hides nothing, as the marks of each insert have a number of their own. Two services that repair at once leave the
 // mark standing, and it is worked off once more.
 const REPAIR = `
-  INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, sign)
-  SELECT namespace_id, account_id, kind, slot, insert_id, stage, placed_at, 1 FROM (
-    SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(sign) AS missing
-    FROM usage_dirty_slots GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) < 0)
-  ARRAY JOIN range(toUInt8(missing)) AS each
-  WHERE placed_at < now() - toIntervalSecond({olderThanS:UInt32})`
+  INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, change)
+  SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(change) FROM usage_dirty_slots
+  WHERE ${IS_MARK} GROUP BY namespace_id, account_id, kind, slot, insert_id, stage
+  HAVING sum(change) < 0 AND placed_at < now() - toIntervalSecond({olderThanS:UInt32})`
+
+const OF_ACCOUNTS = `
+  namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
 
 /**
- * How often usage of accounts was late so far, and as `part` whether a mark of theirs stands; under the empty id those
- * of all accounts of a namespace at once. Both are of one state of the table, which is named once for that: a mark that
- * is counted is seen, if it stands. Whoever asks adds the grouping.
+ * Late counts of accounts, as `part` "late". Under the empty id is what was marked for all accounts of a namespace at
+ * once.
  */
 export const LATE_COUNTS = `
-  SELECT namespace_id, account_id, '' AS source, if(is_marked, 'marked', 'unmarked') AS part, toString(sum(late)) AS total
-  FROM (
-    SELECT namespace_id, account_id, sumIf(signs, kind = ${COUNT_KIND}) AS late, countIf(signs > 0 AND ${IS_MARK}) > 0 AS is_marked
-    FROM (
-      SELECT namespace_id, account_id, kind, sum(sign) AS signs FROM usage_dirty_slots
-      WHERE namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')
-      GROUP BY namespace_id, account_id, kind, slot, insert_id, stage)
-    GROUP BY namespace_id, account_id)`
+  SELECT namespace_id, account_id, '' AS source, 'late' AS part, toString(sum(change)) AS total
+  FROM usage_dirty_slots WHERE kind = ${COUNT_KIND} AND ${OF_ACCOUNTS} GROUP BY namespace_id, account_id`
+
+/**
+ * The same, and as "marked" one row of each account of which a mark stands. Both are of one moment, as the table is named
+ * once: who sees that a mark was counted sees the mark, if it stands.
+ */
+export const LATE_COUNTS_AND_MARKS = `
+  SELECT namespace_id, account_id, '' AS source, if(${IS_MARK}, 'marked', 'late') AS part, toString(sum(change)) AS total
+  FROM usage_dirty_slots WHERE ${OF_ACCOUNTS} ${STANDS} LIMIT 1 BY namespace_id, account_id, part`
 
 const COLUMNS = [
   'namespace_id',
@@ -127,7 +132,7 @@ const COLUMNS = [
   'insert_id',
   'stage',
   'placed_at',
-  'sign',
+  'change',
 ] as const
 
 /** Marks of late usage. */
@@ -136,10 +141,10 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     slots: readonly DirtySlot[],
     insertId: string,
     placedAt: number,
-    changes: readonly { stage: Stage; sign: 1 | -1 }[],
+    changes: readonly { stage: Stage; change: 1 | -1 }[],
   ): Promise<void> => {
     const marks = slots.flatMap((one) =>
-      changes.map(({ stage, sign }) => ({
+      changes.map(({ stage, change }) => ({
         namespace_id: one.namespaceId,
         account_id: one.accountId,
         kind: MARK_KIND[one.kind],
@@ -147,9 +152,11 @@ export const dirtySlotRepository = (client: ClickHouse) => {
         insert_id: insertId,
         stage,
         placed_at: placedAt,
-        sign,
+        change,
       })),
     )
+    // Once as marks are placed, and again as they are turned ready: pending ones whose loader fell silent may be worked
+    // off before it stores their rows after all.
     const counts = [...new Map(slots.map((one) => [nameOfAccount(one), one])).values()].map((one) => ({
       namespace_id: one.namespaceId,
       account_id: one.accountId,
@@ -158,7 +165,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
       insert_id: '0',
       stage: 0,
       placed_at: 0,
-      sign: 1,
+      change: 1,
     }))
     await client.insert({
       table: 'usage_dirty_slots',
@@ -176,18 +183,18 @@ export const dirtySlotRepository = (client: ClickHouse) => {
      * @param placedAt Unix seconds, by the clock of ClickHouse
      */
     placePending: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
-      insert(slots, insertId, placedAt, [{ stage: PENDING, sign: 1 }]),
+      insert(slots, insertId, placedAt, [{ stage: PENDING, change: 1 }]),
 
     /** After they are: in one insert, so that no reader finds neither. */
     turnReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
       insert(slots, insertId, placedAt, [
-        { stage: PENDING, sign: -1 },
-        { stage: READY, sign: 1 },
+        { stage: PENDING, change: -1 },
+        { stage: READY, change: 1 },
       ]),
 
     /** Of slots that ended while their rows were inserted. */
     placeReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
-      insert(slots, insertId, placedAt, [{ stage: READY, sign: 1 }]),
+      insert(slots, insertId, placedAt, [{ stage: READY, change: 1 }]),
 
     /**
      * Those that can be worked off, the oldest first; none until the oldest is lateAfterS old, so that one round works

@@ -2,7 +2,7 @@ import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import { dayOf, type RollupState } from '../../domain/usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { IS_MARK, MARK_KIND } from './dirty-slots.ts'
+import { IS_MARK, MARK_KIND, STANDS } from './dirty-slots.ts'
 import { IN_USE } from './rollup-epochs.ts'
 
 /** More dirty slots than this are read as whole days. */
@@ -31,13 +31,11 @@ export const EPOCH_IN_USE = `
 const EPOCH_AND_MONTHS = `
   SELECT *, (SELECT toUnixTimestamp(toDateTime(min(month), 'UTC')) FROM usage_by_month) AS months_from FROM (${EPOCH_IN_USE})`
 
-// Signs are added up by insert: when two services both cancel one its sum is -1, which must not hide another mark.
 // Marks are wanted from the day that the range begins in: one of that whole day reaches into it.
 const MARKS = (ofAccounts: string) => `
   FROM usage_dirty_slots
-  WHERE namespace_id = {namespaceId:String} ${ofAccounts} AND ${IS_MARK}
-    AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC')
-  GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(sign) > 0`
+  WHERE ${IS_MARK} AND namespace_id = {namespaceId:String} ${ofAccounts}
+    AND slot >= toDateTime({markFrom:UInt32}, 'UTC') AND slot < toDateTime({markTo:UInt32}, 'UTC') ${STANDS}`
 const OF_ACCOUNTS = 'AND account_id IN {accountIds:Array(String)}'
 const DIRTY = (ofAccounts: string) => `
   SELECT groupUniqArray(${MARKED_MAX + 1})((kind, toUnixTimestamp(slot))) AS places

@@ -1,4 +1,4 @@
-import { MARKED } from './dirty-slots.ts'
+import { IS_OF_DAY, IS_OF_SLOT, MARKED } from './dirty-slots.ts'
 
 const COLUMNS = 'count, sum, min, max, latest, latest_accepted_at, latest_id, version'
 
@@ -85,12 +85,12 @@ export const SLOTS_OF_ACCOUNTS = (slotS: number) => `
     SELECT DISTINCT namespace_id, slot, account_id FROM ${MARKED_IN_RANGE} AND account_id != '')`
 export const SLOTS_OF_ALL = (slotS: number) => `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
-    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot) FROM ${MARKED_IN_RANGE} AND account_id = '' AND kind = 0)
+    SELECT DISTINCT namespace_id, toStartOfFiveMinutes(slot) FROM ${MARKED_IN_RANGE} AND account_id = '' AND ${IS_OF_SLOT})
   AND (namespace_id, ${slotStart(slotS)}) IN (
-    SELECT DISTINCT namespace_id, slot FROM ${MARKED_IN_RANGE} AND account_id = '' AND kind = 0)`
+    SELECT DISTINCT namespace_id, slot FROM ${MARKED_IN_RANGE} AND account_id = '' AND ${IS_OF_SLOT})`
 export const SLOTS_OF_DAYS = `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
-    SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED_IN_RANGE} AND kind = 1)
+    SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED_IN_RANGE} AND ${IS_OF_DAY})
     ${FIVES_OF_DAY})`
 /** Every place of the sorting key in the days that marks tell of. @param which of them */
 const IN_DAYS_OF = (which: string) => `
@@ -115,9 +115,9 @@ export const DAYS_OF_ALL = {
   events: IN_DAYS_OF("account_id = ''"),
 }
 export const SLOT_TOTALS_OF_SLOTS = `
-  (namespace_id, slot) IN (SELECT DISTINCT namespace_id, slot FROM ${MARKED_IN_RANGE} AND kind = 0)`
+  (namespace_id, slot) IN (SELECT DISTINCT namespace_id, slot FROM ${MARKED_IN_RANGE} AND ${IS_OF_SLOT})`
 export const SLOT_TOTALS_OF_DAYS = `
-  (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND kind = 1)`
+  (namespace_id, toDate(slot)) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE} AND ${IS_OF_DAY})`
 export const TOTALS_OF_MARKS = `
   (namespace_id, day) IN (SELECT DISTINCT namespace_id, toDate(slot) FROM ${MARKED_IN_RANGE})`
 export const MONTHS_OF_ACCOUNTS = `
@@ -129,5 +129,5 @@ export const MONTHS_OF_ALL = `
 
 export const MARKED_DAYS = `
   SELECT toUnixTimestamp(toStartOfDay(slot)) AS day, toUInt32(uniqExactIf((namespace_id, account_id), account_id != '')) AS accounts,
-    max(account_id = '' AND kind = 0) AS of_slots, max(account_id = '' AND kind = 1) AS of_days
+    max(account_id = '' AND ${IS_OF_SLOT}) AS of_slots, max(account_id = '' AND ${IS_OF_DAY}) AS of_days
   FROM ${MARKED} GROUP BY day ORDER BY day`

@@ -1,6 +1,6 @@
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
-import { batchReads, batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
-import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import { batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
+import { nameOfAccount, nameOfAllAccounts, type AccountKey } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
 import { ALL_TIME } from '../../domain/time-range.ts'
 import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
@@ -8,7 +8,7 @@ import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSumsCache, type LateCounts } from './closed-sums-cache.ts'
 import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
-import { LATE_COUNTS } from '../rollups/dirty-slots.ts'
+import { LATE_COUNTS, LATE_COUNTS_AND_MARKS } from '../rollups/dirty-slots.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 import type { KnownEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
 import type { SumsCache } from './sums-cache.ts'
@@ -25,7 +25,10 @@ interface AccountSnapshot {
   account: AccountKey
   epoch: KnownEpoch
   lateCounts: LateCounts
-  /** Whether a mark of the account, or of all accounts, stood when that was counted. */
+  /**
+   * Whether a mark of the account, or of all accounts, stood as its late count was read, in any slot: usage of an open
+   * one may be missing from it once it is closed. So it may be where nobody looked, as something was cached.
+   */
   isMarked: boolean
   /** Sums of closed slots; undefined when none that are valid were cached. */
   closed: SumsBySource | undefined
@@ -67,7 +70,9 @@ export function accountSums(
   sumsCache: SumsCache | undefined,
 ): AccountSumsReader {
   const deps: Deps = { client, states, closedSums: closedSumsCache() }
-  const snapshotOf = batchReads<AccountKey, AccountSnapshot | undefined>(
+  const snapshotOf = batchReadsByGroup<AccountKey, AccountSnapshot | undefined>(
+    // Marks can be many: of whom something is cached does not wait for those of other companies.
+    (account) => (deps.closedSums.has(account) ? '' : account.namespaceId),
     nameOfAccount,
     async (accounts) => {
       const epoch = await states.epoch()
@@ -79,7 +84,8 @@ export function accountSums(
   )
   const closedOf = batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
     // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is
-    // closed. Nor can an account share that of a read which saw no mark of it yet.
+    // closed. Nor can an account share that of a read which saw no mark of it yet, and marks of some would send the
+    // others to the events.
     ({ account, epoch, isMarked }) =>
       `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough} ${isMarked}`,
     nameOfSnapshot,
@@ -139,8 +145,8 @@ export function accountSums(
 }
 
 /**
- * In one query: how often usage of these accounts was late, and whether a mark of theirs stands; for those whose sums
- * are cached, what was closed since; and what is not closed yet.
+ * In one query: the late counts of these accounts; whether marks of theirs stand, if there is one of whom nothing is
+ * cached; for those whose sums are cached, what was closed since; and what is not closed yet.
  *
  * @param isOpenWanted whether what is not closed is wanted too
  */
@@ -163,11 +169,13 @@ async function readSnapshots(
   const openEvents = isOpenWanted
     ? selectsOf(coverUsage(ofOpen, state), state, OF_SUMS, { totals: false })
     : NOTHING
+  const looksForMarks = cached.includes(undefined)
+  const late = looksForMarks ? LATE_COUNTS_AND_MARKS : LATE_COUNTS
   const rows = await ask(
     client,
     accounts,
     epoch,
-    [LATE_COUNTS, ...sinceThat.selects, ...openEvents.selects],
+    [late, ...grouped(sinceThat.selects), ...grouped(openEvents.selects)],
     {
       ...sinceThat.params,
       ...openEvents.params,
@@ -175,8 +183,8 @@ async function readSnapshots(
       since: cachedUpTo,
     },
   )
-  const ofPart = (...parts: Part[]) => rows.filter(({ part }) => parts.includes(part))
-  const lateCounts = new Map(ofPart('marked', 'unmarked').map((row) => [nameOfRow(row), row.total]))
+  const ofPart = (part: Part) => rows.filter((row) => row.part === part)
+  const lateCounts = new Map(ofPart('late').map((row) => [nameOfRow(row), row.total]))
   const marked = new Set(ofPart('marked').map(nameOfRow))
   const [since, open] = [sumsOf(ofPart('rollups')), sumsOf(ofPart('events'))]
   return accounts.map((account, nth) => {
@@ -184,14 +192,15 @@ async function readSnapshots(
     const holds = found !== undefined && closedSums.holds(found, account, lateCounts)
     const closed = holds ? addUp(found.sums, since.get(name)) : undefined
     if (closed !== undefined) closedSums.add(account, epoch, lateCounts, closed)
-    const isMarked = marked.has(name) || marked.has(nameOfAccount({ ...account, accountId: '' }))
+    else closedSums.forget(account)
+    const isMarked = !looksForMarks || marked.has(name) || marked.has(nameOfAllAccounts(account))
     return { account, epoch, lateCounts, isMarked, closed, open: open.get(name) }
   })
 }
 
 /**
- * Sums of everything that is closed, for accounts of one namespace of whom nothing valid is cached, and of whom no mark
- * stood when it was counted how often their usage was late; undefined when there are no rollups any more.
+ * Sums of everything that is closed, and caches them: for accounts of one namespace of whom nothing valid is cached, and
+ * no mark stood as their late counts were read. Undefined when there are no rollups any more.
  *
  * @param some the accounts, as they were read in one epoch up to one closedThrough
  */
@@ -201,8 +210,8 @@ async function sumUnmarked(
 ): Promise<SumsByName | undefined> {
   const [first] = some
   if (first === undefined) return new Map()
-  // Known anew: late usage is recomputed for a while only in an epoch that was replaced, and this process may have
-  // stood still.
+  // Looked up again: this process may have stood still, and an epoch that was replaced is kept up to date for a while
+  // only.
   const state = await states.epoch()
   if (state === undefined) return undefined
   const sums = await sumThrough(client, some, withoutMarks(state))
@@ -212,10 +221,7 @@ async function sumUnmarked(
   return sums
 }
 
-/**
- * … for accounts with marks of late usage, of open slots too: such usage may be missing from the slot when that is
- * closed. None of it is cached.
- */
+/** The same for accounts of whom a mark may stand: marked slots are read from the events, and nothing is cached. */
 async function sumMarked(
   { client, states }: Deps,
   some: readonly AccountSnapshot[],
@@ -233,15 +239,8 @@ async function sumThrough(
 ): Promise<SumsByName> {
   const range = { startAt: ALL_TIME.startAt, endAt: some[0]?.epoch.closedThrough ?? ALL_TIME.startAt }
   const { selects, params } = selectsOf(coverUsage(range, state), state, OF_SUMS, { totals: false })
-  return sumsOf(
-    await ask(
-      client,
-      some.map(({ account }) => account),
-      state,
-      selects,
-      params,
-    ),
-  )
+  const accounts = some.map(({ account }) => account)
+  return sumsOf(await ask(client, accounts, state, grouped(selects), params))
 }
 
 async function ask(
@@ -252,7 +251,7 @@ async function ask(
   params: Record<string, unknown>,
 ): Promise<SumRow[]> {
   if (selects.length === 0) return []
-  return queryRows<SumRow>(client, selects.map((select) => `${select} ${GROUPED}`).join('\nUNION ALL\n'), {
+  return queryRows<SumRow>(client, selects.join('\nUNION ALL\n'), {
     ...params,
     epoch,
     namespaceIds: distinct(accounts.map(({ namespaceId }) => namespaceId)),
@@ -260,8 +259,8 @@ async function ask(
   })
 }
 
-/** What a row tells of: rollups, events, or how often usage was late, of an account with a mark that stands or none. */
-type Part = 'rollups' | 'events' | 'marked' | 'unmarked'
+/** What a row tells of: usage in rollups, usage in events, a late count, or a mark that stands. */
+type Part = 'rollups' | 'events' | 'late' | 'marked'
 
 /** A sum of a part of the usage of an account and source, as it is read. They may have several. */
 interface SumRow {
@@ -272,7 +271,8 @@ interface SumRow {
   total: string
 }
 
-const GROUPED = 'GROUP BY namespace_id, account_id, source, part'
+const grouped = (selects: readonly string[]): string[] =>
+  selects.map((select) => `${select} GROUP BY namespace_id, account_id, source, part`)
 const OF_SUMS: CoverRead = {
   fromMonths: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",
   fromDays: "namespace_id, account_id, source, 'rollups' AS part, toString(sum(sum)) AS total",

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import { nameOfAccount, nameOfAllAccounts, type AccountKey } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
 import { DAY_S, dayOf, oldestSlotDay } from '../../domain/usage-cover.ts'
 
@@ -10,10 +10,7 @@ interface ReadUpTo {
   closedThrough: number
 }
 
-/**
- * How often usage of each account was late so far, by nameOfAccount; under an empty id that of all accounts of a
- * namespace at once.
- */
+/** Late counts by nameOfAccount; by nameOfAllAccounts that of usage which was marked for all of them at once. */
 export type LateCounts = ReadonlyMap<string, string>
 
 interface Cached extends ReadUpTo {
@@ -29,13 +26,12 @@ export const CACHED_SUMS_MAX = 500_000
 const CACHED_FOR_S = DAY_S / 2
 
 /**
- * A cache of the sums of accounts' closed slots. Only late usage changes them, and late usage of an account is
- * counted (LATE_COUNTS) as it is marked, before it is stored; of slots that were closed while it was stored, before the
- * mark can be worked off.
+ * A cache of the sums of accounts' closed slots. Only late usage changes them, and the account's late count grows before
+ * that is stored (LATE_COUNTS in dirty-slots.ts); of slots that were closed while it was stored, before the mark can be worked off.
  *
- * Sums are valid while the account's count is the one that was read before them. They are cached only if no mark of the
- * account, or of all accounts, stood when it was read, in any slot, open ones included. Slots that were closed since are added to
- * them, and are valid as long. Races are played out in test/services/rollup/races.test.ts.
+ * Sums are valid while the late count is the one that was read before them. They are cached only if no mark of the
+ * account, or of all accounts, stood as that was read, in any slot, open ones included. Slots that were closed since are
+ * added to them, and are valid as long. Races are played out in test/services/rollup/races.test.ts.
  */
 export function closedSumsCache() {
   const cached = new LRUCache<string, Cached>({
@@ -44,10 +40,13 @@ export function closedSumsCache() {
     sizeCalculation: ({ sums }) => sums.size,
   })
   const lateOf = (counts: LateCounts, account: AccountKey) => {
-    const ofAll = counts.get(nameOfAccount({ ...account, accountId: '' })) ?? '0'
+    const ofAll = counts.get(nameOfAllAccounts(account)) ?? '0'
     return `${ofAll} ${counts.get(nameOfAccount(account)) ?? '0'}`
   }
   return {
+    /** Whether anything is cached of an account, valid or not. */
+    has: (account: AccountKey): boolean => cached.has(nameOfAccount(account)),
+
     /** What is cached of an account in an epoch; slots that were closed since are wanted beside it. */
     find(account: AccountKey, { epoch, closedThrough, now }: ReadUpTo & { now: number }): Cached | undefined {
       const found = cached.get(nameOfAccount(account))
@@ -63,6 +62,11 @@ export function closedSumsCache() {
      */
     holds: ({ late }: Cached, account: AccountKey, counts: LateCounts): boolean =>
       late === lateOf(counts, account),
+
+    /** For who finds that it does not hold. */
+    forget(account: AccountKey): void {
+      cached.delete(nameOfAccount(account))
+    },
 
     /**
      * Sums of an account without usage are not kept: whoever asks for accounts that do not exist would push out those

@@ -8,7 +8,7 @@ import { ADMIN_ADDRESS_FILE } from '../../../services/operator/ask-running.ts'
 import { readRollupConfig } from '../../../services/rollup/config.ts'
 import { openClickHouse, queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../../shared/clickhouse/config.ts'
-import { IS_MARK } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { IS_MARK, STANDS } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository, type RollupEpoch } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
@@ -85,10 +85,7 @@ describe('npm run rebuild', function () {
     )
     return Number(row?.n)
   }
-  const marks = () =>
-    count(
-      `(SELECT insert_id FROM usage_dirty_slots WHERE ${IS_MARK} GROUP BY insert_id, stage, slot, account_id HAVING sum(sign) > 0)`,
-    )
+  const marks = () => count(`(SELECT insert_id FROM usage_dirty_slots WHERE ${IS_MARK} ${STANDS})`)
   const rowsOf = async (epoch: number): Promise<number> => {
     const counts = await Promise.all(ROLLUP_TABLES.map((table) => count(`${table} WHERE epoch = ${epoch}`)))
     return counts.reduce((sum, n) => sum + n, 0)

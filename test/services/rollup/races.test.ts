@@ -260,11 +260,11 @@ describe('what meets in the middle of something', function () {
   plays('however many slots are marked, usage is read as it is', async () => {
     // Of 12,000 slots of ten accounts: days of one account, and too many slots to be listed of all.
     const newest = await ago(6 * HOUR_S)
-    const mark = (sign: number) =>
+    const mark = (change: number) =>
       stage.writing.command({
         query: `INSERT INTO usage_dirty_slots
           SELECT {namespaceId:String}, if(number % 10 = 0, {accountId:String}, concat('account_', toString(number % 10))), 0,
-            toStartOfFiveMinutes(toDateTime({newest:UInt32}, 'UTC')) - toIntervalMinute(5 * number), 7, 1, now(), ${sign}
+            toStartOfFiveMinutes(toDateTime({newest:UInt32}, 'UTC')) - toIntervalMinute(5 * number), 7, 1, now(), ${change}
           FROM numbers(12000)`,
         query_params: { namespaceId: NAMESPACE, accountId: ACCOUNT, newest },
       })
@@ -383,7 +383,7 @@ describe('what meets in the middle of something', function () {
     const rows = async () =>
       queryRows<{ sum: number }>(
         stage.client,
-        `SELECT toInt32(sum(sign)) AS sum FROM usage_dirty_slots WHERE ${IS_MARK} GROUP BY namespace_id, account_id, slot, insert_id, stage HAVING sum != 0`,
+        `SELECT toInt32(sum(change)) AS sum FROM usage_dirty_slots WHERE ${IS_MARK} GROUP BY namespace_id, account_id, slot, insert_id, stage HAVING sum != 0`,
         {},
       )
     await store(await ago(6 * HOUR_S))
@@ -399,7 +399,7 @@ describe('what meets in the middle of something', function () {
     // As by somebody who had seen it stand, too.
     await stage.computing.insert({
       table: 'usage_dirty_slots',
-      values: standing.map((row) => ({ ...row, sign: -1 })),
+      values: standing.map((row) => ({ ...row, change: -1 })),
       format: 'JSONEachRow',
     })
     expect(await rows()).to.deep.equal([{ sum: -1 }])
@@ -446,30 +446,19 @@ describe('what meets in the middle of something', function () {
 
   plays('what is cached of an account does not hide usage that others see', async () => {
     const at = await ago(6 * HOUR_S)
-    // Between two things that a reader asks for, or after both, a mark is placed, and its row is stored after that.
-    let isPlaced = false
-    const place = async () => {
-      if (isPlaced) return
-      isPlaced = true
-      await dirtySlotRepository(stage.writing).placePending(
-        [{ namespaceId: NAMESPACE, accountId: ACCOUNT, slot: at - (at % 300), kind: 'slot' as const }],
-        '123',
-        await stage.epochs.now(),
-      )
-    }
-    for (const isFirst of [/FROM usage_dirty_slots/, /FROM usage_by_/]) {
-      isPlaced = false
-      const reader = usageThroughRollups(beforeOthers(stage.client, isFirst, place))
+    // A mark is placed once the reader has the late count, or sums too; its row is stored after that.
+    const mark = { namespaceId: NAMESPACE, accountId: ACCOUNT, slot: at - (at % 300), kind: 'slot' as const }
+    const place = async () =>
+      dirtySlotRepository(stage.writing).placePending([mark], '123', await stage.epochs.now())
+    for (const which of [/FROM usage_dirty_slots/, /FROM usage_by_/]) {
+      const reader = usageThroughRollups(onceAnswered(stage.client, which, place))
       await reader.sumByAccount(NAMESPACE, [ACCOUNT])
+      expect(await countMarks(stage.client)).to.equal(1)
       const event = makeReport({ occurredAt: at })
       await usageEventRepository(stage.writing).insertLines(lineOf([event]))
       expected++
       expect(await readCount(reader)).to.deep.equal(everywhere(expected))
-      await dirtySlotRepository(stage.writing).turnReady(
-        [{ namespaceId: NAMESPACE, accountId: ACCOUNT, slot: at - (at % 300), kind: 'slot' as const }],
-        '123',
-        await stage.epochs.now(),
-      )
+      await dirtySlotRepository(stage.writing).turnReady([mark], '123', await stage.epochs.now())
       await workOffAll()
     }
   })
@@ -566,25 +555,12 @@ describe('what meets in the middle of something', function () {
 
 const nothing = () => Promise.resolve()
 
-/** A client of which some queries are answered before others are begun, and something happens in between. */
-function beforeOthers(client: ClickHouse, isFirst: RegExp, happens: () => Promise<void>): ClickHouse {
-  let first: Promise<unknown> | undefined
-  let tellFirst: () => void = () => undefined
-  const isAsked = new Promise<void>((resolve) => {
-    tellFirst = resolve
-  })
+/** A client with which something happens once, as some query is answered and before whoever asked learns the answer. */
+function onceAnswered(client: ClickHouse, which: RegExp, happens: () => Promise<void>): ClickHouse {
+  let done: Promise<void> | undefined
   return asking(client, async (given, query) => {
-    if (isFirst.test(given.query)) {
-      const answer = query(given)
-      first ??= answer.then(happens)
-      tellFirst()
-      return answer
-    }
-    if (/FROM usage_dirty_slots|FROM usage_by_/.test(given.query)) {
-      // A reader that asks for one after the other never begins with this one's turn.
-      await Promise.race([isAsked, new Promise((resolve) => setTimeout(resolve, 300))])
-      await first
-    }
-    return query(given)
+    const answer = await query(given)
+    if (which.test(given.query)) await (done ??= happens())
+    return answer
   })
 }

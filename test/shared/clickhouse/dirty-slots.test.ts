@@ -63,37 +63,40 @@ describe('marks of late usage', function () {
     expect(await listed()).to.deep.equal([])
   })
 
-  it('are merged away once they are taken back, but for how often usage of each account was late', async () => {
-    const rows = async () => {
-      await stage.writing.command({ query: 'OPTIMIZE TABLE usage_dirty_slots FINAL' })
-      return queryRows<{ account: string; kind: number; sum: number }>(
-        stage.client,
-        'SELECT account_id AS account, kind, toInt32(sign) AS sum FROM usage_dirty_slots ORDER BY account_id, kind',
-        {},
-      )
-    }
-    const other = { ...SLOT, accountId: 'account_2' }
-    await dirty().placePending([SLOT, { ...SLOT, slot: SLOT.slot + 300 }, other], '1', now)
-    await dirty().turnReady([SLOT, { ...SLOT, slot: SLOT.slot + 300 }, other], '1', now)
+  const merged = async () => {
+    await stage.writing.command({ query: 'OPTIMIZE TABLE usage_dirty_slots FINAL' })
+    return queryRows<{ account: string; kind: number; sum: number }>(
+      stage.client,
+      'SELECT account_id AS account, kind, toInt32(change) AS sum FROM usage_dirty_slots ORDER BY account_id, kind',
+      {},
+    )
+  }
+
+  it('are merged away once they are taken back, but for late counts', async () => {
+    const all = [SLOT, { ...SLOT, slot: SLOT.slot + 300 }, { ...SLOT, accountId: 'account_2' }]
+    await dirty().placePending(all, '1', now)
+    await dirty().turnReady(all, '1', now)
     await place('2', 0)
     await dirty().cancel([
       { insertId: '1', stage: 1 },
       { insertId: '2', stage: 1 },
     ])
-    const counted = [
+    // As marks are placed, and again as they are turned ready.
+    expect(await merged()).to.deep.equal([
       { account: 'account_1', kind: 2, sum: 3 },
       { account: 'account_2', kind: 2, sum: 2 },
-    ]
-    expect(await rows()).to.deep.equal(counted)
-    // What is taken back twice stays, until it is repaired.
-    await stage.writing.command({
-      query: `INSERT INTO usage_dirty_slots SELECT namespace_id, account_id, 0, slot, 2, 1, now() - 100, -1 FROM usage_dirty_slots
-        WHERE account_id = 'account_2'`,
-    })
-    expect((await rows()).filter(({ kind }) => kind === 0)).to.deep.equal([
-      { account: 'account_2', kind: 0, sum: -1 },
     ])
+  })
+
+  it('that were taken back twice stay after merges, until they are repaired', async () => {
+    await place('2', 100)
+    await stage.writing.command({
+      query: `INSERT INTO usage_dirty_slots SELECT namespace_id, account_id, kind, slot, insert_id, stage, placed_at, -1
+        FROM usage_dirty_slots ARRAY JOIN [1, 2] AS service WHERE kind = 0`,
+    })
+    const counted = { account: 'account_1', kind: 2, sum: 1 }
+    expect(await merged()).to.deep.equal([{ account: 'account_1', kind: 0, sum: -1 }, counted])
     await dirty().repair(60)
-    expect(await rows()).to.deep.equal(counted)
+    expect(await merged()).to.deep.equal([counted])
   })
 })

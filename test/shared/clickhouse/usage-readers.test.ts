@@ -171,7 +171,7 @@ describe('the readers of usage', function () {
     expect(sums.map((one) => formatAmount(one.get(ACCOUNT)?.get('usd') ?? ZERO))).to.deep.equal(['2', '2'])
   })
 
-  it('read an account with late usage from its events, whoever saw no mark of it yet and asks with them', async () => {
+  it('read marked usage of an account from its events, though another read of it that waits saw no mark yet', async () => {
     const [namespaceId, other] = ['018cc251-f400-7000-8000-000000000010', `account_${'f'.repeat(32)}`]
     const now = await stage.epochs.now()
     const occurredAt = now - 3 * HOUR_S
@@ -191,7 +191,7 @@ describe('the readers of usage', function () {
     const reader = usageThroughRollups(
       asking(stage.client, async (given, query) => {
         const isOf = (account: string) => JSON.stringify(given.query_params).includes(account)
-        const asksForMarks = given.query.includes("'unmarked'")
+        const asksForMarks = given.query.includes('FROM usage_dirty_slots')
         if (!asksForMarks && isOf(other)) {
           held.closed++
           await closed
@@ -222,6 +222,36 @@ describe('the readers of usage', function () {
     expect((await third).size).to.equal(0)
     expect(sums).to.deep.equal(['1', '2'])
     expect(await sumOf(), 'whoever asks next').to.equal('2')
+  })
+
+  it('answer who has something cached while marks of other companies are looked for', async () => {
+    const [cached, other] = [11, 12].map((n) => `018cc251-f400-7000-8000-0000000000${n}`) as [string, string]
+    const now = await stage.epochs.now()
+    for (const namespaceId of [cached, other])
+      await store(makeReport({ namespaceId, occurredAt: now - 3 * HOUR_S }))
+    await takeRollupStep(stage.computing, { kind: 'rebuild', upTo: HOUR_S })
+    const gates = new EventEmitter()
+    const go = once(gates, 'go')
+    let held = 0
+    const reader = usageThroughRollups(
+      asking(stage.client, async (given, query) => {
+        if (JSON.stringify(given.query_params).includes(other)) {
+          held++
+          await go
+        }
+        return query(given)
+      }),
+    )
+    const sumOf = async (namespaceId: string): Promise<string> => {
+      const sum = (await reader.sumByAccount(namespaceId, [ACCOUNT])).get(ACCOUNT)?.get('usd')
+      return formatAmount(sum ?? ZERO)
+    }
+    expect(await sumOf(cached)).to.equal('1')
+    const [slow, quick] = [sumOf(other), sumOf(cached)]
+    expect(await quick).to.equal('1')
+    expect(held).to.equal(1)
+    gates.emit('go')
+    expect(await slow).to.equal('1')
   })
 
   it('read clean slots once that lie between late ones', async () => {
