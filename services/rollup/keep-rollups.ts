@@ -33,7 +33,7 @@ export interface RollupKeeper extends Closeable {
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
 /**
- * No service is still cancelling marks that were placed this long ago: one whose signs add up to less than zero was
+ * No service is still cancelling marks that were placed this long ago: one whose changes add up to less than zero was
  * cancelled twice.
  */
 const REPAIRED_AFTER_S = 60

@@ -754,16 +754,23 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'of whom something is cached waits for marks of other companies',
     file: 'shared/clickhouse/usage/account-sums.ts',
-    right: "(deps.closedSums.has(account) ? '' : account.namespaceId)",
-    wrong: "(deps.closedSums.has(account) ? '' : '')",
+    right: 'deps.closedSums.has(account) ? await snapshotOfCached(account) : undefined',
+    wrong: 'await snapshotOfCached(account)',
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
-    name: 'of whom something is cached no mark is looked for, though usage was late since',
+    name: 'sums that do not hold stay cached, and are asked for in vain',
     file: 'shared/clickhouse/usage/account-sums.ts',
-    right: 'const isMarked = !looksForMarks || ',
-    wrong: 'const isMarked = ',
+    right: 'else if (found !== undefined) closedSums.forget(account, found)',
+    wrong: '',
     suites: ['services/rollup/races'],
+  },
+  {
+    name: 'of accounts of whom something is cached no mark is looked for when they are read ahead',
+    file: 'shared/clickhouse/usage/account-sums.ts',
+    right: 'looksForMarks: true,\n          isOpenWanted',
+    wrong: 'looksForMarks: false,\n          isOpenWanted',
+    suites: ['services/api/warm-balances'],
   },
   {
     name: 'late usage of an account is marked and not counted',

@@ -28,9 +28,9 @@ export type DeleteNamespaces = (namespaceIds: readonly string[], signal: AbortSi
 
 /**
  * Deletes all rows of namespaces, in every table that has a namespace_id. Where there are none nothing is done: the
- * sorting keys begin with the namespace, or with one of a few epochs before it, so to look costs little; where slots
- * come before it, a column of the last days is read. One partition after the other: each deletion writes a mask beside
- * the parts of its partition, and waits for the one before. Its signal ends it early, between two steps.
+ * sorting keys begin with the namespace, or with one of a few epochs or kinds before it, so to look costs little; where
+ * slots come before it, a column of the last days is read. One partition after the other: each deletion writes a mask
+ * beside the parts of its partition, and waits for the one before. Its signal ends it early, between two steps.
  */
 export const deleteNamespaces =
   (client: ClickHouse): DeleteNamespaces =>

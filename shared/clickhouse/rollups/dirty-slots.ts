@@ -117,8 +117,8 @@ export const LATE_COUNTS = `
   FROM usage_dirty_slots WHERE kind = ${COUNT_KIND} AND ${OF_ACCOUNTS} GROUP BY namespace_id, account_id`
 
 /**
- * The same, and as "marked" one row of each account of which a mark stands. Both are of one moment, as the table is named
- * once: who sees that a mark was counted sees the mark, if it stands.
+ * The same, and as "marked" one row of each account of which a mark stands. Both are of one moment, as the table is
+ * named once: who sees that a mark was counted sees the mark, if it stands.
  */
 export const LATE_COUNTS_AND_MARKS = `
   SELECT namespace_id, account_id, '' AS source, if(${IS_MARK}, 'marked', 'late') AS part, toString(sum(change)) AS total

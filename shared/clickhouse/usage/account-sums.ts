@@ -1,5 +1,5 @@
 import { addAmounts, amountFromDatabase, ZERO, type Amount } from '../../amount/amount.ts'
-import { batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
+import { batchReads, batchReadsByGroup, type Batching } from '../../batching/batch-reads.ts'
 import { nameOfAccount, nameOfAllAccounts, type AccountKey } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
 import { ALL_TIME } from '../../domain/time-range.ts'
@@ -27,7 +27,7 @@ interface AccountSnapshot {
   lateCounts: LateCounts
   /**
    * Whether a mark of the account, or of all accounts, stood as its late count was read, in any slot: usage of an open
-   * one may be missing from it once it is closed. So it may be where nobody looked, as something was cached.
+   * one may be missing from it once it is closed. True where nobody looked.
    */
   isMarked: boolean
   /** Sums of closed slots; undefined when none that are valid were cached. */
@@ -58,7 +58,7 @@ export interface AccountSumsReader {
  * Sums of an account's usage of all time. The sums of its closed slots are cached in this process (see
  * closedSumsCache), so that the next sum reads only what came since, or nothing where sumsCache has it. Accounts that
  * are asked for at the same time share a query, as most of what one costs is fixed: accounts of any companies for what
- * came since; of one company for everything that is closed, which may take long.
+ * came since; of one company for everything that is closed, and for marks, which may take long.
  *
  * @param rawEvents read while there are no rollups
  * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
@@ -70,16 +70,22 @@ export function accountSums(
   sumsCache: SumsCache | undefined,
 ): AccountSumsReader {
   const deps: Deps = { client, states, closedSums: closedSumsCache() }
-  const snapshotOf = batchReadsByGroup<AccountKey, AccountSnapshot | undefined>(
-    // Marks can be many: of whom something is cached does not wait for those of other companies.
-    (account) => (deps.closedSums.has(account) ? '' : account.namespaceId),
+  const snapshotsOf = async (accounts: readonly AccountKey[], looksForMarks: boolean) => {
+    const epoch = await states.epoch()
+    return epoch === undefined
+      ? accounts.map(() => undefined)
+      : readSnapshots(deps, epoch, accounts, { looksForMarks, isOpenWanted: true })
+  }
+  const snapshotOfCached = batchReads<AccountKey, AccountSnapshot | undefined>(
     nameOfAccount,
-    async (accounts) => {
-      const epoch = await states.epoch()
-      return epoch === undefined
-        ? accounts.map(() => undefined)
-        : readSnapshots(deps, epoch, accounts, { isOpenWanted: true })
-    },
+    (accounts) => snapshotsOf(accounts, false),
+    BATCHING,
+  )
+  // By company, as marks may be many.
+  const snapshotWithMarks = batchReadsByGroup<AccountKey, AccountSnapshot | undefined>(
+    ({ namespaceId }) => namespaceId,
+    nameOfAccount,
+    (accounts) => snapshotsOf(accounts, true),
     BATCHING,
   )
   const closedOf = batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
@@ -107,7 +113,8 @@ export function accountSums(
   )
   /** Undefined while there are no rollups. */
   const sumThroughRollups = async (account: AccountKey): Promise<SumsBySource | undefined> => {
-    const snapshot = await snapshotOf(account)
+    const cached = deps.closedSums.has(account) ? await snapshotOfCached(account) : undefined
+    const snapshot = cached?.closed === undefined ? await snapshotWithMarks(account) : cached
     if (snapshot === undefined) return undefined
     const closed = snapshot.closed ?? (await closedOf(snapshot))
     return closed && addUp(closed, snapshot.open)
@@ -133,7 +140,10 @@ export function accountSums(
       const found = await retryIfStale(async () => {
         const epoch = await states.epoch()
         if (epoch === undefined) return []
-        const snapshots = await readSnapshots(deps, epoch, accounts, { isOpenWanted: false })
+        const snapshots = await readSnapshots(deps, epoch, accounts, {
+          looksForMarks: true,
+          isOpenWanted: false,
+        })
         const others = snapshots.filter(({ closed, isMarked }) => closed === undefined && !isMarked)
         const sums = await sumUnmarked(deps, others)
         return snapshots.filter((one) => one.closed !== undefined || sums?.has(nameOfSnapshot(one)))
@@ -145,16 +155,17 @@ export function accountSums(
 }
 
 /**
- * In one query: the late counts of these accounts; whether marks of theirs stand, if there is one of whom nothing is
- * cached; for those whose sums are cached, what was closed since; and what is not closed yet.
+ * In one query: the late counts of these accounts, and whether marks of theirs stand; for those whose sums are cached,
+ * what was closed since; and what is not closed yet. What is cached and does not hold is forgotten.
  *
+ * @param looksForMarks whether it is wanted if marks stand
  * @param isOpenWanted whether what is not closed is wanted too
  */
 async function readSnapshots(
   { client, closedSums }: Deps,
   epoch: KnownEpoch,
   accounts: readonly AccountKey[],
-  { isOpenWanted }: { isOpenWanted: boolean },
+  { looksForMarks, isOpenWanted }: { looksForMarks: boolean; isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
   // It needs no marks: events are always complete, and so are closed slots while the late count is what it was, which
   // is compared below.
@@ -169,7 +180,6 @@ async function readSnapshots(
   const openEvents = isOpenWanted
     ? selectsOf(coverUsage(ofOpen, state), state, OF_SUMS, { totals: false })
     : NOTHING
-  const looksForMarks = cached.includes(undefined)
   const late = looksForMarks ? LATE_COUNTS_AND_MARKS : LATE_COUNTS
   const rows = await ask(
     client,
@@ -192,15 +202,15 @@ async function readSnapshots(
     const holds = found !== undefined && closedSums.holds(found, account, lateCounts)
     const closed = holds ? addUp(found.sums, since.get(name)) : undefined
     if (closed !== undefined) closedSums.add(account, epoch, lateCounts, closed)
-    else closedSums.forget(account)
+    else if (found !== undefined) closedSums.forget(account, found)
     const isMarked = !looksForMarks || marked.has(name) || marked.has(nameOfAllAccounts(account))
     return { account, epoch, lateCounts, isMarked, closed, open: open.get(name) }
   })
 }
 
 /**
- * Sums of everything that is closed, and caches them: for accounts of one namespace of whom nothing valid is cached, and
- * no mark stood as their late counts were read. Undefined when there are no rollups any more.
+ * Sums of everything that is closed, and caches them: for accounts of one namespace of whom nothing valid is cached,
+ * and no mark stood as their late counts were read. Undefined when there are no rollups any more.
  *
  * @param some the accounts, as they were read in one epoch up to one closedThrough
  */
@@ -221,7 +231,7 @@ async function sumUnmarked(
   return sums
 }
 
-/** The same for accounts of whom a mark may stand: marked slots are read from the events, and nothing is cached. */
+/** The same for accounts of whom a mark stood: marked slots are read from the events, and nothing is cached. */
 async function sumMarked(
   { client, states }: Deps,
   some: readonly AccountSnapshot[],

@@ -26,12 +26,13 @@ export const CACHED_SUMS_MAX = 500_000
 const CACHED_FOR_S = DAY_S / 2
 
 /**
- * A cache of the sums of accounts' closed slots. Only late usage changes them, and the account's late count grows before
- * that is stored (LATE_COUNTS in dirty-slots.ts); of slots that were closed while it was stored, before the mark can be worked off.
+ * A cache of the sums of accounts' closed slots. Only late usage changes them, and the account's late count grows
+ * before that is stored (LATE_COUNTS in dirty-slots.ts); of slots that were closed while it was stored, before the mark
+ * can be worked off.
  *
  * Sums are valid while the late count is the one that was read before them. They are cached only if no mark of the
- * account, or of all accounts, stood as that was read, in any slot, open ones included. Slots that were closed since are
- * added to them, and are valid as long. Races are played out in test/services/rollup/races.test.ts.
+ * account, or of all accounts, stood as that was read, in any slot, open ones included. Slots that were closed since
+ * are added to them, and are valid as long. Races are played out in test/services/rollup/races.test.ts.
  */
 export function closedSumsCache() {
   const cached = new LRUCache<string, Cached>({
@@ -58,21 +59,22 @@ export function closedSumsCache() {
     /**
      * Whether no usage of the account was late since.
      *
-     * @param counts how often usage was late, read since it was found
+     * @param counts late counts, read since it was found
      */
     holds: ({ late }: Cached, account: AccountKey, counts: LateCounts): boolean =>
       late === lateOf(counts, account),
 
-    /** For who finds that it does not hold. */
-    forget(account: AccountKey): void {
-      cached.delete(nameOfAccount(account))
+    /** Unless something else is cached by now. */
+    forget(account: AccountKey, found: Cached): void {
+      const name = nameOfAccount(account)
+      if (cached.peek(name) === found) cached.delete(name)
     },
 
     /**
      * Sums of an account without usage are not kept: whoever asks for accounts that do not exist would push out those
      * of others.
      *
-     * @param counts how often usage was late, read before the sums
+     * @param counts late counts, read before the sums
      */
     add(
       account: AccountKey,

@@ -507,8 +507,14 @@ describe('what meets in the middle of something', function () {
     expect(await read(), 'late no more').to.deep.equal(['whole', 2])
     expect(await read(), 'cached').to.deep.equal(['since', 1])
     await store(await ago(5 * HOUR_S))
-    expect(await read(), 'late again').to.deep.equal(['whole', 3])
+    expect(await read(), 'late again').to.deep.equal(['whole', 4])
+    expect(await read(), 'late still').to.deep.equal(['whole', 3])
     await workOffAll()
+    expect(await read(), 'late no more').to.deep.equal(['whole', 2])
+    await store(await ago(4 * HOUR_S))
+    await workOffAll()
+    expect(await read(), 'late in between').to.deep.equal(['whole', 3])
+    expect(await read(), 'cached').to.deep.equal(['since', 1])
   })
 
   plays('what is cached of accounts goes on with the slots that are closed since', async () => {
