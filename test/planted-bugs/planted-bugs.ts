@@ -752,11 +752,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/clickhouse/usage-readers'],
   },
   {
-    name: 'of whom something is cached waits for marks of other companies',
+    name: 'of whom nothing is cached is asked for as if something were: in vain, and with other companies',
     file: 'shared/clickhouse/usage/account-sums.ts',
     right: 'deps.closedSums.has(account) ? await snapshotOfCached(account) : undefined',
     wrong: 'await snapshotOfCached(account)',
-    suites: ['shared/clickhouse/usage-readers'],
+    suites: ['shared/clickhouse/usage-readers', 'services/rollup/races'],
   },
   {
     name: 'sums that do not hold stay cached, and are asked for in vain',
@@ -766,7 +766,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['services/rollup/races'],
   },
   {
-    name: 'of accounts of whom something is cached no mark is looked for when they are read ahead',
+    name: 'nobody of whom nothing valid is cached is read ahead, as no marks are looked for',
     file: 'shared/clickhouse/usage/account-sums.ts',
     right: 'looksForMarks: true,\n          isOpenWanted',
     wrong: 'looksForMarks: false,\n          isOpenWanted',

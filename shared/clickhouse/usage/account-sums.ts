@@ -155,10 +155,10 @@ export function accountSums(
 }
 
 /**
- * In one query: the late counts of these accounts, and whether marks of theirs stand; for those whose sums are cached,
- * what was closed since; and what is not closed yet. What is cached and does not hold is forgotten.
+ * In one query: the late counts of these accounts and, if looked for, whether marks of theirs stand; for those whose
+ * sums are cached, what was closed since; and what is not closed yet. What is cached and does not hold is forgotten.
  *
- * @param looksForMarks whether it is wanted if marks stand
+ * @param looksForMarks whether to look if marks stand; else all of them are taken to be marked
  * @param isOpenWanted whether what is not closed is wanted too
  */
 async function readSnapshots(
@@ -167,8 +167,8 @@ async function readSnapshots(
   accounts: readonly AccountKey[],
   { looksForMarks, isOpenWanted }: { looksForMarks: boolean; isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
-  // It needs no marks: events are always complete, and so are closed slots while the late count is what it was, which
-  // is compared below.
+  // Sums read here need no marks: events are always complete, and so are closed slots while the late count is what it
+  // was, which is compared below.
   const state = withoutMarks(epoch)
   const { closedThrough } = epoch
   const cached = accounts.map((account) => closedSums.find(account, epoch))
@@ -209,8 +209,9 @@ async function readSnapshots(
 }
 
 /**
- * Sums of everything that is closed, and caches them: for accounts of one namespace of whom nothing valid is cached,
- * and no mark stood as their late counts were read. Undefined when there are no rollups any more.
+ * Sums up everything that is closed, and caches it unless the epoch was replaced meanwhile: for accounts of one
+ * namespace of whom nothing valid is cached, and no mark stood as their late counts were read. Undefined when there are
+ * no rollups any more.
  *
  * @param some the accounts, as they were read in one epoch up to one closedThrough
  */

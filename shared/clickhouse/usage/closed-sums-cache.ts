@@ -48,12 +48,20 @@ export function closedSumsCache() {
     /** Whether anything is cached of an account, valid or not. */
     has: (account: AccountKey): boolean => cached.has(nameOfAccount(account)),
 
-    /** What is cached of an account in an epoch; slots that were closed since are wanted beside it. */
+    /**
+     * What is cached of an account in an epoch; slots that were closed since are wanted beside it. What is of an older
+     * epoch or too far behind is forgotten.
+     */
     find(account: AccountKey, { epoch, closedThrough, now }: ReadUpTo & { now: number }): Cached | undefined {
-      const found = cached.get(nameOfAccount(account))
-      if (found?.epoch !== epoch || dayOf(found.closedThrough) < oldestSlotDay(now)) return undefined
+      const name = nameOfAccount(account)
+      const found = cached.get(name)
+      if (found === undefined) return undefined
       const since = closedThrough - found.closedThrough
-      return since >= 0 && since < CACHED_FOR_S ? found : undefined
+      if (found.epoch < epoch || dayOf(found.closedThrough) < oldestSlotDay(now) || since >= CACHED_FOR_S) {
+        cached.delete(name)
+        return undefined
+      }
+      return found.epoch === epoch && since >= 0 ? found : undefined
     },
 
     /**

@@ -515,6 +515,11 @@ describe('what meets in the middle of something', function () {
     await workOffAll()
     expect(await read(), 'late in between').to.deep.equal(['whole', 3])
     expect(await read(), 'cached').to.deep.equal(['since', 1])
+    await buildEpoch({ client: stage.computing, ...partsOf(stage.computing) }, 5 * HOUR_S)
+    await sleep(EPOCH_KNOWN_MS)
+    await store(await ago(6 * HOUR_S))
+    expect(await read(), 'late, and cached in an epoch that was replaced').to.deep.equal(['whole', 4])
+    expect(await read(), 'late still').to.deep.equal(['whole', 3])
   })
 
   plays('what is cached of accounts goes on with the slots that are closed since', async () => {
