@@ -19,6 +19,12 @@ export class QueryCounts {
   }
 }
 
+/**
+ * What ClickHouse was asked of usage: how far the rollups reach is known for a moment, and asked at any time after it.
+ */
+export const usageQueriesOf = ({ clickhouse }: QueryCounts): SentQuery[] =>
+  clickhouse.filter(({ query }) => !query.includes('FROM rollup_epochs'))
+
 const FRAME = /^\s*(?:BEGIN|COMMIT|ROLLBACK|SELECT set_config\()/
 
 /** The same pool, whose connections note what is sent on them. */

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
-import type { QueryCounts, SentQuery } from '../../support/count-queries.ts'
+import { usageQueriesOf } from '../../support/count-queries.ts'
 import type { BalanceBody } from '../../support/period-usage.ts'
 import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
@@ -107,7 +107,7 @@ describe('balances of several accounts over HTTP', function () {
     inside.counts.clear()
     expect((await ask(world, world.accounts.slice(0, 1))).body.data).to.have.length(50)
     expect(inside.counts.postgres).to.have.length(2)
-    expect(queriesOf(inside.counts)).to.have.length(1)
+    expect(usageQueriesOf(inside.counts)).to.have.length(1)
 
     await world.change(
       `INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, effective_at, accepted_at,
@@ -128,7 +128,7 @@ describe('balances of several accounts over HTTP', function () {
     const { body } = await ask(world, world.accounts)
     expect(body.data).to.have.length(100 * 52)
     expect(inside.counts.postgres).to.have.length(2)
-    expect(queriesOf(inside.counts)).to.have.length(1)
+    expect(usageQueriesOf(inside.counts)).to.have.length(1)
     for (const [place, row] of body.data.entries()) {
       const [i, j] = [Math.floor(place / 52), place % 52]
       expect(row.account_id).to.equal(world.accounts[i])
@@ -162,15 +162,9 @@ describe('balances of several accounts over HTTP', function () {
       ] as const) {
         inside.counts.clear()
         const { body } = await ask(world, accounts)
-        expect(queriesOf(inside.counts), when).to.have.length(queries)
+        expect(usageQueriesOf(inside.counts), when).to.have.length(queries)
         const used = body.data.map(({ usage_total: total }) => total).filter((total) => total !== '0')
         expect(used, when).to.deep.equal(accounts.map(() => '6'))
       }
   })
 })
-
-/**
- * What ClickHouse was asked of usage: how far the rollups reach is known for a moment, and asked at any time after it.
- */
-const queriesOf = ({ clickhouse }: QueryCounts): SentQuery[] =>
-  clickhouse.filter(({ query }) => !query.includes('FROM rollup_epochs'))

@@ -16,7 +16,7 @@ import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S } from '../../../shared/domain/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
+import { countingClickHouse, QueryCounts, usageQueriesOf } from '../../support/count-queries.ts'
 import { asking, slowToStore } from '../../support/pausing.ts'
 import {
   countMarks,
@@ -490,12 +490,11 @@ describe('what meets in the middle of something', function () {
   plays('who has late usage is read whole, and cached once that is worked off', async () => {
     const counts = new QueryCounts()
     const reader = usageThroughRollups(countingClickHouse(stage.client, counts))
-    /** With what is asked, but for how far rollups reach: that is known for a second. */
     const read = async () => {
       counts.clear()
       const sum = (await reader.sumByAccount(NAMESPACE, [ACCOUNT])).get(ACCOUNT)?.get('usd')
       expect(sum && formatAmount(sum)).to.equal(String(expected))
-      const asked = counts.clickhouse.filter(({ query }) => !query.includes('FROM rollup_epochs'))
+      const asked = usageQueriesOf(counts)
       return [asked.some(({ query }) => readsWhole(query)) ? 'whole' : 'since', asked.length]
     }
     await store(await ago(4 * HOUR_S))

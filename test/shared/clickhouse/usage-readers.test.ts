@@ -42,6 +42,15 @@ describe('the readers of usage', function () {
   const store = (event: UsageEvent) =>
     usageEventRepository(stage.writing).insertLines(Buffer.from(usageEventToLine(event)))
 
+  /** Whether a query is about an account, or a namespace. */
+  const isAskedOf = ({ query_params: params }: { query_params?: Record<string, unknown> }, id: string) =>
+    JSON.stringify(params).includes(id)
+
+  const sumIn = async (reader: UsageReader, namespaceId: string): Promise<string> => {
+    const sum = (await reader.sumByAccount(namespaceId, [ACCOUNT])).get(ACCOUNT)?.get('usd')
+    return formatAmount(sum ?? ZERO)
+  }
+
   /** Five events that count, each stored twice, and one that does not. */
   async function storeAround(occurredAt: number): Promise<void> {
     const counting = [LARGEST, LARGEST, LARGEST, LARGEST, SMALLEST].map((quantity) =>
@@ -143,7 +152,7 @@ describe('the readers of usage', function () {
     const held = { newest: 0, closed: 0 }
     const reader = usageThroughRollups(
       asking(stage.client, async (given, query) => {
-        const isOf = (account: string) => JSON.stringify(given.query_params).includes(account)
+        const isOf = (account: string) => isAskedOf(given, account)
         const isNewest = given.query.includes('FROM usage_dirty_slots')
         if (isNewest && isOf(ACCOUNT)) {
           held.newest++
@@ -156,11 +165,11 @@ describe('the readers of usage', function () {
         return query(given)
       }),
     )
-    const reads = [reader.sumByAccount(namespaceId, [ACCOUNT])]
+    const reads = [sumIn(reader, namespaceId)]
     await until(() => Promise.resolve(held.newest === 1))
     await takeRollupStep(stage.computing, { kind: 'close', upTo: 0 })
     await sleep(EPOCH_KNOWN_MS)
-    reads.push(reader.sumByAccount(namespaceId, [ACCOUNT]))
+    reads.push(sumIn(reader, namespaceId))
     await until(() => Promise.resolve(held.newest === 2))
     const third = reader.sumByAccount(namespaceId, [other])
     await until(() => Promise.resolve(held.closed === 1))
@@ -168,7 +177,7 @@ describe('the readers of usage', function () {
     const sums = await Promise.all(reads)
     gates.emit('closed')
     expect((await third).size).to.equal(0)
-    expect(sums.map((one) => formatAmount(one.get(ACCOUNT)?.get('usd') ?? ZERO))).to.deep.equal(['2', '2'])
+    expect(sums).to.deep.equal(['2', '2'])
   })
 
   it('read marked usage of an account from its events, though another read of it that waits saw no mark yet', async () => {
@@ -190,7 +199,7 @@ describe('the readers of usage', function () {
     const held = { told: 0, closed: 0 }
     const reader = usageThroughRollups(
       asking(stage.client, async (given, query) => {
-        const isOf = (account: string) => JSON.stringify(given.query_params).includes(account)
+        const isOf = (account: string) => isAskedOf(given, account)
         const asksForMarks = given.query.includes('FROM usage_dirty_slots')
         if (!asksForMarks && isOf(other)) {
           held.closed++
@@ -204,10 +213,7 @@ describe('the readers of usage', function () {
         return answer
       }),
     )
-    const sumOf = async (): Promise<string> => {
-      const sum = (await reader.sumByAccount(namespaceId, [ACCOUNT])).get(ACCOUNT)?.get('usd')
-      return formatAmount(sum ?? ZERO)
-    }
+    const sumOf = () => sumIn(reader, namespaceId)
     const reads = [sumOf()]
     await until(() => Promise.resolve(held.told === 1))
     await dirtySlotRepository(stage.writing).placePending([slot], '14', now)
@@ -235,17 +241,14 @@ describe('the readers of usage', function () {
     let held = 0
     const reader = usageThroughRollups(
       asking(stage.client, async (given, query) => {
-        if (JSON.stringify(given.query_params).includes(other)) {
+        if (isAskedOf(given, other)) {
           held++
           await go
         }
         return query(given)
       }),
     )
-    const sumOf = async (namespaceId: string): Promise<string> => {
-      const sum = (await reader.sumByAccount(namespaceId, [ACCOUNT])).get(ACCOUNT)?.get('usd')
-      return formatAmount(sum ?? ZERO)
-    }
+    const sumOf = (namespaceId: string) => sumIn(reader, namespaceId)
     expect(await sumOf(cached)).to.equal('1')
     const [slow, quick] = [sumOf(other), sumOf(cached)]
     expect(await quick).to.equal('1')
