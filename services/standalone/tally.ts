@@ -14,6 +14,7 @@ import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import {
   LOG_CONNECTIONS,
+  openRequestPool,
   openServicePool,
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/core/open-service-pool.ts'
@@ -82,8 +83,8 @@ async function serve(
 ): Promise<Tally> {
   const { connectionsMax, statementTimeoutMs } = config.postgres
   const postgres = { url: engines.databaseUrl, statementTimeoutMs }
-  const pool = openServicePool('api', connectionsMax, postgres, opened, log)
-  const reportPool = openServicePool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
+  const pool = openRequestPool('api', connectionsMax, postgres, opened, log)
+  const reportPool = openRequestPool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
   const firstCompanies: FirstCompany[] = [
     { name: 'default', mode: 'live', keyFile: folder.join('api-key') },
     { name: 'sandbox', mode: 'test', keyFile: folder.join('test-api-key') },
