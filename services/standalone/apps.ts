@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { adminApp } from '../../shared/service/admin-app.ts'
 import { addMetrics } from '../../shared/service/add-metrics.ts'
-import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { forLongReads, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
@@ -74,6 +74,7 @@ export async function makeAdminApp(
   log: Logger,
 ): Promise<RequestListener> {
   const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, purges, stopping } = parts
+  const patient = forLongReads(clickhouse)
   const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
   return adminApp(
     { isLive, isReady },
@@ -81,9 +82,9 @@ export async function makeAdminApp(
     addCommands({
       deps: {
         pool,
-        openUsage: () => Promise.resolve({ clickhouse, log: eventLog, listedUpTo }),
+        openUsage: () => Promise.resolve({ clickhouse: patient, log: eventLog, listedUpTo }),
         openClickHouse: (queryTimeoutS) =>
-          Promise.resolve(queryTimeoutS === undefined ? clickhouse : parts.rollupClickhouse),
+          Promise.resolve(queryTimeoutS === undefined ? patient : parts.rollupClickhouse),
         openEventLog: () => Promise.resolve(eventLog),
         installation: installationOf(config, folder),
         purges,
