@@ -7,7 +7,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { Shares } from '../batching/shares.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 
@@ -67,7 +69,7 @@ export async function listen(handler: RequestListener, options: HttpServerOption
     handler,
   )
   answerBrokenRequests(server, headerBytesMax)
-  server.maxConnections = connectionsMax
+  shareConnections(server, connectionsMax)
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
   server.listen(options.port, host)
   try {
@@ -96,6 +98,36 @@ export async function listen(handler: RequestListener, options: HttpServerOption
   }
 }
 
+/** Lets in a bounded number of connections, and from one address no more than half of them. */
+function shareConnections(server: Server, max: number): void {
+  server.maxConnections = max
+  const connections = new Shares({ max, maxOfOne: Math.ceil(max / 2) })
+  server.on('connection', (socket: Socket) => {
+    const { remoteAddress = '' } = socket
+    if (!connections.take(remoteAddress, 1)) {
+      socket.on('error', () => undefined)
+      socket.end(plainAnswer(503, 'too many connections from this address, try again', ['Retry-After: 1']))
+      socket.destroySoon()
+      return
+    }
+    socket.once('close', () => {
+      connections.give(remoteAddress, 1)
+    })
+  })
+}
+
+/** An answer to what never became a request. */
+const plainAnswer = (status: number, text: string, headers: readonly string[] = []): string =>
+  [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Connection: close',
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    ...headers,
+    '',
+    text,
+  ].join('\r\n')
+
 /** Answers what never becomes a request, as Node does, but in words. */
 function answerBrokenRequests(server: Server, headerBytesMax: number): void {
   const latest = new WeakMap<Duplex, { req: IncomingMessage; res: ServerResponse }>()
@@ -122,10 +154,7 @@ function answerBrokenRequests(server: Server, headerBytesMax: number): void {
         : code === 'HPE_HEADER_OVERFLOW'
           ? [431, `the request line and headers are larger than ${headerBytesMax} bytes`]
           : [400, 'this is not a request in HTTP']
-    socket.end(
-      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
-    )
+    socket.end(plainAnswer(status, text))
   })
 }
 

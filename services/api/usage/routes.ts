@@ -21,17 +21,17 @@ import type { Handlers } from '../../../shared/http/operations-app.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
-import { handlerOf } from '../core/handler-of.ts'
+import { longHandlerOf } from '../core/handler-of.ts'
 import { accountToBody } from '../accounts/body.ts'
 import { accountUsageIn, type AccountUsageIn } from './account-usage.ts'
 
 /** What was used: in a range, by day and month, and of what has a property. */
 export const usageHandlers = (pool: Pool, reads: BatchedReads, usage: UsageReader): Handlers => ({
-  getAccountUsage: handlerOf(getAccountUsage(accountUsageIn(pool, reads, usage))),
-  getAccountMonthlyUsage: handlerOf(getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage))),
-  getAccountDailyUsage: handlerOf(getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
-  getMonthlyUsage: handlerOf(getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
-  aggregateEvents: handlerOf(getEventAggregate(usageByProperty(pool, usage))),
+  getAccountUsage: longHandlerOf(getAccountUsage(accountUsageIn(pool, reads, usage))),
+  getAccountMonthlyUsage: longHandlerOf(getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage))),
+  getAccountDailyUsage: longHandlerOf(getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
+  getMonthlyUsage: longHandlerOf(getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
+  aggregateEvents: longHandlerOf(getEventAggregate(usageByProperty(pool, usage))),
 })
 
 function getAccountMonthlyUsage(monthly: AccountMonthlyUsage): RequestHandler<{ account_id: string }> {

@@ -61,4 +61,38 @@ describe('an HTTP server', () => {
     expect(got()).not.to.contain('431')
     for (const letGo of held) letGo()
   })
+
+  it('lets in no more than half of all connections from one address', async () => {
+    const small = await listen((_req, res) => res.end('fine'), {
+      name: 'a small one',
+      host: '127.0.0.1',
+      port: 0,
+      portSetting: 'none',
+      closeTimeoutMs: 100,
+      connectionsMax: 4,
+    })
+    const openTo = async (localAddress: string) => {
+      const socket = connect({ port: small.port, host: '127.0.0.1', localAddress })
+      let got = ''
+      socket.setEncoding('latin1').on('data', (text: string) => (got += text))
+      await once(socket, 'connect')
+      const closed = once(socket, 'close')
+      return { socket, closed, got: () => got }
+    }
+    const [first] = [await openTo('127.0.0.1'), await openTo('127.0.0.1')]
+    const third = await openTo('127.0.0.1')
+    await third.closed
+    expect(third.got()).to.match(
+      /^HTTP\/1\.1 503 [^]*retry-after: 1\r\n[^]*too many connections from this address/i,
+    )
+    const other = await openTo('127.0.0.2')
+    other.socket.write(GOOD)
+    await until(() => Promise.resolve(other.got().endsWith('fine')))
+    first.socket.destroy()
+    await first.closed
+    const again = await openTo('127.0.0.1')
+    again.socket.write(GOOD)
+    await until(() => Promise.resolve(again.got().endsWith('fine')))
+    await small.close()
+  })
 })
