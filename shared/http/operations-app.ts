@@ -5,6 +5,7 @@ import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { authenticate, callerOf, type FindCaller } from './authentication.ts'
+import { checkQuery } from './check-query.ts'
 import { setCommonHeaders } from './common-headers.ts'
 import { enterWorld, type WorldAccess } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
@@ -88,7 +89,8 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
           authenticate(options.findCaller, options.limits.wrongKeys, permission),
           ...limitRequests,
         )
-      route[method](readBody(options.bodyBytesMax), deadline, parseBody, ...validate)
+      route[method](readBody(options.bodyBytesMax), deadline, parseBody)
+      route[method](checkQuery(document, operation), ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       if (needsBody(document, operation)) route[method](requireBody)
