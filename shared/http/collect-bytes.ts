@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { askForBody } from './expect-continue.ts'
 import { HttpError } from './http-error.ts'
 
 /** Of all bodies that are being read in this process, inflated: many slow senders cannot take all memory together. */
@@ -11,12 +12,15 @@ let inFlight = 0
 /**
  * Reads a stream to its end. Bytes are counted as they come, so that neither a long body nor a small one that inflates
  * to a long one takes more memory than the limit. On failure the stream is left paused, because the connection must
- * still bear the answer.
+ * still bear the answer. Of a request that announces more than the limit nothing is read.
  *
  * @param tooLarge makes the error for more than bytesMax
  * @throws HttpError 503 when all that is being read together is too much
  */
 export function collectBytes(stream: Readable, bytesMax: number, tooLarge: () => Error): Promise<Buffer> {
+  if (stream instanceof IncomingMessage && Number(stream.headers['content-length']) > bytesMax)
+    return Promise.reject(tooLarge())
+  askForBody(stream)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -69,6 +73,7 @@ export async function collectGunzipped(
   bytesMax: number,
   tooLarge: () => Error,
 ): Promise<Buffer> {
+  askForBody(req)
   const gunzip = createGunzip()
   req.on('error', () => gunzip.destroy())
   try {

@@ -10,6 +10,9 @@ import {
 import type { Duplex } from 'node:stream'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
+import { answerText } from './answer-text.ts'
+import { noteExpectation } from './expect-continue.ts'
+import { putInOriginForm } from './origin-form.ts'
 
 export interface HttpServerOptions {
   /** What it is, for messages. */
@@ -45,7 +48,8 @@ const REQUESTS_PER_SOCKET_MAX = 0 // no limit
 const CLOSE_IDLE_EVERY_MS = 50
 
 /**
- * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes.
+ * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes. Whoever
+ * asks whether to send a body is told to when that is read, by what reads it (collect-bytes.ts), and not before.
  *
  * @throws StartupError when the port is taken, or the host is not one of this machine
  */
@@ -64,8 +68,15 @@ export async function listen(handler: RequestListener, options: HttpServerOption
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: headerBytesMax,
     },
-    handler,
+    (req, res) => {
+      if (putInOriginForm(req)) handler(req, res)
+      else answerText(res, 400, 'the target of the request is neither a path nor a URL in HTTP')
+    },
   )
+  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+    noteExpectation(req, res)
+    server.emit('request', req, res)
+  })
   answerBrokenRequests(server, headerBytesMax)
   server.maxConnections = connectionsMax
   server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
