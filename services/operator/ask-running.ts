@@ -53,7 +53,7 @@ function whyNotAsked(err: unknown, dataFolder: string): string {
   if (code === 'EACCES' || code === 'EPERM')
     return `this user may not give commands to the Tally in ${dataFolder}: do it as the user it runs as`
   if (['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code))
-    return `no Tally runs in ${dataFolder}: start it with npm start, or set DATA_DIR to its data folder`
+    return `no Tally runs in ${dataFolder}: start Tally with npm start, or set DATA_DIR to its data folder`
   return `the Tally in ${dataFolder} cannot be asked: ${String(err)}`
 }
 

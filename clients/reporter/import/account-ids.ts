@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { isPrintable } from '../../../shared/text/printable.ts'
 import type { TallyResources } from '../tally-resources.ts'
 
 /** Finds the ids of accounts by their external ids; an external id that no account has is absent. */
@@ -11,15 +12,17 @@ const KNOWN_MAX = 200_000
  * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an
  * import.
  *
- * @param create whether to make accounts that are missing, named by their external ids
+ * @param create whether to make accounts that are missing, named by their external ids, but for ids with characters
+ *   that cannot be seen: nobody would find such an account by what its id looks like
  */
 export function accountIds(resources: TallyResources, create: boolean): AccountIds {
   const known = new LRUCache<string, string>({ max: KNOWN_MAX })
   const asked = new Map<string, Promise<string | undefined>>()
   const ask = async (externalId: string): Promise<string | undefined> => {
-    const account = create
-      ? await resources.ensureAccount(externalId)
-      : await resources.findAccountByExternalId(externalId)
+    const account =
+      create && isPrintable(externalId)
+        ? await resources.ensureAccount(externalId)
+        : await resources.findAccountByExternalId(externalId)
     if (account !== undefined) known.set(externalId, account.id)
     return account?.id
   }
@@ -39,6 +42,12 @@ export function accountIds(resources: TallyResources, create: boolean): AccountI
     return found
   }
 }
+
+/** What to say of an account that is not there. */
+export const adviceOnMissing = (externalId: string): string =>
+  isPrintable(externalId)
+    ? '; --create makes it'
+    : ', and --create makes none with characters that cannot be seen'
 
 /** More accounts of one name are not looked for. */
 const NAMESAKES_MAX = 3
@@ -69,8 +78,8 @@ export async function resolveAccount(
       `several accounts are named ${JSON.stringify(text)}; say which by its id: ${named.map(({ id }) => id).join(', ')}`,
     )
   if (first !== undefined) return first.id
-  if (create) return (await resources.ensureAccount(text)).id
+  if (create && isPrintable(text)) return (await resources.ensureAccount(text)).id
   throw new StartupError(
-    `there is no account with the id, external id or name ${JSON.stringify(text)}; --create makes it`,
+    `there is no account with the id, external id or name ${JSON.stringify(text)}${adviceOnMissing(text)}`,
   )
 }

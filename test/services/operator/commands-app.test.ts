@@ -185,7 +185,7 @@ describe('commands in a running Tally', function () {
       askRunning(elsewhere, 'audit', [], { print: () => undefined, showProgress: () => undefined })
     expect(await failureOf(askThere())).to.contain('stopped before the command was done')
     await cutting.close()
-    const gone = `no Tally runs in ${elsewhere}: start it with npm start, or set DATA_DIR to its data folder`
+    const gone = `no Tally runs in ${elsewhere}: start Tally with npm start, or set DATA_DIR to its data folder`
     expect(await failureOf(askThere())).to.contain(gone)
     await rm(elsewhere, { recursive: true })
     expect(await failureOf(askThere())).to.contain(gone)
