@@ -22,6 +22,12 @@ export const daysIn = ({ startAt, endAt }: TimeRange): number =>
 export const yearsBefore = (second: number, years: number): number =>
   Math.floor(monthsAfter(second, -12 * years))
 
+/** In calendar years: how far back usage may lie, a contract may start, and a range begins that nobody gave a start. */
+export const YEARS_BACK = 5
+
+/** The first second of those years. @param now Unix seconds, as is the result */
+export const earliestSecond = (now: number): number => yearsBefore(now, YEARS_BACK)
+
 const START_OF: Record<Period, (second: number) => number> = {
   day: (second) => second - (second % DAY_S),
   month: monthOf,
