@@ -15,6 +15,7 @@ import { listOperations, readOpenApiDocument, type Operation } from './openapi-d
 import { parseBody, readBody } from './read-json-body.ts'
 import { needsBody } from './request-schema.ts'
 import { refuseControlText } from './refuse-control-text.ts'
+import { refuseLostIds } from './refuse-lost-ids.ts'
 import { requestDeadline } from './request-deadline.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { requestValidators } from './request-validators.ts'
@@ -97,6 +98,8 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       if (needsBody(document, operation)) route[method](requireBody)
+      const withoutLostIds = refuseLostIds(document, operation)
+      if (withoutLostIds !== undefined) route[method](withoutLostIds)
       route[method](checkText)
       if (permission !== undefined)
         route[method](enterWorld(options.worlds, worldAccess ?? (method === 'get' ? 'look' : 'enter')))

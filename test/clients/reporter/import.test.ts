@@ -476,19 +476,20 @@ describe('import', () => {
     expect(wanted.err).to.contain('there is no column "\\u{feff}at"')
   })
 
-  it('makes no account whose id cannot be seen, and says so', async () => {
+  it('makes no account whose id cannot be seen or asked for, and says so', async () => {
     const name = newName('acme')
     const [first, second] = ['account,at,tokens', `${name},${AT},1`]
     // Two files put together: the second begins with a mark. Then an id with something in it.
     const file = await fileWith(
-      `\ufeff\ufeff${first}\n${second}\n\ufeff${name},${AT},2\n${name}\u200b,${AT},4\n\u202e${name},${AT},8\n`,
+      `\ufeff\ufeff${first}\n${second}\n\ufeff${name},${AT},2\n${name}\u200b,${AT},4\n\u202e${name},${AT},8\n..,${AT},16\n`,
     )
     const { code, err } = await run(['--file', file, ...TOKENS, '--account-column', 'account', '--create'])
     expect(code).to.equal(1)
     const refusal = (id: string) =>
       `account with the external id "${id}", and --create makes none with characters that cannot be seen\n`
     expect(err).to.equal(
-      `bad line 4: there is no ${refusal(`${name}\\u{200b}`)}bad line 5: there is no ${refusal(`\\u{202e}${name}`)}`,
+      `bad line 4: there is no ${refusal(`${name}\\u{200b}`)}bad line 5: there is no ${refusal(`\\u{202e}${name}`)}` +
+        'bad line 6: there is no account with the external id "..", and none can be made, as URLs lose such an id\n',
     )
     expect(await usageOf(tally, name)).to.deep.equal({ tokens: '3/2' })
     const fixed = await run([
