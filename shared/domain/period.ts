@@ -18,7 +18,11 @@ export function periodStartsIn(period: Period, { startAt, endAt }: TimeRange): n
 export const daysIn = ({ startAt, endAt }: TimeRange): number =>
   startAt >= endAt ? 0 : Math.floor((endAt - 1) / DAY_S) - Math.floor(startAt / DAY_S) + 1
 
-/** The same second of the same UTC date some years earlier; for 29 February in a year without one, of the 28th. */
+/**
+ * The same second of the same UTC date some years earlier; for 29 February in a year without one, of the 28th.
+ *
+ * @internal
+ */
 export const yearsBefore = (second: number, years: number): number =>
   Math.floor(monthsAfter(second, -12 * years))
 

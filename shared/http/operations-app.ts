@@ -11,6 +11,7 @@ import { enterWorld, type WorldAccess } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
+import { nullsAsAbsent } from './nulls-as-absent.ts'
 import { listOperations, readOpenApiDocument, type Operation } from './openapi-document.ts'
 import { parseBody, readBody } from './read-json-body.ts'
 import { needsBody } from './request-schema.ts'
@@ -93,7 +94,9 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
           authenticate(options.findCaller, options.limits.wrongKeys, permission),
           ...limitRequests,
         )
+      const withoutNulls = nullsAsAbsent(document, operation)
       route[method](readBody(options.bodyBytesMax), deadline, parseBody)
+      if (withoutNulls !== undefined) route[method](withoutNulls)
       route[method](checkQuery(document, operation), ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))

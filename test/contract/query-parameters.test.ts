@@ -55,7 +55,7 @@ describe('query parameters of every GET of openapi.yaml', function () {
     return new Map(
       Object.keys(schema.properties ?? {}).map((name) => [
         name,
-        memberSchema(document, schema, name)?.type ?? '',
+        String(memberSchema(document, schema, name)?.type),
       ]),
     )
   }

@@ -108,7 +108,9 @@ describe('the socket for commands', () => {
   it('says in one line why a command cannot be given', async () => {
     const advice = `no Tally runs in ${folder}: start Tally with npm start, or set DATA_DIR to its data folder`
     expect(await failureOf(ask())).to.equal(`StartupError: ${advice}`)
-    expect(await failureOf(ask(path.join(folder, 'missing')))).to.contain('missing: start Tally with npm start')
+    expect(await failureOf(ask(path.join(folder, 'missing')))).to.contain(
+      'missing: start Tally with npm start',
+    )
     await mkdir(path.join(folder, 'operator'))
     await writeFile(path.join(folder, COMMAND_SOCKET), 'no socket')
     expect(await failureOf(ask())).to.equal(`StartupError: ${advice}`)
