@@ -58,8 +58,12 @@ export function admit(
         },
       )
   }
-  const beginUnknown = async (req: IncomingMessage, res: ServerResponse) => {
-    begin(await identify(req, { findCaller, wrongKeys }), req, res)
+  const beginUnknown = async (
+    found: Exclude<ReturnType<FindCaller>, Caller>,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ) => {
+    begin(await identify(req, { findCaller, wrongKeys }, found), req, res)
   }
 
   return (req, res) => {
@@ -69,14 +73,14 @@ export function admit(
       return
     }
     observers.get(operation)?.(res)
-    const caller = findCallerOf(req, findCaller)
-    if (caller === undefined || caller instanceof Promise)
-      beginUnknown(req, res).catch((err: unknown) => {
+    const found = findCallerOf(req, findCaller)
+    if (found === undefined || found instanceof Promise)
+      beginUnknown(found, req, res).catch((err: unknown) => {
         refuse(err, req, res)
       })
     else
       try {
-        begin(caller, req, res)
+        begin(found, req, res)
       } catch (err) {
         refuse(err, req, res)
       }
