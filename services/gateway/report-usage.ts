@@ -2,6 +2,7 @@ import type { Caller } from '../../shared/domain/api-key.ts'
 import { isMetric } from '../../shared/domain/usage-source.ts'
 import {
   contentOf,
+  isSameContent,
   reportVersion,
   usageEventId,
   type IdentityKey,
@@ -178,7 +179,7 @@ function addConflicts(
     const first = firsts.get(identity)
     const before = first === undefined ? undefined : events[first]
     if (first === undefined || before === undefined) firsts.set(identity, index)
-    else if (contentOf(before) !== contentOf(event))
+    else if (!isSameContent(before, event))
       faults.set(
         index,
         impossible(`idempotency_key: the same as ${label(first)}idempotency_key, with another content`),

@@ -58,7 +58,7 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
     occurredAt,
     key,
     properties: checked.json,
-    propertyPairs: propertyPairs(properties),
+    propertyPairs: propertyPairs(checked.properties),
     hasNumber: checked.hasNumber,
   }
 }

@@ -1,3 +1,4 @@
+import { inCanonicalOrder } from './canonical-json.ts'
 import { characterCount } from './character-count.ts'
 
 /** Limits of the free-form properties of a usage event. */
@@ -10,18 +11,20 @@ const PROPERTY_VALUE_CHARACTERS_MAX = 500
 
 export type Properties = Record<string, unknown>
 
-export type PropertiesCheck = { json: string; hasNumber: boolean } | { fault: string }
+export type PropertiesCheck = { properties: Properties; json: string; hasNumber: boolean } | { fault: string }
 
 /**
- * Checks free-form properties and brings them into the JSON text that is stored.
+ * Checks free-form properties and brings them into their one form (canonical-json.ts), as which they are stored: the
+ * same properties are the same text, in whatever order their fields were sent.
  *
- * @param properties a parsed JSON object
- * @returns the text, and whether a number is in it (the caller then checks that no digit was lost in parsing); or what
- *   is wrong, as the end of a sentence that starts with "properties"
+ * @param given a parsed JSON object
+ * @returns them in that form, as an object and as text, and whether a number is in it (the caller then checks that no
+ *   digit was lost in parsing); or what is wrong, as the end of a sentence that starts with "properties"
  */
-export function checkProperties(properties: Properties): PropertiesCheck {
-  const seen = { hasNumber: false }
-  const isShallow = isWithinDepth(properties, 1, seen)
+export function checkProperties(given: Properties): PropertiesCheck {
+  const seen = { hasNumber: false, isOrdered: true }
+  const isShallow = isWithinDepth(given, 1, seen)
+  const properties = isShallow && !seen.isOrdered ? (inCanonicalOrder(given) as Properties) : given
   const json = isShallow ? JSON.stringify(properties) : ''
   // JSON has no other way to write what findFault looks for, so most properties need not be looked at by character.
   if (!isShallow || json.includes('\\u')) {
@@ -33,16 +36,27 @@ export function checkProperties(properties: Properties): PropertiesCheck {
     if (bytes > PROPERTIES_BYTES_MAX)
       return { fault: `take ${bytes} bytes as JSON, at most ${PROPERTIES_BYTES_MAX} are kept` }
   }
-  return { json, hasNumber: seen.hasNumber }
+  return { properties, json, hasNumber: seen.hasNumber }
 }
 
 /** Of one UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3
 
-function isWithinDepth(value: object, depth: number, seen: { hasNumber: boolean }): boolean {
+/** What is noticed on the way. */
+interface Seen {
+  hasNumber: boolean
+  /** False when fields may have to be put in order. */
+  isOrdered: boolean
+}
+
+function isWithinDepth(value: object, depth: number, seen: Seen): boolean {
   if (depth > PROPERTIES_DEPTH_MAX) return false
+  let before = ''
   // Why not Object.entries: this runs for every event, and what JSON.parse makes has no enumerable names but its own.
   for (const name in value) {
+    // The places of a list are names here, too, and always in order.
+    if (name < before && !Array.isArray(value)) seen.isOrdered = false
+    before = name
     const inner = (value as Properties)[name]
     if (typeof inner === 'number') seen.hasNumber = true
     else if (typeof inner === 'object' && inner !== null && !isWithinDepth(inner, depth + 1, seen))

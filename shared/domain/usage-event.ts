@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Micros } from '../time/microsecond-clock.ts'
+import { isSameJson } from './canonical-json.ts'
 import { randomHex } from './random-hex.ts'
 import type { UsageSource } from './usage-source.ts'
 
@@ -17,7 +18,7 @@ export interface UsageEvent {
   occurredAt: number
   /** When the gateway took it. */
   acceptedAt: Micros
-  /** A JSON object as text, exactly as it will be stored. */
+  /** A JSON object as text, exactly as it will be stored: in canonical order, unless it was stored before there was one. */
   properties: string
   /** See propertyPairs. */
   propertyPairs: readonly string[]
@@ -120,6 +121,20 @@ export const correctionVersion = (correctedAt: Micros, content: string): bigint 
 /** Why the last one is kept: all events of a request share their acceptedAt. */
 let versionTop = { at: -1, bits: 0n }
 
-/** What two reports of one event must agree in to be the same report. */
-export const contentOf = (event: { quantity: string; properties: string; voided?: boolean }): string =>
+/** What of an event two reports or corrections of it may differ in. */
+interface Content {
+  /** Canonical decimal text. */
+  quantity: string
+  properties: string
+  voided?: boolean
+}
+
+/** The content as text, which versions are made of: it is as the properties are stored. */
+export const contentOf = (event: Content): string =>
   `${event.quantity}\n${event.voided === true ? 'voided' : ''}\n${event.properties}`
+
+/** Whether two contents say the same; properties may be in any order of fields. */
+export const isSameContent = (a: Content, b: Content): boolean =>
+  a.quantity === b.quantity &&
+  (a.voided === true) === (b.voided === true) &&
+  isSameJson(a.properties, b.properties)
