@@ -46,7 +46,11 @@ export function findTimeFault(occurredAt: number, now: number): string | undefin
 
 /** Where the key of an identity comes from; each kind has a tag of its own, so that they can never meet. */
 export type IdentityKey =
-  { kind: 'event'; key: string } | { kind: 'request'; key: string; index: number } | { kind: 'random' }
+  | { kind: 'event'; key: string }
+  | { kind: 'route'; route: string; key: string; index: number }
+  // Of requests that began before identities told the route: one key gave the same ids on either.
+  | { kind: 'request'; key: string; index: number }
+  | { kind: 'random' }
 
 /**
  * The id of a usage event: `event_`, 8 hexadecimal digits of `occurredAt` as a 32-bit number, then 24 that are the
@@ -54,8 +58,9 @@ export type IdentityKey =
  * report has the same id on any gateway, without a lookup, and the id alone says in which time slot the event lies.
  *
  * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
- * @param key the caller's idempotency key; or the request's Idempotency-Key header and the event's place in the
- *   request; or neither, and then every report is an event of its own
+ * @param key the caller's idempotency key; or the route, the request's Idempotency-Key header and the event's place in
+ *   the request, for a header stands for one request of its route; or neither, and then every report is an event of its
+ *   own
  */
 export function usageEventId(
   namespaceId: string,
@@ -74,6 +79,16 @@ function identityDigits(namespaceId: string, accountId: string, source: string, 
       return randomHex(12)
     case 'event':
       return digest96(['tally/event', namespaceId, accountId, source, key.key])
+    case 'route':
+      return digest96([
+        'tally/route',
+        namespaceId,
+        accountId,
+        source,
+        key.route,
+        key.key,
+        key.index.toString(),
+      ])
     case 'request':
       return digest96(['tally/request', namespaceId, accountId, source, key.key, key.index.toString()])
   }

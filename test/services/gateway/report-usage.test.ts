@@ -252,6 +252,17 @@ describe('reporting usage over HTTP', function () {
     expect(await world.usage()).to.deep.equal({ [world.tokens]: '3' })
   })
 
+  it('counts what comes with one Idempotency-Key on two routes, each for itself', async () => {
+    const headers = { 'Idempotency-Key': randomUUID() }
+    const at = { metric_id: world.tokens, occurred_at: now - 60 }
+    const single = await world.report({ ...at, quantity: '1' }, headers)
+    const batch = await world.reportAll([{ ...at, quantity: '4' }], headers)
+    expect([single.status, batch.status]).to.deep.equal([202, 202])
+    expect(batch.body.event_ids).not.to.include(single.body.id)
+    await world.counted(2)
+    expect(await world.usage()).to.deep.equal({ [world.tokens]: '5' })
+  })
+
   it('gives requests with one Idempotency-Key that race the same events', async () => {
     const headers = { 'Idempotency-Key': randomUUID() }
     const answers = await Promise.all(
