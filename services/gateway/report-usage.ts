@@ -2,7 +2,6 @@ import type { Caller } from '../../shared/domain/api-key.ts'
 import { isMetric } from '../../shared/domain/usage-source.ts'
 import {
   contentOf,
-  isSameContent,
   reportVersion,
   usageEventId,
   type IdentityKey,
@@ -201,7 +200,7 @@ function addConflicts(
     const first = firsts.get(identity)
     const before = first === undefined ? undefined : events[first]
     if (first === undefined || before === undefined) firsts.set(identity, index)
-    else if (!isSameContent(before, event))
+    else if (contentOf(before) !== contentOf(event))
       faults.set(
         index,
         impossible(`idempotency_key: the same as ${label(first)}idempotency_key, with another content`),
