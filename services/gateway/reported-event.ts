@@ -58,7 +58,7 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
     occurredAt,
     key,
     properties: checked.json,
-    propertyPairs: propertyPairs(checked.properties),
+    propertyPairs: propertyPairs(properties),
     hasNumber: checked.hasNumber,
   }
 }

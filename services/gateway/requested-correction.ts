@@ -34,7 +34,7 @@ export function checkCorrection(correction: RequestedCorrection): CheckedCorrect
   if ('fault' in checked) return malformed(`properties: they ${checked.fault}`)
   return {
     eventId,
-    change: { ...ofQuantity, properties: checked.json, propertyPairs: propertyPairs(checked.properties) },
+    change: { ...ofQuantity, properties: checked.json, propertyPairs: propertyPairs(properties) },
     hasNumber: checked.hasNumber,
   }
 }

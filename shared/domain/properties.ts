@@ -1,4 +1,4 @@
-import { inCanonicalOrder } from './canonical-json.ts'
+import { canonicalJson } from './canonical-json.ts'
 import { characterCount } from './character-count.ts'
 
 /** Limits of the free-form properties of a usage event. */
@@ -11,21 +11,20 @@ const PROPERTY_VALUE_CHARACTERS_MAX = 500
 
 export type Properties = Record<string, unknown>
 
-export type PropertiesCheck = { properties: Properties; json: string; hasNumber: boolean } | { fault: string }
+export type PropertiesCheck = { json: string; hasNumber: boolean } | { fault: string }
 
 /**
- * Checks free-form properties and brings them into their one form (canonical-json.ts), as which they are stored: the
- * same properties are the same text, in whatever order their fields were sent.
+ * Checks free-form properties and brings them into the JSON text that is stored: their one form (canonical-json.ts), so
+ * the same properties are the same text, in whatever order their fields were sent.
  *
- * @param given a parsed JSON object
- * @returns them in that form, as an object and as text, and whether a number is in it (the caller then checks that no
- *   digit was lost in parsing); or what is wrong, as the end of a sentence that starts with "properties"
+ * @param properties a parsed JSON object
+ * @returns the text, and whether a number is in it (the caller then checks that no digit was lost in parsing); or what
+ *   is wrong, as the end of a sentence that starts with "properties"
  */
-export function checkProperties(given: Properties): PropertiesCheck {
+export function checkProperties(properties: Properties): PropertiesCheck {
   const seen = { hasNumber: false, isOrdered: true }
-  const isShallow = isWithinDepth(given, 1, seen)
-  const properties = isShallow && !seen.isOrdered ? (inCanonicalOrder(given) as Properties) : given
-  const json = isShallow ? JSON.stringify(properties) : ''
+  const isShallow = isWithinDepth(properties, 1, seen)
+  const json = !isShallow ? '' : seen.isOrdered ? JSON.stringify(properties) : canonicalJson(properties)
   // JSON has no other way to write what findFault looks for, so most properties need not be looked at by character.
   if (!isShallow || json.includes('\\u')) {
     const fault = findFault(properties, 1)
@@ -36,7 +35,7 @@ export function checkProperties(given: Properties): PropertiesCheck {
     if (bytes > PROPERTIES_BYTES_MAX)
       return { fault: `take ${bytes} bytes as JSON, at most ${PROPERTIES_BYTES_MAX} are kept` }
   }
-  return { properties, json, hasNumber: seen.hasNumber }
+  return { json, hasNumber: seen.hasNumber }
 }
 
 /** Of one UTF-16 code unit. */

@@ -326,8 +326,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'properties are compared as text, in the order they came in',
     file: 'shared/domain/properties.ts',
-    right: 'isShallow && !seen.isOrdered',
-    wrong: 'isShallow && seen.isOrdered',
+    right: 'seen.isOrdered ? JSON.stringify(properties) : canonicalJson(properties)',
+    wrong: '!seen.isOrdered ? JSON.stringify(properties) : canonicalJson(properties)',
     suites: ['shared/domain/canonical-json', 'services/gateway/report-usage'],
     each: true,
   },
