@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { expect } from 'chai'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { turned } from '../support/turned-json.ts'
@@ -76,6 +79,14 @@ describe('operations with an Idempotency-Key', function () {
 
   it('are all tried', () => {
     expect(keyed.map(({ operationId }) => operationId)).to.have.members(Object.keys(OTHERWISE))
+  })
+
+  it('are those that docs/reference/keys.md lists', async () => {
+    const page = await readFile(path.join(PROJECT_ROOT, 'docs/reference/keys.md'), 'utf8')
+    const listed = [...page.matchAll(/^\| `(\w+) (\S+)` +\|/gm)].map(
+      ([, method, route]) => `${method} ${route}`,
+    )
+    expect(listed).to.have.members(keyed.map((one) => `${one.method.toUpperCase()} ${one.path}`))
   })
 
   for (const { operationId } of keyed)
