@@ -54,10 +54,10 @@ export interface KeyedRoute {
 
 const NO_ID = '0'.repeat(32)
 /** When usage occurred that has a time: the same for all, so that routes could meet. */
-export const OCCURRED_AT = Math.floor(Date.now() / 1_000) - 100
+const OCCURRED_AT = Math.floor(Date.now() / 1_000) - 100
 
 /** The events of a content. */
-export async function eventsOf(slot: KeySlot, content: number, count: number): Promise<object[]> {
+async function eventsOf(slot: KeySlot, content: number, count: number): Promise<object[]> {
   const account = await slot.thing('account', 'of all')
   const metric = await slot.thing('metric', 'of all')
   const { isTimed, isOwned } = slot.contents[content] ?? { isTimed: true, isOwned: false }
