@@ -26,12 +26,20 @@ export type Once = <T>(
   work: (db: PoolClient, namespaceId: string) => Promise<T>,
 ) => Promise<T>
 
-/** @throws DomainError conflict when the key was used before on this route */
+/**
+ * Requests to one route of a namespace come a few at a time: what they make stands in a list that is kept in order of
+ * creation, and what they change is one row.
+ *
+ * @throws DomainError conflict when the key was used before on this route
+ */
 export const onceIn =
   (pool: Pool): Once =>
   ({ namespaceId }, attempt, idOf, work) =>
-    inNamespace(pool, namespaceId, (db) =>
-      onceWithin(db, namespaceId, attempt, idOf, () => work(db, namespaceId)),
+    inNamespace(
+      pool,
+      namespaceId,
+      (db) => onceWithin(db, namespaceId, attempt, idOf, () => work(db, namespaceId)),
+      attempt.route,
     )
 
 /**

@@ -10,6 +10,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
+import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
 import { auditUsage, type AuditDeps } from '../audit/audit-usage.ts'
@@ -194,5 +195,5 @@ const describeFinding = ({ kind, ...found }: Finding): string => describePlaced(
 function describePlaced(kind: string, { eventId, place, detail }: Omit<Finding, 'kind'>): string {
   const where =
     place === undefined ? '' : ` (partition ${place.partition}, offset ${place.offset}, line ${place.line})`
-  return `${kind}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${detail}`}`
+  return `${kind}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
 }
