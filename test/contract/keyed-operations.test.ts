@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
 import { ApiClient } from '../support/api-client.ts'
+import { openPoolByHand } from '../support/by-hand.ts'
 import { turned } from '../support/turned-json.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { makeRequestWorld, TRIES, type Request, type World } from './requests.ts'
@@ -166,6 +167,28 @@ describe('operations with an Idempotency-Key', function () {
       expect((await api.get<{ status: string }>(`/v2/contracts/${id}`)).body.status).to.equal('canceled')
     const again = { target: `/v2/contracts/${one.toUpperCase()}/cancel`, body: { mode: 'immediate' } }
     expect((await post(live, again, key)).status, 'the same id in upper case').to.equal(409)
+  })
+
+  it('are refused on every resource with a key that an earlier version used on any of them', async () => {
+    const pool = openPoolByHand(tally.postgres.superuserUrl)
+    const key = randomUUID()
+    const ofOne = keyed.filter(({ path: route }) => route.includes('{'))
+    await pool.query(
+      `INSERT INTO tally.idempotency_keys (namespace_id, route, key, first_used_at, completed_at, form)
+       SELECT n.namespace_id, route, $2, now(), now(), 1
+       FROM tally.namespaces n JOIN tally.companies c USING (company_id), unnest($3::text[]) AS route
+       WHERE c.name = $1 AND n.retired_at IS NULL`,
+      [tally.company, key, ofOne.map((one) => `POST ${one.path}`)],
+    )
+    await pool.end()
+    expect(ofOne.length).to.equal(5)
+    for (const { operationId } of ofOne) {
+      const { status, text } = await post(live, await goodOf(operationId), key)
+      expect([status, text]).to.deep.equal([
+        409,
+        'Idempotency-Key: this key was used before, by an earlier version of Tally, which did not keep what for',
+      ])
+    }
   })
 
   it('that were done as often as can be say so, not that it cannot be done once more', async () => {
