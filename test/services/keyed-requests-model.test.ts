@@ -154,15 +154,14 @@ describe('histories of requests with an Idempotency-Key against the table of doc
   async function play({ slots: drawn, steps, settles }: History): Promise<void> {
     const thing = thingsOf()
     const slots = new Map<string, PlayedSlot>()
-    const first = played.length
-    const history = `history ${first}`
+    const ofHistory = `history ${played.length}`
     const places = drawn
       .flatMap((one) => {
         const sibling = one.hasSibling ? SIBLINGS.get(one.route) : undefined
         return sibling === undefined ? [one] : [one, { ...one, route: sibling }]
       })
       .map(({ route, key, contents }) => {
-        const text = `${history} key ${key}`
+        const text = `${ofHistory} key ${key}`
         const slot = slots.get(`${route.name} ${text}`) ?? newSlot(route, text, contents)
         slots.set(`${route.name} ${text}`, slot)
         return slot
