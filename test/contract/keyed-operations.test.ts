@@ -133,6 +133,16 @@ describe('operations with an Idempotency-Key', function () {
     }
   })
 
+  it('ask for the same with null for what they leave out', async () => {
+    const key = randomUUID()
+    const target = '/v2/accounts'
+    const first = await post(live, { target, body: { name: 'a', external_id: null } }, key)
+    expect(first.status, first.text).to.equal(200)
+    const { status, text } = await post(live, { target, body: { name: 'a' } }, key)
+    expect(status).to.equal(409)
+    expect(text).to.not.contain('another content')
+  })
+
   it('on one kind of resource are done to each of them, with one key', async () => {
     const { api, account, metric, price } = live
     const create = async (target: string, body: object) => (await api.create<{ id: string }>(target, body)).id

@@ -186,6 +186,11 @@ describe('reports with an Idempotency-Key', function () {
     gateway.crashAt('gateway-keyed')
     await send(SINGLE, event({ currency: 'USD', metric_id: undefined }))
     expect((await send(SINGLE, event({ currency: 'usd', metric_id: undefined }))).status).to.equal(202)
+    key = randomUUID()
+    gateway.crashAt('gateway-keyed')
+    await send(SINGLE, event({ currency: null, occurred_at: null, properties: null }))
+    const bare = event({ currency: undefined, occurred_at: undefined, properties: undefined })
+    expect((await send(SINGLE, bare)).status, 'null, and left out').to.equal(202)
   })
 
   it('that began with an earlier version go on with the ids they had then, on either route', async () => {
