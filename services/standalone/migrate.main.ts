@@ -5,6 +5,7 @@ import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
+import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
 import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 
 /** `npm run migrate`: brings the databases and the topics up to date, as every start does, and ends. */
@@ -22,6 +23,7 @@ async function main(): Promise<void> {
   const config = readStandaloneConfig(read)
   read.done()
   const log = createLogger(config.logLevel)
+  expectLostOutput() // the databases are closed in order, whoever reads of it
   const opened: Closeable[] = []
   try {
     const folder = await openDataFolder(config.dataDir)
