@@ -30,6 +30,8 @@ export interface ApiParts extends Omit<
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
+  /** @see OperationsAppOptions.admitWrite */
+  admitWrite?: () => void
 }
 
 export interface ApiOptions {
@@ -47,7 +49,7 @@ export interface OpenedApi {
 
 /** The API on its engines, for a process of its own or one with others. */
 export function openApi(
-  { access, requests, metrics, log, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
+  { access, requests, metrics, log, admitWrite, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
 ): OpenedApi {
   const measured = timeQueries(metrics, clickhouse)
@@ -67,7 +69,14 @@ export function openApi(
         drain: drainOf(eventLog),
         untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
       },
-      { ...access, requests, requestTimeoutMs, log: apiLog, bodyBytesMax: api.bodyBytesMax },
+      {
+        ...access,
+        requests,
+        requestTimeoutMs,
+        log: apiLog,
+        bodyBytesMax: api.bodyBytesMax,
+        ...(admitWrite === undefined ? {} : { admitWrite }),
+      },
     ),
     warming: keepBalancesWarm({ usage, listRecentlyUsed: listRecently }, api.warming, metrics, apiLog),
   }

@@ -43,6 +43,8 @@ export interface GatewayParts {
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
+  /** @see OperationsAppOptions.admitWrite */
+  admitWrite?: () => void
   /** Told where reports and corrections get to. */
   reached?: Reached<GatewayPoint>
 }
@@ -103,6 +105,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
       requestTimeoutMs,
       log,
       bodyBytesMax: gateway.bodyBytesMax,
+      ...(parts.admitWrite === undefined ? {} : { admitWrite: parts.admitWrite }),
     }),
     relay: relayRevisions({ pool, sender, metrics, log, ...told }),
   }

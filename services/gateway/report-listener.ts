@@ -41,6 +41,7 @@ const REQUEST_KEY_MAX = 255
 export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
   const { report } = work
   const { findCaller, worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
+  const { admitWrite = () => undefined } = options
   const document = readOpenApiDocument()
   const compile = schemaCompiler(document)
   const express = gatewayApp(work, options, document, compile)
@@ -49,6 +50,12 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
 
   async function serve(route: ReportRoute, req: IncomingMessage, res: ServerResponse): Promise<void> {
     const startedAt = performance.now()
+    try {
+      admitWrite()
+    } catch (err) {
+      route.observe(res, startedAt)
+      throw err
+    }
     const found = findCallerOf(req)
     const caller = found instanceof Promise ? await found : found
     if (caller?.permissions.includes(PERMISSION) !== true) {

@@ -28,6 +28,8 @@ export interface LoaderParts {
   sumsCache?: Pick<SumsCache, 'whileWriting'> | undefined
   metrics: Metrics
   log: Logger
+  /** @see LoadUsageDeps.hasRoom */
+  hasRoom?: (() => boolean) | undefined
   /** Told where batches get to. */
   reached?: Reached<LoaderPoint>
 }
@@ -48,6 +50,7 @@ export async function openLoader(
     sumsCache,
     metrics,
     log,
+    hasRoom = () => true,
     reached = () => undefined,
   } = parts
   watchLag(metrics, eventLog, log)
@@ -73,6 +76,7 @@ export async function openLoader(
       },
       metrics: loaderMetrics(metrics),
       log: log.child({ part: 'loader' }),
+      hasRoom,
       reached,
     },
     config,

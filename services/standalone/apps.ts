@@ -22,6 +22,7 @@ import type { Installation } from '../operator/command.ts'
 import { ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
+import type { RequiredRoom } from './require-room.ts'
 
 /** What the HTTP side of Tally is made of. */
 export interface Parts {
@@ -37,6 +38,7 @@ export interface Parts {
   acceptance: Acceptance
   clock: Clock
   listedUpTo: () => Promise<Micros>
+  room: RequiredRoom
   isLive: () => boolean
   purges: Purges
   access: Access
@@ -53,14 +55,38 @@ export function makeTallyApp(
   log: Logger,
 ): OpenedGateway & Pick<OpenedApi, 'warming'> {
   const { pool, reportPool, clickhouse, sumsCache, eventLog, acceptance, clock, listedUpTo, metrics } = parts
-  const { access, purges } = parts
+  const { access, purges, room } = parts
   const requests = requestMetrics(metrics)
   const { handler, relay } = openGateway(
-    { pool: reportPool, clickhouse, eventLog, acceptance, clock, access, purges, requests, metrics, log },
+    {
+      pool: reportPool,
+      clickhouse,
+      eventLog,
+      acceptance,
+      clock,
+      access,
+      purges,
+      requests,
+      metrics,
+      log,
+      admitWrite: room.forUsage,
+    },
     config,
   )
   const api = openApi(
-    { pool, clickhouse, sumsCache, eventLog, listedUpTo, purges, access, requests, metrics, log },
+    {
+      pool,
+      clickhouse,
+      sumsCache,
+      eventLog,
+      listedUpTo,
+      purges,
+      access,
+      requests,
+      metrics,
+      log,
+      admitWrite: room.forWrites,
+    },
     config,
   )
   return { handler: dispatch(handler, api.handler), relay, warming: api.warming }

@@ -1,4 +1,6 @@
+import path from 'node:path'
 import { EnvReader } from '../../shared/config/env-reader.ts'
+import { explainFullDisk } from '../../shared/errors/disk-full.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
@@ -34,6 +36,8 @@ async function main(): Promise<void> {
     const where =
       config.eventLog.kafka === undefined ? 'PostgreSQL and ClickHouse' : 'PostgreSQL, ClickHouse and Kafka'
     process.stdout.write(`${where} are up to date\n`)
+  } catch (err) {
+    throw explainFullDisk(err, path.resolve(config.dataDir))
   } finally {
     await closeAll(opened, log)
   }

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
+import path from 'node:path'
 import { getsOn } from '../../shared/service/gets-on.ts'
 import { API_ADDRESS_FILE } from '../../shared/config/common-settings.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { deleteNamespaces } from '../../shared/clickhouse/events/delete-namespaces.ts'
+import { explainFullDisk } from '../../shared/errors/disk-full.ts'
 import { makeSumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -10,6 +12,7 @@ import { hostToCall } from '../../shared/config/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import { watchDisk } from '../../shared/lifecycle/disk-space.ts'
 import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import {
@@ -32,6 +35,7 @@ import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
 import type { StandaloneConfig } from './config.ts'
 import { openDataFolder, type DataFolder } from './data-folder.ts'
 import { openEngines, type Engines } from './engines.ts'
+import { requireRoom } from './require-room.ts'
 import { makeFirstCompanies, type FirstCompany } from './first-companies.ts'
 import { portsOf, requirePorts } from './ports.ts'
 
@@ -69,7 +73,7 @@ export async function startTally(
     return await serve(config, folder, engines, opened, log)
   } catch (err) {
     await closeAll(opened, log)
-    throw err
+    throw explainFullDisk(err, path.resolve(config.dataDir))
   }
 }
 
@@ -112,6 +116,10 @@ async function serve(
     refill: refillPool,
     rollup: rollupPool,
   })
+  const isEmbedded = alone || engines.clickhouse.engine !== undefined
+  const disk = isEmbedded ? await watchDisk(folder.path, { metrics, log }) : undefined
+  if (disk !== undefined) opened.push(disk)
+  const room = requireRoom(disk, alone)
   const sumsCache = engines.clickhouse.engine === undefined ? undefined : makeSumsCache()
   const loaderParts = {
     pool,
@@ -119,6 +127,7 @@ async function serve(
     sumsCache,
     eventLog,
     deadLetterTopic,
+    hasRoom: room.forLoading,
     metrics,
     log,
   }
@@ -146,6 +155,7 @@ async function serve(
     acceptance,
     clock,
     listedUpTo,
+    room,
     isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
       serving &&

@@ -40,6 +40,12 @@ export interface OperationsAppOptions {
   /** The most bytes a body may have once inflated. */
   bodyBytesMax: number
   limits: RateLimits
+  /**
+   * Asked before anything else of operations that write.
+   *
+   * @throws DomainError suspended while nothing may be written
+   */
+  admitWrite?: () => void
   /** Whether requests are counted; handlers that count something else say no. */
   limitsRequests?: boolean
   requestTimeoutMs: number
@@ -83,6 +89,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       const { method, operationId, permission } = operation
       const { handle, explainInvalid, worldAccess } = handlers[operationId] as Handler
       route[method](observe(`${method.toUpperCase()} ${path}`))
+      if (permission !== undefined && permission !== 'read:all') route[method](admitting(options.admitWrite))
       if (permission !== undefined)
         route[method](
           authenticate(options.findCaller, options.limits.wrongKeys, permission),
@@ -133,6 +140,13 @@ const getForHead: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()
 }
+
+const admitting =
+  (admit: () => void = () => undefined): RequestHandler =>
+  (_req, _res, next) => {
+    admit()
+    next()
+  }
 
 function limitRequestsTo(limit: RateLimit): RequestHandler {
   return async (_req, res, next) => {

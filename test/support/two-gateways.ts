@@ -8,6 +8,7 @@ import { reportListener } from '../../services/gateway/report-listener.ts'
 import { reportUsage, type RequestKeys } from '../../services/gateway/report-usage.ts'
 import { seedNamespace } from '../../services/gateway/seed-namespace.ts'
 import { newApiKey, type Permission } from '../../shared/domain/api-key.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { cachedFindCaller } from '../../shared/http/authentication.ts'
 import { listen } from '../../shared/http/http-server.ts'
@@ -65,6 +66,9 @@ export interface TestGateway {
 
 /** One clock for both, which tests set: the time of acceptance is in answers and in what is stored. */
 export const clock = { at: Date.now() * 1_000 }
+
+/** Whether both take anything now. */
+export const suspension = { isOn: false }
 
 export const startGateways = async (): Promise<{ listener: TestGateway; express: TestGateway }> => ({
   listener: await startGateway('gateway_listener', reportListener),
@@ -130,6 +134,9 @@ async function startGateway(
         wrongKeys: countedLimit('wrong-keys', uses),
       },
       requestTimeoutMs: 10_000,
+      admitWrite: () => {
+        if (suspension.isOn) throw new DomainError('suspended', 'not now')
+      },
     },
   )
   const server = await listen(app, {

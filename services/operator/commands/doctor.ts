@@ -75,7 +75,9 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
           check('API keys', () => checkKeys(pool)),
         ]
       : []),
-    ...(dataFolder === undefined ? [] : [check('disk of DATA_DIR', () => checkDisk(dataFolder))]),
+    ...(dataFolder === undefined
+      ? []
+      : [check('disk of DATA_DIR', () => checkDisk(dataFolder, urls['DATABASE_URL'] === undefined))]),
     check('passwords', () => Promise.resolve(checkPasswords(urls))),
     ...(hosts === undefined ? [] : [check('ports', () => Promise.resolve(checkExposure(hosts)))]),
   ]
