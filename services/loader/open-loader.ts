@@ -9,6 +9,7 @@ import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
+import { watchBrokenParts } from './watch-broken-parts.ts'
 import { watchLag } from './watch-lag.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import type { readLoaderConfig } from './config.ts'
@@ -54,6 +55,7 @@ export async function openLoader(
     reached = () => undefined,
   } = parts
   watchLag(metrics, eventLog, log)
+  watchBrokenParts(metrics, clickhouse, log)
   const usage = usageEventRepository(clickhouse)
   const deadLetters = deadLetterRepository(pool)
   return loadUsage(

@@ -1376,4 +1376,40 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/domain/billing/naive', 'shared/domain/billing/settling'],
     each: true,
   },
+  {
+    name: 'parts that are broken are put aside without a word',
+    file: 'clickhouse/0001_usage_events.sql',
+    right: 'max_suspicious_broken_parts = 0',
+    wrong: 'max_suspicious_broken_parts = 100',
+    suites: ['services/standalone/lost-parts'],
+  },
+  {
+    name: 'nobody looks whether parts of usage were put aside',
+    file: 'shared/clickhouse/broken-parts.ts',
+    right: '  if (others.length > 0) throw lost(others)\n',
+    wrong: '',
+    suites: ['shared/clickhouse/broken-parts'],
+  },
+  {
+    name: 'the audit does not compare months',
+    file: 'services/operator/audit/audit-months.ts',
+    right: 'if (missing > 0 && first !== undefined)',
+    wrong: 'if (missing > counted && first !== undefined)',
+    suites: ['services/operator/audit-months'],
+  },
+  {
+    name: 'usage that has come since hides what was lost of a month',
+    file: 'shared/usage/recount-usage.ts',
+    right: 'missing: Math.max(0, counted - again)',
+    wrong: 'missing: Math.max(0, counted - now)',
+    suites: ['services/rollup/count-usage'],
+  },
+  {
+    name: 'a month that is short of events is counted anew, and its loss forgotten',
+    file: 'shared/postgres/usage-counts.ts',
+    right:
+      'events = CASE WHEN excluded.missing = 0 THEN greatest(c.events, excluded.events) ELSE c.events END',
+    wrong: 'events = excluded.events',
+    suites: ['services/rollup/count-usage'],
+  },
 ]

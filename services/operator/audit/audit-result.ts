@@ -54,6 +54,10 @@ export interface AuditResult {
     /** Those that should count and do not. */
     unapplied: number
   }
+  /** Events that were counted by their month before, whether the log still holds them or not. */
+  countedByMonth: number
+  /** Of those, the ones that ClickHouse has no more, by the month they occurred in: `2026-09`. */
+  missing: { month: string; missing: number; counted: number }[]
   /** Events that one idempotency key was reported for, with several times; they count as long as nobody voids them. */
   sharedKeys: string[][]
   findings: Finding[]
@@ -77,7 +81,7 @@ export const isNoted = ({ findings }: AuditResult, kind: Finding['kind'], eventI
 
 /** The audit found nothing, and its numbers agree. */
 export function isClean(result: AuditResult): boolean {
-  return result.findings.length === 0 && addsUp(result)
+  return result.findings.length === 0 && result.missing.length === 0 && addsUp(result)
 }
 
 export const addsUp = ({

@@ -4,6 +4,7 @@ import { requireUsageStore } from '../../../shared/clickhouse/require-usage-stor
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Command, CommandDeps } from '../command.ts'
 import { checkClickHouse, CLICKHOUSE } from '../doctor/check-clickhouse.ts'
+import { checkCounts } from '../doctor/check-counts.ts'
 import { checkDeadLetters, checkGateways, checkLag, EVENT_LOG } from '../doctor/check-event-log.ts'
 import { checkKafka, KAFKA } from '../doctor/check-kafka.ts'
 import { checkKeys } from '../doctor/check-keys.ts'
@@ -73,6 +74,7 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
           check('dead letters', () => checkDeadLetters(pool)),
           check('gateways', () => checkGateways(pool)),
           check('API keys', () => checkKeys(pool)),
+          check('usage counted', () => checkCounts(pool)),
         ]
       : []),
     ...(dataFolder === undefined
