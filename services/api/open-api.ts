@@ -30,6 +30,8 @@ export interface ApiParts extends Omit<
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
+  /** The clock of PostgreSQL. */
+  nowMs?: () => number
   /** @see OperationsAppOptions.admitWrite */
   admitWrite?: () => void
 }
@@ -49,7 +51,7 @@ export interface OpenedApi {
 
 /** The API on its engines, for a process of its own or one with others. */
 export function openApi(
-  { access, requests, metrics, log, admitWrite, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
+  { access, requests, metrics, log, nowMs, admitWrite, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
 ): OpenedApi {
   const measured = timeQueries(metrics, clickhouse)
@@ -75,6 +77,7 @@ export function openApi(
         requestTimeoutMs,
         log: apiLog,
         bodyBytesMax: api.bodyBytesMax,
+        ...(nowMs === undefined ? {} : { nowMs }),
         ...(admitWrite === undefined ? {} : { admitWrite }),
       },
     ),

@@ -31,8 +31,8 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const { postgres, host, port, requestTimeoutMs } = config
     const pool = openServicePool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
-    const { acceptance, clock } = await openAcceptance(
-      { pool, alone: false, log },
+    const { acceptance, clock, watch } = await openAcceptance(
+      { pool, alone: false, metrics, log },
       { eventLog: config.eventLog, ...postgres, ...config.gateway },
       opened,
     )
@@ -63,6 +63,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
         eventLog,
         acceptance,
         clock,
+        watch,
         access,
         purges: sharing.purges,
         requests,

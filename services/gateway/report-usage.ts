@@ -2,11 +2,13 @@ import type { Caller } from '../../shared/domain/api-key.ts'
 import { isMetric } from '../../shared/domain/usage-source.ts'
 import {
   contentOf,
+  liesTooFarAhead,
   reportVersion,
   usageEventId,
   type IdentityKey,
   type UsageEvent,
 } from '../../shared/domain/usage-event.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { awaitNextSlice } from '../../shared/http/body-slices.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
@@ -27,7 +29,10 @@ export interface RequestKeys {
 export interface ReportUsageDeps {
   log: Pick<EventLog, 'append' | 'partitions'>
   acceptance: Acceptance
+  /** The clock of this machine. */
   clock: Clock
+  /** Whether that may be behind: what lies ahead of it is not refused for good then. */
+  mayBeBehind: () => boolean
   findUnknown: FindUnknown
   requestKeys: RequestKeys
   /** Told where reports get to. */
@@ -56,24 +61,29 @@ const MICROS_PER_MS = 1_000
  * Takes reported usage: checks all of it, then appends it to the event log; when it resolves, every event is durable.
  *
  * @returns the events in the order given; equal reports of one event in one request are the same event
- * @throws DomainError malformed, unprocessable or conflict when nothing was written, unavailable when that is not known
+ * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written, unavailable when that is
+ *   not known
  */
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
-  const { log, acceptance, clock, findUnknown, requestKeys, reached = () => undefined } = deps
+  const { log, acceptance, clock, mayBeBehind, findUnknown, requestKeys, reached = () => undefined } = deps
   return async (report) => {
     const { route, requestKey, aheadMs } = report
     const { namespaceId } = report.caller
     const ahead = aheadMs * MICROS_PER_MS
     const { length: bytes } = report.body
     await awaitNextSlice(bytes)
-    const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
+    const now = unixSeconds(clock() + ahead)
+    if (mayBeBehind()) requireNotAhead(report.events, now)
+    const checked = await checkAll(report, now, findUnknown)
     await awaitNextSlice(bytes) // before it is accepted: from then on the list of events cannot pass it until it is in the log
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
+      // Times of acceptance may be ahead of the clock; usage happens now.
+      const happensAt = Math.min(acceptedAt, clock()) + ahead
       const defaultAt =
         requestKey === undefined
-          ? acceptedAt + ahead
-          : await requestKeys.begin(namespaceId, route, requestKey, report.body, acceptedAt + ahead)
+          ? happensAt
+          : await requestKeys.begin(namespaceId, route, requestKey, report.body, happensAt)
       if (requestKey !== undefined) reached('gateway-keyed')
       return checked.map((event, index) => {
         const occurredAt = event.occurredAt ?? unixSeconds(defaultAt)
@@ -92,6 +102,15 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     reached('gateway-completed')
     return events
   }
+}
+
+/** @throws DomainError suspended when usage lies ahead of a clock that may be behind: it may be of now */
+function requireNotAhead(events: readonly ReportedEvent[], now: number): void {
+  if (events.some(({ occurred_at: at }) => at !== undefined && liesTooFarAhead(at, now)))
+    throw new DomainError(
+      'suspended',
+      'occurred_at: lies more than five minutes ahead of a clock that may be behind, try again later',
+    )
 }
 
 function identityOf(event: CheckedEvent, requestKey: string | undefined, index: number): IdentityKey {

@@ -16,6 +16,7 @@ import type { Purges } from '../../shared/redis/purges.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { openApi, type OpenedApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
+import type { ClockWatch } from '../gateway/clock-watch.ts'
 import { openGateway, type OpenedGateway } from '../gateway/open-gateway.ts'
 import { addCommands } from '../operator/add-commands.ts'
 import type { Installation } from '../operator/command.ts'
@@ -37,8 +38,11 @@ export interface Parts {
   eventLog: EventLog
   acceptance: Acceptance
   clock: Clock
+  watch: ClockWatch
   listedUpTo: () => Promise<Micros>
   room: RequiredRoom
+  /** The clock of PostgreSQL. */
+  nowMs: () => number
   isLive: () => boolean
   purges: Purges
   access: Access
@@ -54,8 +58,8 @@ export function makeTallyApp(
   config: StandaloneConfig,
   log: Logger,
 ): OpenedGateway & Pick<OpenedApi, 'warming'> {
-  const { pool, reportPool, clickhouse, sumsCache, eventLog, acceptance, clock, listedUpTo, metrics } = parts
-  const { access, purges, room } = parts
+  const { pool, reportPool, clickhouse, sumsCache, eventLog, listedUpTo, metrics } = parts
+  const { acceptance, clock, watch, access, purges, room, nowMs } = parts
   const requests = requestMetrics(metrics)
   const { handler, relay } = openGateway(
     {
@@ -64,6 +68,7 @@ export function makeTallyApp(
       eventLog,
       acceptance,
       clock,
+      watch,
       access,
       purges,
       requests,
@@ -85,6 +90,7 @@ export function makeTallyApp(
       requests,
       metrics,
       log,
+      nowMs,
       admitWrite: room.forWrites,
     },
     config,

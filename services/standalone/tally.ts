@@ -15,6 +15,7 @@ import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import { watchDisk } from '../../shared/lifecycle/disk-space.ts'
 import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { followClock } from '../../shared/postgres/core/follow-clock.ts'
 import {
   LOG_CONNECTIONS,
   openServicePool,
@@ -94,8 +95,9 @@ async function serve(
   ]
   await makeFirstCompanies(pool, firstCompanies)
   const { alone } = engines
-  const { acceptance, clock, lowestUnderWay } = await openAcceptance(
-    { pool: reportPool, alone, log },
+  const metrics = openMetrics()
+  const { acceptance, clock, watch, lowestUnderWay } = await openAcceptance(
+    { pool: reportPool, alone, metrics, log },
     { eventLog: config.eventLog, statementTimeoutMs, ...config.gateway },
     opened,
   )
@@ -105,7 +107,6 @@ async function serve(
   const deadLetterTopic = openDeadLetters(config.eventLog, log)
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
   const worlds = openTestWorlds(postgres, config.requestTimeoutMs, opened, log)
-  const metrics = openMetrics()
   const refillPool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
   const rollupPool = openServicePool('rollup', ROLLUP_CONNECTIONS, postgres, opened, log)
   watchPools(metrics, {
@@ -145,6 +146,8 @@ async function serve(
   let serving = false
   const sharing = await openSharing(config.redis, opened, log)
   const stopping = new AbortController()
+  const databaseClock = await followClock(pool, log)
+  opened.push(databaseClock)
   const parts: Parts = {
     pool,
     reportPool,
@@ -154,8 +157,10 @@ async function serve(
     eventLog,
     acceptance,
     clock,
+    watch,
     listedUpTo,
     room,
+    nowMs: databaseClock.nowMs,
     isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
       serving &&

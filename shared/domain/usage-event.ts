@@ -39,9 +39,13 @@ const OCCURRED_AHEAD_MAX_S = 5 * 60
  */
 export function findTimeFault(occurredAt: number, now: number): string | undefined {
   if (occurredAt < now - OCCURRED_BACK_MAX_S) return 'lies more than five years back'
-  if (occurredAt > now + OCCURRED_AHEAD_MAX_S) return 'lies more than five minutes ahead'
+  if (liesTooFarAhead(occurredAt, now)) return 'lies more than five minutes ahead'
   return undefined
 }
+
+/** Whether usage lies further ahead of now than it may; both in Unix seconds. */
+export const liesTooFarAhead = (occurredAt: number, now: number): boolean =>
+  occurredAt > now + OCCURRED_AHEAD_MAX_S
 
 /** Where the key of an identity comes from; each kind has a tag of its own, so that they can never meet. */
 export type IdentityKey =

@@ -6,7 +6,7 @@ import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { authenticate, callerOf, type FindCaller } from './authentication.ts'
 import { setCommonHeaders } from './common-headers.ts'
-import { enterWorld, type WorldAccess } from './enter-world.ts'
+import { CLOCK, enterWorld, type WorldAccess } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
@@ -40,6 +40,8 @@ export interface OperationsAppOptions {
   /** The most bytes a body may have once inflated. */
   bodyBytesMax: number
   limits: RateLimits
+  /** The clock that answers go by, in milliseconds since 1970. Default: that of this machine. */
+  nowMs?: () => number
   /**
    * Asked before anything else of operations that write.
    *
@@ -70,6 +72,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
+  app.locals[CLOCK] = options.nowMs
   app.use(commonHeaders, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
   const deadline = requestDeadline(options.requestTimeoutMs)

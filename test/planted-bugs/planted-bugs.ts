@@ -1412,4 +1412,41 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: 'events = excluded.events',
     suites: ['services/rollup/count-usage'],
   },
+  {
+    name: 'one process that is alone with its PostgreSQL looks at no clock',
+    file: 'services/gateway/open-acceptance.ts',
+    right: '  opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs, renewBusyMs }))',
+    wrong:
+      '  if (!alone) opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs, renewBusyMs }))',
+    suites: ['faults/clocks'],
+  },
+  {
+    name: 'a clock that was set a moment ago is gone by until PostgreSQL is asked',
+    file: 'services/gateway/clock-watch.ts',
+    right: 'return Math.abs(difference) <= CLOCK_DIFFERENCE_MAX_MICROS\n',
+    wrong: 'return Math.abs(difference) <= Infinity\n',
+    suites: ['services/gateway/random-clocks'],
+  },
+  {
+    name: 'times of acceptance go back with the clock',
+    file: 'shared/time/rising-clock.ts',
+    right: '      if (now <= last) return goOn()\n      raiseTo(now)\n',
+    wrong: '      last = now\n',
+    suites: ['shared/time/rising-clock', 'services/gateway/random-clocks'],
+    each: true,
+  },
+  {
+    name: 'the list of events waits until the wall clock has come to what was accepted',
+    file: 'shared/postgres/lowest-under-way.ts',
+    right: 'lowest === Infinity ? Math.max(now, Number(rows[0]?.reached)) : lowest',
+    wrong: 'Math.min(now, lowest)',
+    suites: ['services/gateway/random-clocks'],
+  },
+  {
+    name: 'what lies ahead of a clock that is behind is refused for good',
+    file: 'services/gateway/report-usage.ts',
+    right: '    if (mayBeBehind()) requireNotAhead(report.events, now)\n',
+    wrong: '',
+    suites: ['services/gateway/random-clocks'],
+  },
 ]

@@ -23,6 +23,7 @@ import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { inNamespace, withTransaction } from '../../shared/postgres/core/transaction.ts'
 import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import { insertKey } from './insert-key.ts'
+import { risingClock } from '../../shared/time/rising-clock.ts'
 import { testLog } from './log.ts'
 import { createDatabase } from './postgres.ts'
 
@@ -107,7 +108,11 @@ async function startGateway(
         for (const { partition, value } of records) lines.push(`${partition} ${value.toString()}`)
       },
     },
-    acceptance: new Acceptance(() => clock.at, 1_000),
+    acceptance: new Acceptance(
+      risingClock(() => clock.at),
+      1_000,
+    ),
+    mayBeBehind: () => false,
     clock: () => clock.at,
     findUnknown: knownReferences(
       (namespaceId, accountIds, metricIds) =>

@@ -5,7 +5,13 @@ import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Command, CommandDeps } from '../command.ts'
 import { checkClickHouse, CLICKHOUSE } from '../doctor/check-clickhouse.ts'
 import { checkCounts } from '../doctor/check-counts.ts'
-import { checkDeadLetters, checkGateways, checkLag, EVENT_LOG } from '../doctor/check-event-log.ts'
+import {
+  checkAcceptance,
+  checkDeadLetters,
+  checkGateways,
+  checkLag,
+  EVENT_LOG,
+} from '../doctor/check-event-log.ts'
 import { checkKafka, KAFKA } from '../doctor/check-kafka.ts'
 import { checkKeys } from '../doctor/check-keys.ts'
 import { checkPostgres, POSTGRES } from '../doctor/check-postgres.ts'
@@ -73,6 +79,7 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
           check(EVENT_LOG, async () => checkLag(await openEventLog())),
           check('dead letters', () => checkDeadLetters(pool)),
           check('gateways', () => checkGateways(pool)),
+          check('times of acceptance', () => checkAcceptance(pool)),
           check('API keys', () => checkKeys(pool)),
           check('usage counted', () => checkCounts(pool)),
         ]

@@ -265,7 +265,7 @@ describe('npm run doctor', function () {
         "INSERT INTO dead_letters (topic, partition, log_offset, line, reason, value) VALUES ('t', 0, 0, 0, 'r', 'v')",
       )
       await pool.query(
-        `INSERT INTO gateways VALUES (gen_random_uuid(), 0, now() - interval '20 s', now() + interval '1 min')`,
+        `INSERT INTO gateways VALUES (gen_random_uuid(), 0, 0, now() - interval '20 s', now() + interval '1 min')`,
       )
       const companyId = await makeCompany(pool, { name: 'Doctor', mode: 'live' }, async (db, company) => {
         const issue = (name: string, days: number | null) =>
