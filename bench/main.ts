@@ -15,6 +15,7 @@ import { benchBalances } from './balances.ts'
 import { benchHistory } from './history.ts'
 import { benchIngest, LOGS } from './ingest.ts'
 import { benchLoad } from './load.ts'
+import { benchNeighbours } from './neighbours.ts'
 import { benchPreviews } from './previews.ts'
 import { benchQuery } from './query.ts'
 import { benchRollups } from './rollups.ts'
@@ -52,6 +53,9 @@ const USAGE = `usage: npm run bench -- NAME [options]
   simulations [--events N] [--requests N] [--data FOLDER]
              a month of 10,000 accounts by a card of 20 rates and by another, --requests (10 unless given) one after the other; a
              page of accounts; balances beside simulations
+  neighbours [--events N] [--seconds N] [--connections N] [--only TEXT] [--data FOLDER]
+             whether a company that asks for much, over --connections (64 unless given), keeps another one from its answers;
+             kinds of it whose names have the TEXT of --only, --seconds (12 unless given) each
   query      [--events N] [--requests N] [--data FOLDER]
              balances and usage of 10,000 accounts with --events (1M unless given) in 90 days, over HTTP, one request after
              the other; rollups beside the raw events
@@ -60,10 +64,10 @@ const USAGE = `usage: npm run bench -- NAME [options]
   storage    [--events N] [--data FOLDER]
              bytes an event by table and column
   all        [--events N] [--data FOLDER]
-             all of these but balances, close, history, previews, rollups and simulations, with 10M events, or up to --events 100M,
+             all of these but balances, close, history, neighbours, previews, rollups and simulations, with 10M events, or up to --events 100M,
              and every figure in one table
 
-  all, history and rollups end with 1 when a floor is missed.
+  all, history, neighbours and rollups end with 1 when a floor is missed.
 
   --data keeps the made-up events below FOLDER and takes them from there the next time: 100M of them take some 12 GB, and
   an hour to make. --save FILE writes the results as JSON there instead of below bench/results`
@@ -78,6 +82,8 @@ const OPTIONS = {
   events: { type: 'string' },
   'up-to': { type: 'string' },
   requests: { type: 'string' },
+  connections: { type: 'string' },
+  only: { type: 'string' },
   data: { type: 'string' },
   save: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
@@ -95,6 +101,8 @@ interface Bench {
 const SIZES = [1e6, 1e7, 1e8]
 const SECONDS = { default: 8, min: 1, max: 600 }
 const READ_SECONDS = { ...SECONDS, default: 5 }
+const NEIGHBOUR_SECONDS = { ...SECONDS, default: 12 }
+const CONNECTIONS = { default: 64, min: 1, max: 1_000 }
 const RUN_SECONDS = { ...SECONDS, default: 30 }
 const RATE = { default: 0, min: 0, max: 1_000_000 }
 const STEADY_RATE = { default: 3_000, min: 100, max: 100_000 }
@@ -185,6 +193,27 @@ const BENCHES: Record<string, Bench> = {
       const save = await saveIn(values, `simulations-${formatEvents(events)}`)
       await withData(values, (data) =>
         benchSimulations({ events, requests, folder: dataSetFolder(data, events), save, print }),
+      )
+    },
+  },
+  neighbours: {
+    options: ['events', 'seconds', 'connections', 'only', 'data'],
+    run: async (values, print) => {
+      const events = eventsOf(values, '1M')
+      const seconds = integerOption('seconds', values.seconds, NEIGHBOUR_SECONDS)
+      const connections = integerOption('connections', values.connections, CONNECTIONS)
+      const { only } = values
+      const save = await saveIn(values, `neighbours-${formatEvents(events)}`)
+      await withData(values, (data) =>
+        benchNeighbours({
+          events,
+          seconds,
+          connections,
+          only,
+          folder: dataSetFolder(data, events),
+          save,
+          print,
+        }),
       )
     },
   },

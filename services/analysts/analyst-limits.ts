@@ -1,5 +1,6 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
 import { FINAL_SETTINGS } from '../../shared/clickhouse/clickhouse.ts'
+import { settingsOfPriority } from '../../shared/clickhouse/query-turns.ts'
 
 /** What one query of an analyst may take. */
 export interface AnalystLimits {
@@ -17,6 +18,7 @@ export interface AnalystLimits {
 /** The limits as settings: written out on every query, so that no default and no earlier query decides instead. */
 export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   ...FINAL_SETTINGS,
+  ...settingsOfPriority(3),
   apply_prewhere_after_final: 1,
   apply_row_policy_after_final: 1,
   allow_ddl: 0,

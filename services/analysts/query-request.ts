@@ -117,14 +117,17 @@ const header = (req: IncomingMessage, name: string): string | undefined => {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
+/** All of them together, beside companies. */
+const TENANT = 'analysts'
+
 async function readBody(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
   const tooLarge = () =>
     new ClickHouseException('QUERY_IS_TOO_LARGE', `the body is larger than ${bytesMax} bytes.`)
-  if (encoding === 'identity') return collectBytes(req, bytesMax, tooLarge).catch(rethrow)
+  if (encoding === 'identity') return collectBytes(req, bytesMax, tooLarge, TENANT).catch(rethrow)
   if (encoding !== 'gzip')
     throw new ClickHouseException('NOT_IMPLEMENTED', 'content-encoding: only gzip is supported here.')
-  return collectGunzipped(req, bytesMax, tooLarge)
+  return collectGunzipped(req, bytesMax, tooLarge, TENANT)
     .catch(rethrow)
     .catch((err: unknown) => {
       if (err instanceof ClickHouseException) throw err

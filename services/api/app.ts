@@ -1,5 +1,6 @@
-import type { Express, RequestHandler } from 'express'
-import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import type { RequestListener } from 'node:http'
+import type { RequestHandler } from 'express'
+import { forLongReads, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { reportedCurrencyRepository } from '../../shared/clickhouse/events/reported-currencies.ts'
 import { usageEventListRepository } from '../../shared/clickhouse/events/usage-event-list.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
@@ -66,7 +67,7 @@ export interface ApiDeps {
 export function apiApp(
   deps: ApiDeps,
   options: Omit<OperationsAppOptions, 'handlersCheckText' | 'limitsRequests' | 'files'>,
-): Express {
+): RequestListener {
   const { pool, clickhouse, usage } = deps
   const reads = batchedReads(pool)
   const [create, once] = [createIn(pool), onceIn(pool)]
@@ -74,7 +75,7 @@ export function apiApp(
   const findStored = findStoredEventsIn(events, deps.untilLoaded)
   const list = listEvents({
     events,
-    list: usageEventListRepository(clickhouse),
+    list: usageEventListRepository(forLongReads(clickhouse)),
     listedUpTo: deps.listedUpTo,
   })
   return operationsApp(
@@ -99,7 +100,7 @@ export function apiApp(
         listedUpTo: deps.listedUpTo,
       }),
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
-      ...currencyHandlers(listCurrencies(reportedCurrencyRepository(clickhouse))),
+      ...currencyHandlers(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse)))),
       ...productHandlers(pool, create),
       ...priceHandlers(pool, create),
       ...rateCardHandlers(pool, create, {

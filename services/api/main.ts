@@ -10,7 +10,7 @@ import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/service/run-service.ts'
 import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import { followClock } from '../../shared/postgres/core/follow-clock.ts'
-import { openServicePool } from '../../shared/postgres/core/open-service-pool.ts'
+import { openRequestPool } from '../../shared/postgres/core/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/core/require-server.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
@@ -25,7 +25,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
   readConfig: readApiServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
-    const pool = openServicePool('api', config.connectionsMax, postgres, opened, log)
+    const pool = openRequestPool('api', config.connectionsMax, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const clickhouse = await openClickHouseServer(
       config.clickhouse,

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { forLongReads } from '../../shared/clickhouse/clickhouse.ts'
 import { timeQueries } from '../../shared/clickhouse/time-queries.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used-accounts.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
@@ -55,9 +56,10 @@ export function openApi(
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
 ): OpenedApi {
   const measured = timeQueries(metrics, clickhouse)
+  const patient = forLongReads(measured)
   const usage = usageThroughRollups(measured, sumsCache)
   const rawReads = rawReadSemaphore()
-  const listRecently = (limit: number) => listRecentlyUsed(measured, limit)
+  const listRecently = (limit: number) => listRecentlyUsed(patient, limit)
   const apiLog = log.child({ part: 'api' })
   return {
     handler: apiApp(
@@ -65,9 +67,9 @@ export function openApi(
         ...deps,
         clickhouse: measured,
         usage,
-        ratedUsage: ratedUsageReader(measured, rawReads),
-        simulatedUsage: simulatedUsageReader(measured, rawReads),
-        knownUsage: knownUsageReader(measured, rawReads),
+        ratedUsage: ratedUsageReader(patient, rawReads),
+        simulatedUsage: simulatedUsageReader(patient, rawReads),
+        knownUsage: knownUsageReader(patient, rawReads),
         drain: drainOf(eventLog),
         untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
       },

@@ -1,4 +1,4 @@
-import type { Express } from 'express'
+import type { RequestListener } from 'node:http'
 import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import { explainBatch } from './offending-events.ts'
@@ -29,7 +29,7 @@ export function gatewayApp(
   options: GatewayAppOptions,
   document = readOpenApiDocument(),
   compile = schemaCompiler(document),
-): Express {
+): RequestListener {
   const { events, requests } = options.limits
   const handlers = {
     reportEvent: { handle: postEvent(report, events) },

@@ -12,6 +12,7 @@ import { runService, type Service } from '../../shared/service/run-service.ts'
 import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import {
   LOG_CONNECTIONS,
+  openRequestPool,
   openServicePool,
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/core/open-service-pool.ts'
@@ -29,7 +30,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
   readConfig: readGatewayServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
-    const pool = openServicePool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
+    const pool = openRequestPool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
     const { acceptance, clock, watch } = await openAcceptance(
       { pool, alone: false, metrics, log },

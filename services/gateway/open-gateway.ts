@@ -110,7 +110,6 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
       log,
       bodyBytesMax: gateway.bodyBytesMax,
       admitWrite() {
-        // Before it is looked whose key it is: that depends on a clock, too.
         acceptance.requireOpen()
         parts.admitWrite?.()
       },

@@ -1,7 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import { digestOfApiKey, isApiKey, type Permission } from '../../shared/domain/api-key.ts'
+import type { Permission } from '../../shared/domain/api-key.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import { countUnderWay } from '../../shared/http/admit.ts'
 import { answerJson } from '../../shared/http/answer-text.ts'
+import { findCallerOf, identifyAgain } from '../../shared/http/authentication.ts'
+import { noteCaller, tenantOf } from '../../shared/http/callers.ts'
 import { setCommonHeaders } from '../../shared/http/common-headers.ts'
 import { enterUntilAnswered } from '../../shared/http/enter-world.ts'
 import { answerError } from '../../shared/http/error-responder.ts'
@@ -40,7 +43,8 @@ const REQUEST_KEY_MAX = 255
  */
 export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
   const { report } = work
-  const { findCaller, worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
+  const { worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
+  const access = { findCaller: options.findCaller, wrongKeys: limits.wrongKeys }
   const { admitWrite = () => undefined } = options
   const document = readOpenApiDocument()
   const compile = schemaCompiler(document)
@@ -56,18 +60,21 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
       route.observe(res, startedAt)
       throw err
     }
-    const found = findCallerOf(req)
+    const found = findCallerOf(req, access.findCaller)
     const caller = found instanceof Promise ? await found : found
     if (caller?.permissions.includes(PERMISSION) !== true) {
       express(req, res)
       return
     }
-    const json = await readJson(req, res).catch((err: unknown) => {
+    countUnderWay(caller.companyId, res)
+    noteCaller(req, caller)
+    const json = await readJson(req, res, startedAt).catch((err: unknown) => {
       route.observe(res, startedAt)
       throw err
     })
     const events = route.eventsOf(json.body)
     if (events === undefined) {
+      route.observe(res, startedAt)
       keepJson(req, json)
       express(req, res)
       return
@@ -88,15 +95,12 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
     answerJson(res, 202, JSON.stringify(route.answerOf(taken)))
   }
 
-  async function readJson(req: IncomingMessage, res: ServerResponse): Promise<JsonBody> {
-    const rawBody = await readBytes(req, bodyBytesMax)
+  async function readJson(req: IncomingMessage, res: ServerResponse, startedAt: number): Promise<JsonBody> {
+    const tenant = tenantOf(req)
+    const rawBody = await readBytes(req, bodyBytesMax, tenant)
+    await identifyAgain(req, access, startedAt)
     startDeadline(req, res, requestTimeoutMs)
-    return { rawBody, body: await parseJson(rawBody, req, res) }
-  }
-
-  function findCallerOf(req: IncomingMessage): ReturnType<typeof findCaller> {
-    const key = req.headers['x-api-key']
-    return typeof key === 'string' && isApiKey(key) ? findCaller(digestOfApiKey(key)) : undefined
+    return { rawBody, body: await parseJson(rawBody, req, res, tenant) }
   }
 
   return (req, res) => {

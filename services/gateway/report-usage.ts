@@ -106,7 +106,7 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
 
 /** @throws DomainError suspended when usage lies ahead of a clock that may be behind: it may be of now */
 function requireNotAhead(events: readonly ReportedEvent[], now: number): void {
-  if (events.some(({ occurred_at: at }) => at !== undefined && liesTooFarAhead(at, now)))
+  if (events.some(({ occurred_at: at }) => at != null && liesTooFarAhead(at, now)))
     throw new DomainError(
       'suspended',
       'occurred_at: lies more than five minutes ahead of a clock that may be behind, try again later',

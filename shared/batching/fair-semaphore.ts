@@ -1,6 +1,8 @@
 export interface FairSemaphoreOptions {
   /** At work at once. */
   atOnce: number
+  /** … of one tenant, also while permits are free; undefined: as many as of all. */
+  atOnceOfOne?: number
   /** In the queue; of more, one is rejected at once. */
   waitingMax: number
   /** … of one tenant; undefined: as many as of all. */
@@ -20,6 +22,8 @@ export interface PermitRequest {
   tenant?: string
   /** Ends the wait. */
   signal?: AbortSignal | undefined
+  /** How long this one may wait, in place of what the semaphore says. */
+  waitMs?: number
 }
 
 interface Waiting {
@@ -30,13 +34,17 @@ interface Waiting {
 /**
  * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for
  * themselves: a permit that becomes free goes to the tenant who has fewest, in turn where several have as few, and to
- * those of one tenant in the order they came. When the queue is full, the tenant with the longest queue loses its last
- * request to the one who comes, if it still has more waiting than that one's then has; otherwise who comes is rejected.
+ * those of one tenant in the order they came; nobody has more than atOnceOfOne. When the queue is full, the tenant with
+ * the longest queue loses its last request to the one who comes, if it still has more waiting than that one's then has;
+ * otherwise who comes is rejected.
+ *
+ * With a name as tenant, any number at once and one of each name, it is a lock for each name.
  */
 export class FairSemaphore {
   private readonly options: FairSemaphoreOptions
   /** By tenant, none of them 0. */
   private readonly working = new Map<string, number>()
+  private count = 0
   private closed = false
   /** By tenant, none of them empty. Their order decides between tenants with as many permits. */
   private readonly queues = new Map<string, Set<Waiting>>()
@@ -51,15 +59,28 @@ export class FairSemaphore {
    *
    * @throws Error the rejection of the options
    */
-  async run<T>(work: () => Promise<T>, { tenant = '', signal }: PermitRequest = {}): Promise<T> {
-    const { rejection } = this.options
-    if (this.closed) throw rejection('it is stopping')
-    if (signal?.aborted === true) throw rejection(GONE) // the event does not come again
-    if (this.atWork >= this.options.atOnce) await this.wait(tenant, signal)
-    else this.begin(tenant)
+  async run<T>(work: () => Promise<T>, request: PermitRequest = {}): Promise<T> {
+    const release = await this.acquire(request)
     try {
       return await work()
     } finally {
+      release()
+    }
+  }
+
+  /**
+   * Waits for a permit.
+   *
+   * @returns gives it back; to be called once
+   * @throws Error the rejection of the options
+   */
+  async acquire({ tenant = '', signal, waitMs }: PermitRequest = {}): Promise<() => void> {
+    const { rejection } = this.options
+    if (this.closed) throw rejection('it is stopping')
+    if (signal?.aborted === true) throw rejection(GONE) // the event does not come again
+    if (this.isFreeFor(tenant)) this.begin(tenant)
+    else await this.wait(tenant, waitMs ?? this.options.waitMs, signal)
+    return () => {
       this.end(tenant)
       this.passOn()
     }
@@ -67,17 +88,35 @@ export class FairSemaphore {
 
   /** How many are at work now. */
   get atWork(): number {
-    return [...this.working.values()].reduce((sum, count) => sum + count, 0)
+    return this.count
+  }
+
+  /** How many wait now. */
+  get queued(): number {
+    return this.waiting
+  }
+
+  /** While a permit is free, who waits has as many as one tenant may: nobody is overtaken by who comes. */
+  private isFreeFor(tenant: string): boolean {
+    const { atOnce } = this.options
+    return this.count < atOnce && this.mayHaveMore(tenant)
+  }
+
+  private mayHaveMore(tenant: string): boolean {
+    const { atOnce, atOnceOfOne = atOnce } = this.options
+    return (this.working.get(tenant) ?? 0) < atOnceOfOne
   }
 
   private begin(tenant: string): void {
     this.working.set(tenant, (this.working.get(tenant) ?? 0) + 1)
+    this.count++
   }
 
   private end(tenant: string): void {
     const left = (this.working.get(tenant) ?? 0) - 1
     if (left > 0) this.working.set(tenant, left)
     else this.working.delete(tenant)
+    this.count--
   }
 
   /** Turns everybody away who waits or comes. */
@@ -87,8 +126,8 @@ export class FairSemaphore {
       reject('it is stopping')
   }
 
-  private wait(tenant: string, signal?: AbortSignal): Promise<void> {
-    const { waitingMax, waitingMaxOfOne = waitingMax, waitMs, rejection } = this.options
+  private wait(tenant: string, waitMs: number, signal?: AbortSignal): Promise<void> {
+    const { waitingMax, waitingMaxOfOne = waitingMax, rejection } = this.options
     const queue = this.queues.get(tenant) ?? new Set()
     if (queue.size >= waitingMaxOfOne) throw rejection(TOO_MANY)
     if (this.waiting >= waitingMax) {
@@ -130,16 +169,19 @@ export class FairSemaphore {
     })
   }
 
-  /** The first of the tenant who has fewest permits takes over the one that has become free. */
+  /** The first of the tenant who has fewest permits, and may have more, takes over the one that has become free. */
   private passOn(): void {
-    const has = (tenant: string) => this.working.get(tenant) ?? 0
-    const [tenant] = [...this.queues.keys()].sort((a, b) => has(a) - has(b)) // those with as few stay in order
-    const queue = tenant === undefined ? undefined : this.queues.get(tenant)
-    if (tenant === undefined || queue === undefined) return
+    let next: { tenant: string; queue: Set<Waiting>; has: number } | undefined
+    for (const [tenant, queue] of this.queues) {
+      const has = this.working.get(tenant) ?? 0
+      // Of those with as few the first.
+      if (this.mayHaveMore(tenant) && has < (next?.has ?? Infinity)) next = { tenant, queue, has }
+    }
+    if (next === undefined) return
     // To the end: all others with as few come first the next time.
-    this.queues.delete(tenant)
-    this.queues.set(tenant, queue)
-    const [first] = queue // none of the queues is empty
+    this.queues.delete(next.tenant)
+    this.queues.set(next.tenant, next.queue)
+    const [first] = next.queue // none of the queues is empty
     first?.go()
   }
 }

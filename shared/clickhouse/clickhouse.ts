@@ -10,9 +10,13 @@ import { ChdbConnection } from './embedded/chdb-connection.ts'
 import { FailedOpen, quoteIdentifier } from './embedded/chdb-session.ts'
 import { explainFailedOpen } from './embedded/explain-failed-open.ts'
 import { writeEngineConfig } from './embedded/engine-config.ts'
+import { queryTurns, tenantOf, type QueryTurns } from './query-turns.ts'
 
 /** The one API to ClickHouse, whether it is a server or the engine in our process. */
-export type ClickHouse = ClickHouseClient
+export interface ClickHouse extends ClickHouseClient {
+  /** Those of short reads, and of those that may take long: which of them queries of this client wait for. */
+  turns: { mine: QueryTurns; long: QueryTurns }
+}
 
 export interface OpenedClickHouse extends Closeable {
   client: ClickHouse
@@ -85,8 +89,14 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
       clickhouse_settings: settings,
       compression: { request: false, response: false },
     })
-    const makeDatabase = () => makeDatabaseWith(createClient(server), database)
-    return { name: 'ClickHouse', client, database, makeDatabase, close: () => client.close() }
+    const makeDatabase = () => makeDatabaseWith(inTurns(createClient(server), 1), database)
+    return {
+      name: 'ClickHouse',
+      client: inTurns(client, options.connections),
+      database,
+      makeDatabase,
+      close: () => client.close(),
+    }
   }
   const { folder, connections, analyticsDatabases = [analyticsDatabase(database)] } = options
   const engine = { folder, engineArgs: await writeEngineConfig(folder, analyticsDatabases) }
@@ -98,8 +108,33 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
     },
   )
   const client = createClient({ connection: pool })
-  return { name: 'embedded ClickHouse', client, database, engine, close: () => client.close() }
+  return {
+    name: 'embedded ClickHouse',
+    client: inTurns(client, connections),
+    database,
+    engine,
+    close: () => client.close(),
+  }
 }
+
+function inTurns(client: ClickHouseClient, connections: number): ClickHouse {
+  const { short, long } = queryTurns(connections)
+  return Object.assign(client, { turns: { mine: short, long } })
+}
+
+/** The same client, for reads that may take long: they leave some connections to others. */
+export const forLongReads = (client: ClickHouse): ClickHouse =>
+  withMembers(client, { turns: { ...client.turns, mine: client.turns.long } })
+
+/** A client with some members replaced. */
+export const withMembers = (client: ClickHouse, members: Partial<ClickHouse>): ClickHouse =>
+  new Proxy(client, {
+    get: (target, name) => {
+      if (Object.hasOwn(members, name)) return Reflect.get(members, name) as unknown
+      const value: unknown = Reflect.get(target, name)
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value
+    },
+  })
 
 /**
  * Makes a database that is missing. It looks first, so that it can be made beforehand for a user who may make none.
@@ -117,23 +152,40 @@ async function makeDatabaseWith(client: ClickHouse, database: string): Promise<v
 }
 
 /**
- * Runs a query and gives its rows; values come as text, but for numbers of up to 32 bits.
+ * Runs a query in its turn and gives its rows; values come as text, but for numbers of up to 32 bits.
  *
  * @param settings besides those of the client
+ * @throws DomainError overloaded when no turn comes in time
  */
-export async function queryRows<Row>(
+export function queryRows<Row>(
   client: ClickHouse,
   query: string,
   params: Record<string, unknown>,
   settings: ClickHouseSettings = {},
 ): Promise<Row[]> {
-  const result = await client.query({
-    query,
-    query_params: params,
-    format: 'JSONEachRow',
-    clickhouse_settings: settings,
+  return inTurn(client, params, async (ofTurn) => {
+    const result = await client.query({
+      query,
+      query_params: params,
+      format: 'JSONEachRow',
+      clickhouse_settings: { ...ofTurn, ...settings },
+    })
+    return result.json<Row>()
   })
-  return result.json<Row>()
+}
+
+/** @param work is given the settings that go with its turn */
+async function inTurn<T>(
+  { turns: { mine } }: ClickHouse,
+  params: Record<string, unknown>,
+  work: (settings: ClickHouseSettings) => Promise<T>,
+): Promise<T> {
+  const release = await mine.acquire({ tenant: tenantOf(params) })
+  try {
+    return await work(mine.settings)
+  } finally {
+    release()
+  }
 }
 
 /**
@@ -145,13 +197,19 @@ export async function* streamRows<Row>(
   query: string,
   params: Record<string, unknown>,
 ): AsyncGenerator<Row[]> {
-  const result = await client.query({
-    query,
-    query_params: params,
-    format: 'JSONEachRow',
-    clickhouse_settings: { wait_end_of_query: 1 },
-  })
-  for await (const rows of result.stream<Row>()) yield rows.map((row) => row.json())
+  const { mine } = client.turns
+  const release = await mine.acquire({ tenant: tenantOf(params) })
+  try {
+    const result = await client.query({
+      query,
+      query_params: params,
+      format: 'JSONEachRow',
+      clickhouse_settings: { wait_end_of_query: 1, ...mine.settings },
+    })
+    for await (const rows of result.stream<Row>()) yield rows.map((row) => row.json())
+  } finally {
+    release()
+  }
 }
 
 /**
@@ -160,17 +218,19 @@ export async function* streamRows<Row>(
  * Why wait_end_of_query: a server that fails half-way would otherwise have begun to answer, and a short answer of bytes
  * looks like a whole one.
  */
-export async function queryBytes(
+export function queryBytes(
   client: ClickHouse,
   query: string,
   params: Record<string, unknown>,
 ): Promise<Buffer> {
-  const { stream } = await client.exec({
-    query,
-    query_params: params,
-    clickhouse_settings: { wait_end_of_query: 1 },
+  return inTurn(client, params, async (ofTurn) => {
+    const { stream } = await client.exec({
+      query,
+      query_params: params,
+      clickhouse_settings: { wait_end_of_query: 1, ...ofTurn },
+    })
+    const chunks = (await stream.toArray()) as Buffer[]
+    const [only] = chunks
+    return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
   })
-  const chunks = (await stream.toArray()) as Buffer[]
-  const [only] = chunks
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }

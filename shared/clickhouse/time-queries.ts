@@ -1,8 +1,8 @@
 import { DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
-import type { ClickHouse } from './clickhouse.ts'
+import { withMembers, type ClickHouse } from './clickhouse.ts'
 
 /**
- * The same client, whose queries are timed until their first rows arrive; our answers are small, so that is nearly all
+ * The same client, whose queries are timed once it is their turn, until their first rows arrive; our answers are small, so that is nearly all
  * of it.
  */
 export function timeQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
@@ -12,6 +12,13 @@ export function timeQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
     DURATION_BUCKETS,
     ['outcome'],
   )
+  const waiting = metrics.gauge('tally_clickhouse_waiting', 'Queries of requests that wait for their turn.', [
+    'kind',
+  ])
+  metrics.beforeScrape(() => {
+    waiting.set(['short'], client.turns.mine.queued())
+    waiting.set(['long'], client.turns.long.queued())
+  })
   const [ok, failed] = [took('ok'), took('failed')]
   const query = async (...args: Parameters<ClickHouse['query']>) => {
     const startedAt = performance.now()
@@ -24,11 +31,5 @@ export function timeQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
       throw err
     }
   }
-  return new Proxy(client, {
-    get: (target, name) => {
-      if (name === 'query') return query
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? (value.bind(target) as unknown) : value
-    },
-  })
+  return withMembers(client, { query })
 }

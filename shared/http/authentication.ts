@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Request, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import {
@@ -10,8 +11,9 @@ import {
 import { NAMES } from '../redis/names.ts'
 import type { Purges } from '../redis/purges.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
+import { noteCaller, notedCaller } from './callers.ts'
 import { HttpError } from './http-error.ts'
-import { limitRate } from './limit-rate.ts'
+import { takeOf } from './limit-rate.ts'
 
 /** Looks up whose key it is, if it may be used now. */
 type LookUpCaller = (digest: Buffer) => Promise<FoundCaller | undefined>
@@ -22,6 +24,8 @@ export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Calle
 /** How long an answer about a key may be cached after it was asked for: a revoked key works no longer than this. */
 const CALLER_TTL_MS = 4_000
 const KEYS_MAX = 10_000
+/** Wrong keys have a cache of their own: they take no place of a right one. */
+const WRONG_KEYS_MAX = 10_000
 
 /** How long after it was asked for an answer about a key may be cached. */
 const ttlMsOf = (caller: FoundCaller | undefined): number =>
@@ -34,14 +38,17 @@ const ttlMsOf = (caller: FoundCaller | undefined): number =>
  * @param purges tell which callers to forget
  */
 export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCaller {
-  const cache = new LRUCache<string, { caller: Caller | undefined }>({ max: KEYS_MAX })
+  const cache = new LRUCache<string, Caller>({ max: KEYS_MAX })
+  const wrong = new LRUCache<string, true>({ max: WRONG_KEYS_MAX })
   const underWay = new Map<string, { work: Promise<Caller | undefined>; startedAt: number }>()
   purges?.onPurge((purge) => {
     if (typeof purge === 'string') {
       cache.clear()
+      wrong.clear()
       underWay.clear()
     } else {
       cache.delete(purge.name)
+      wrong.delete(purge.name)
       underWay.delete(purge.name)
     }
   })
@@ -54,7 +61,8 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
         if (underWay.get(name)?.work !== work) return caller
         underWay.delete(name)
         const ttl = Math.floor(ttlMsOf(caller) - (performance.now() - startedAt))
-        if (ttl > 0) cache.set(name, { caller }, { ttl })
+        if (ttl > 0 && caller !== undefined) cache.set(name, caller, { ttl })
+        else if (ttl > 0) wrong.set(name, true, { ttl })
         return caller
       },
       (err: unknown) => {
@@ -68,7 +76,8 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
   return (digest) => {
     const name = NAMES.caller(digest)
     const known = cache.get(name)
-    if (known !== undefined) return known.caller
+    if (known !== undefined) return known
+    if (wrong.has(name)) return undefined
     const asked = underWay.get(name)
     // One that hangs may have been answered before the key was revoked.
     const isFresh = asked !== undefined && performance.now() - asked.startedAt < CALLER_TTL_MS / 2
@@ -76,24 +85,68 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
   }
 }
 
+/** Whose key a request carries; undefined where it carries none that is one. */
+export function findCallerOf(req: IncomingMessage, findCaller: FindCaller): ReturnType<FindCaller> {
+  const key = req.headers['x-api-key']
+  return typeof key === 'string' && isApiKey(key) ? findCaller(digestOfApiKey(key)) : undefined
+}
+
 /**
- * Finds the caller before anything of the body is read.
+ * Finds who makes a request by its key, before anything of the body is read.
  *
- * @param wrongKeys how many wrong keys an address may try; a right one is served whatever else came from there
- * @param permission what the key must be allowed to do
+ * @param wrongKeys how many wrong keys an address may try before its answers say that it should wait
+ * @param found what findCallerOf said, where it was asked already
+ * @throws HttpError 401 for a wrong key: always, so that whoever has one that was revoked hears of it
  */
-export function authenticate(find: FindCaller, wrongKeys: RateLimit, permission: Permission): RequestHandler {
+export async function identify(
+  req: IncomingMessage,
+  { findCaller, wrongKeys }: { findCaller: FindCaller; wrongKeys: RateLimit },
+  found: ReturnType<FindCaller> = findCallerOf(req, findCaller),
+): Promise<Caller> {
+  const caller = await found
+  if (caller !== undefined) return caller
+  const { headers } = await takeOf(wrongKeys, req.socket.remoteAddress ?? '', 1)
+  throw new HttpError(401, 'Invalid API key', headers)
+}
+
+/** A body that took longer to come than this was begun by a caller who may have been refused since. */
+const LONG_BODY_MS = 1_000
+
+/**
+ * Looks again who makes a request whose body took long: a key that was revoked meanwhile writes nothing.
+ *
+ * @param sinceMs when its headers were there, by `performance`
+ * @throws HttpError 401
+ */
+export async function identifyAgain(
+  req: IncomingMessage,
+  access: Parameters<typeof identify>[1],
+  sinceMs: number,
+): Promise<void> {
+  if (performance.now() - sinceMs > LONG_BODY_MS) await identify(req, access)
+}
+
+/** @throws HttpError 403 */
+function requirePermission({ permissions }: Caller, permission: Permission): void {
+  if (!permissions.includes(permission))
+    throw new HttpError(403, `this key does not have the permission ${permission}`)
+}
+
+/** A step of Express: who makes the request, and whether they may. */
+export function authenticate(access: Parameters<typeof identify>[1], permission: Permission): RequestHandler {
   return async (req, res, next) => {
-    const key = req.headers['x-api-key']
-    const isWellFormed = typeof key === 'string' && isApiKey(key)
-    const caller = isWellFormed ? await find(digestOfApiKey(key)) : undefined
-    if (caller === undefined) {
-      await limitRate(res, wrongKeys, req.socket.remoteAddress ?? '', 1)
-      throw new HttpError(401, 'Invalid API key')
-    }
-    if (!caller.permissions.includes(permission))
-      throw new HttpError(403, `this key does not have the permission ${permission}`)
-    res.locals['caller'] = caller
+    const caller = notedCaller(req) ?? (await identify(req, access))
+    noteCaller(req, caller)
+    requirePermission(caller, permission)
+    Object.assign(res.locals, { caller, identifiedMs: performance.now() })
+    next()
+  }
+}
+
+/** A step of Express, after the body is read: see identifyAgain. */
+export function authenticateAgain(access: Parameters<typeof identify>[1]): RequestHandler {
+  return async (req, res, next) => {
+    await identifyAgain(req, access, res.locals['identifiedMs'] as number)
     next()
   }
 }

@@ -1,10 +1,12 @@
-import { keepInFlight } from './collect-bytes.ts'
+import { bytesInFlight } from './bytes-in-flight.ts'
 import { HttpError } from './http-error.ts'
 
 /** A body of which this much is to be worked on takes a millisecond … */
 const LARGE_BYTES = 16 * 1_024
 /** … and bodies of this much are enough for one round of the event loop. */
 const ROUND_BYTES = 128 * 1_024
+/** A request that goes through Express takes about as long as so much of a body, a quarter of a millisecond. */
+const REQUEST_BYTES = LARGE_BYTES / 4
 
 interface Waiting {
   bytes: number
@@ -13,9 +15,12 @@ interface Waiting {
   giveUp: () => void
 }
 
-/** Bodies that were worked on before, and others; each in the order they came. */
+/** Bodies that were worked on before, in the order they came. */
 const begun: Waiting[] = []
-const fresh: Waiting[] = []
+/** What is to be begun, by whose it is, in the order it came; none of them empty. They take turns. */
+const fresh = new Map<string, Waiting[]>()
+/** Of this round. */
+let bytesLeft = ROUND_BYTES
 let isScheduled = false
 
 /**
@@ -28,30 +33,67 @@ let isScheduled = false
  * for.
  *
  * @param isWanted asked when the slice comes; a body that is not takes none
+ * @param tenant whose it is; tenants take turns
  * @throws HttpError 400 when it is not wanted
  */
-export const awaitFirstSlice = (bytes: number, isWanted: () => boolean): Promise<void> =>
-  queue(fresh, bytes, isWanted)
+export const awaitFirstSlice = (bytes: number, isWanted: () => boolean, tenant = ''): Promise<void> =>
+  bytes < LARGE_BYTES
+    ? Promise.resolve()
+    : keptInFlight(bytes, tenant, () => queueFresh(bytes, isWanted, tenant))
 
 /**
  * The same before each slice that follows; goes before all first ones, so that few bodies are taken apart at a time,
  * however many wait.
  */
-export const awaitNextSlice = (bytes: number): Promise<void> => queue(begun, bytes, () => true)
+export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
+  bytes < LARGE_BYTES
+    ? Promise.resolve()
+    : keptInFlight(
+        bytes,
+        tenant,
+        () =>
+          new Promise((goOn, giveUp) => {
+            begun.push({ bytes, isWanted: () => true, goOn, giveUp })
+            schedule()
+          }),
+      )
 
-async function queue(waiting: Waiting[], bytes: number, isWanted: () => boolean): Promise<void> {
-  if (bytes < LARGE_BYTES) return
-  const isWorkedOn = keepInFlight(bytes)
+/**
+ * Wait for this before a request is begun: each round begins a few dozen, those of tenants in turn. Without that, one
+ * tenant's many connections, all of which have something to say in a round, would keep others waiting for all of them,
+ * in each of the rounds that a request takes.
+ *
+ * @returns undefined when it may begin at once
+ * @throws HttpError 400 when it is not wanted any more
+ */
+export function awaitRequest(isWanted: () => boolean, tenant: string): Promise<void> | undefined {
+  if (begun.length === 0 && fresh.size === 0 && bytesLeft > 0) {
+    bytesLeft -= REQUEST_BYTES
+    schedule()
+    return undefined
+  }
+  return queueFresh(REQUEST_BYTES, isWanted, tenant)
+}
+
+function queueFresh(bytes: number, isWanted: () => boolean, tenant: string): Promise<void> {
+  return new Promise((goOn, reject) => {
+    const giveUp = () => {
+      reject(new HttpError(400, 'the request was cut short'))
+    }
+    const waiting = fresh.get(tenant) ?? []
+    waiting.push({ bytes, isWanted, goOn, giveUp })
+    fresh.set(tenant, waiting)
+    schedule()
+  })
+}
+
+/** Counts a body that was read and waits to be worked on among those in flight. */
+async function keptInFlight(bytes: number, tenant: string, wait: () => Promise<void>): Promise<void> {
+  bytesInFlight.add(tenant, bytes)
   try {
-    await new Promise<void>((goOn, reject) => {
-      const giveUp = () => {
-        reject(new HttpError(400, 'the request was cut short'))
-      }
-      waiting.push({ bytes, isWanted, goOn, giveUp })
-      schedule()
-    })
+    await wait()
   } finally {
-    isWorkedOn()
+    bytesInFlight.give(tenant, bytes)
   }
 }
 
@@ -64,15 +106,27 @@ function schedule(): void {
 /** One round. */
 function runSlices(): void {
   isScheduled = false
-  for (let left = ROUND_BYTES; left > 0;) {
-    const next = begun.shift() ?? fresh.shift()
+  bytesLeft = ROUND_BYTES
+  while (bytesLeft > 0) {
+    const next = begun.shift() ?? shiftFresh()
     if (next === undefined) return
     if (!next.isWanted()) {
       next.giveUp()
       continue
     }
-    left -= next.bytes
+    bytesLeft -= next.bytes
     next.goOn()
   }
-  if (begun.length + fresh.length > 0) schedule()
+  schedule() // for those who wait, and for the next round
+}
+
+/** The first of the tenant whose turn it is; the tenant comes last then. */
+function shiftFresh(): Waiting | undefined {
+  const [turn] = fresh
+  if (turn === undefined) return undefined
+  const [tenant, waiting] = turn
+  const next = waiting.shift()
+  fresh.delete(tenant)
+  if (waiting.length > 0) fresh.set(tenant, waiting)
+  return next
 }

@@ -3,9 +3,30 @@ import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { HttpError } from './http-error.ts'
 
 /**
- * Takes points of a caller's limit, and says in the answer's headers how it stands.
+ * Takes points of a caller's limit.
  *
+ * @returns whether there were so many left, and the headers that say how it stands, with Retry-After when there were
+ *   not
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+ */
+export async function takeOf(
+  limit: RateLimit,
+  caller: string,
+  points: number,
+): Promise<{ isWithin: boolean; headers: Record<string, string> }> {
+  const { name, quota, windowS } = limit
+  const { isWithin, remaining, resetS } = await limit.use(caller, points)
+  const headers = {
+    'RateLimit-Policy': `"${name}";q=${quota};w=${windowS}`,
+    RateLimit: `"${name}";r=${remaining};t=${resetS}`,
+    ...(isWithin ? {} : { 'Retry-After': String(resetS) }),
+  }
+  return { isWithin, headers }
+}
+
+/**
+ * The same, and says in the answer's headers how it stands.
+ *
  * @throws HttpError 429 with Retry-After when fewer are left
  */
 export async function limitRate(
@@ -14,13 +35,7 @@ export async function limitRate(
   caller: string,
   points: number,
 ): Promise<void> {
-  const { name, quota, windowS } = limit
-  const { isWithin, remaining, resetS } = await limit.use(caller, points)
-  const headers = {
-    'RateLimit-Policy': `"${name}";q=${quota};w=${windowS}`,
-    RateLimit: `"${name}";r=${remaining};t=${resetS}`,
-  }
-  if (!isWithin)
-    throw new HttpError(429, 'rate limit exceeded', { ...headers, 'Retry-After': String(resetS) })
+  const { isWithin, headers } = await takeOf(limit, caller, points)
+  if (!isWithin) throw new HttpError(429, 'rate limit exceeded', headers)
   for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
 }

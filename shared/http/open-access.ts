@@ -1,4 +1,5 @@
-import type { Caller } from '../domain/api-key.ts'
+import { batchReads, type BatchedRead, type Batching } from '../batching/batch-reads.ts'
+import type { Caller, FoundCaller } from '../domain/api-key.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import { apiKeyRepository } from '../postgres/api-keys.ts'
@@ -17,6 +18,24 @@ export interface Access {
   limits: RateLimits
 }
 
+/**
+ * Keys that nobody has asked for lately are looked up together: however many wrong ones are tried, they take one or two
+ * of the connections that reports need.
+ */
+const LOOK_UPS: Batching = { atMost: 500, atOnce: 2, slowAfterMs: 1_000 }
+
+/**
+ * Looks callers up in the database.
+ *
+ * @internal
+ */
+export const lookUpCallers = (pool: Pool): BatchedRead<Buffer, FoundCaller | undefined> =>
+  batchReads(
+    (digest) => digest.toString('hex'),
+    (digests) => apiKeyRepository(pool).findCallers(digests),
+    LOOK_UPS,
+  )
+
 /** @param opened where what notes the use of keys is entered, after the pool */
 export function openAccess(
   pool: Pool,
@@ -30,10 +49,7 @@ export function openAccess(
   const uses = keyUses((ages) => keys.noteUses(ages), log)
   opened.push(uses)
   return {
-    findCaller: noting(
-      uses,
-      cachedFindCaller((digest) => keys.findCaller(digest), purges),
-    ),
+    findCaller: noting(uses, cachedFindCaller(lookUpCallers(pool), purges)),
     worlds,
     limits: openRateLimits(rateLimits, redis),
   }

@@ -1,19 +1,27 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
+import type { RequestListener } from 'node:http'
+import express, { type ErrorRequestHandler, type RequestHandler } from 'express'
+import { requestSemaphore } from '../batching/request-semaphore.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { TestWorlds } from '../postgres/test-worlds.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
-import { authenticate, callerOf, type FindCaller } from './authentication.ts'
+import { admit, isWrite, routeOf } from './admit.ts'
+import { authenticate, authenticateAgain, callerOf, type FindCaller } from './authentication.ts'
+import { notedCaller } from './callers.ts'
+import { checkQuery } from './check-query.ts'
 import { setCommonHeaders } from './common-headers.ts'
 import { CLOCK, enterWorld, type WorldAccess } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
+import { goneSignal } from './gone-signal.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
+import { nullsAsAbsent } from './nulls-as-absent.ts'
 import { listOperations, readOpenApiDocument, type Operation } from './openapi-document.ts'
 import { parseBody, readBody } from './read-json-body.ts'
 import { needsBody } from './request-schema.ts'
 import { refuseControlText } from './refuse-control-text.ts'
+import { refuseLostIds } from './refuse-lost-ids.ts'
 import { requestDeadline } from './request-deadline.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { requestValidators } from './request-validators.ts'
@@ -25,6 +33,8 @@ export interface Handler {
   explainInvalid?: (body: unknown) => string | undefined
   /** How it looks at the world of a test company. Default: a GET looks, everything else enters. */
   worldAccess?: WorldAccess
+  /** Whether it goes through much: a few such are done at once, those of companies in turn. */
+  isLong?: boolean
 }
 
 /** What answers operations, by their ids in openapi.yaml. */
@@ -67,18 +77,24 @@ export interface OperationsAppOptions {
  *
  * @throws Error when a handler answers no operation of openapi.yaml
  */
-export function operationsApp(handlers: Handlers, options: OperationsAppOptions): Express {
+export function operationsApp(handlers: Handlers, options: OperationsAppOptions): RequestListener {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
+  // As openapi.yaml has them: a proxy that keeps a path from the world must keep every way to it.
+  app.enable('case sensitive routing')
+  app.enable('strict routing')
   app.locals[CLOCK] = options.nowMs
   app.use(commonHeaders, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
   const deadline = requestDeadline(options.requestTimeoutMs)
   const limitRequests = options.limitsRequests === false ? [] : [limitRequestsTo(options.limits.requests)]
   const document = readOpenApiDocument()
-  const observe = observerOf(options.requests)
+  const { requests = () => () => undefined } = options
+  const observe = observerOf(requests)
+  const access = { findCaller: options.findCaller, wrongKeys: options.limits.wrongKeys }
+  const inTurn = longTurns()
   const validatorsOf = requestValidators(document, options.validateResponses ?? false)
   const operations = listOperations(document)
   const known = new Set(operations.map(({ operationId }) => operationId))
@@ -90,22 +106,25 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     const validate = ours.length > 0 ? validatorsOf(path) : []
     for (const operation of ours) {
       const { method, operationId, permission } = operation
-      const { handle, explainInvalid, worldAccess } = handlers[operationId] as Handler
-      route[method](observe(`${method.toUpperCase()} ${path}`))
-      if (permission !== undefined && permission !== 'read:all') route[method](admitting(options.admitWrite))
-      if (permission !== undefined)
-        route[method](
-          authenticate(options.findCaller, options.limits.wrongKeys, permission),
-          ...limitRequests,
-        )
-      route[method](readBody(options.bodyBytesMax), deadline, parseBody, ...validate)
+      const { handle, explainInvalid, worldAccess, isLong } = handlers[operationId] as Handler
+      route[method](observe(routeOf(operation)))
+      if (isWrite(operation)) route[method](admitting(options.admitWrite))
+      if (permission !== undefined) route[method](authenticate(access, permission), ...limitRequests)
+      route[method](readBody(options.bodyBytesMax))
+      if (permission !== undefined) route[method](authenticateAgain(access))
+      route[method](deadline, parseBody)
+      const withoutNulls = nullsAsAbsent(document, operation)
+      if (withoutNulls !== undefined) route[method](withoutNulls)
+      route[method](checkQuery(document, operation), ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       if (needsBody(document, operation)) route[method](requireBody)
+      const withoutLostIds = refuseLostIds(document, operation)
+      if (withoutLostIds !== undefined) route[method](withoutLostIds)
       route[method](checkText)
       if (permission !== undefined)
         route[method](enterWorld(options.worlds, worldAccess ?? (method === 'get' ? 'look' : 'enter')))
-      route[method](handle)
+      route[method](isLong === true ? inTurn(handle) : handle)
     }
     route.all(observe(OTHER_ROUTES), notAllowed(group))
   }
@@ -117,18 +136,48 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     throw new HttpError(404, 'not found')
   })
   app.use(errorResponder(options.log))
-  return app
+  const ours = operations.filter(({ operationId }) => operationId in handlers)
+  return admit(app, ours, { ...options, requests })
 }
 
 /** Under this name go requests that no operation answers: their paths are anything. */
 const OTHER_ROUTES = 'other'
 
-function observerOf(requests: RequestMetrics = () => () => undefined): (route: string) => RequestHandler {
+/** Counts what was not counted when it was admitted. */
+function observerOf(requests: RequestMetrics): (route: string) => RequestHandler {
   return (route) => {
     const observe = requests(route)
-    return (_req, res, next) => {
-      observe(res)
+    return (req, res, next) => {
+      if (notedCaller(req) === undefined) observe(res)
       next()
+    }
+  }
+}
+
+/** Of a process. */
+const LONG_AT_ONCE = 8
+/** … of one company. */
+const LONG_AT_ONCE_OF_ONE = 4
+const LONG_WAITING_MAX = 10_000
+const LONG_WAITING_MAX_OF_ONE = 1_000
+
+/**
+ * Lets companies have their turn at what goes through much: it shares batches of reads, and the event loop, with
+ * whatever is short.
+ */
+function longTurns(): (handle: RequestHandler) => RequestHandler {
+  const semaphore = requestSemaphore('is read', {
+    atOnce: LONG_AT_ONCE,
+    atOnceOfOne: LONG_AT_ONCE_OF_ONE,
+    waitingMax: LONG_WAITING_MAX,
+    waitingMaxOfOne: LONG_WAITING_MAX_OF_ONE,
+  })
+  return (handle) => async (req, res, next) => {
+    const release = await semaphore.acquire({ tenant: callerOf(res).companyId, signal: goneSignal(res) })
+    try {
+      await handle(req, res, next)
+    } finally {
+      release()
     }
   }
 }

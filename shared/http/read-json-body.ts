@@ -4,6 +4,8 @@ import type { RequestHandler } from 'express'
 import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 import { awaitFirstSlice } from './body-slices.ts'
+import { tenantOf } from './callers.ts'
+import { isAwaited } from './request-deadline.ts'
 
 /** What a request with a body carries once it is read. */
 export interface RawBody {
@@ -31,7 +33,7 @@ export function readBody(bytesMax: number): RequestHandler {
       next()
       return
     }
-    readBytes(req, bytesMax)
+    readBytes(req, bytesMax, tenantOf(req))
       .then((rawBody) => {
         Object.assign(req, { rawBody } satisfies RawBody)
         next()
@@ -47,7 +49,7 @@ export const parseBody: RequestHandler = (req, res, next) => {
     next()
     return
   }
-  parseJson(rawBody, req, res)
+  parseJson(rawBody, req, res, tenantOf(req))
     .then((body) => {
       req.body = body
       next()
@@ -59,14 +61,15 @@ export const parseBody: RequestHandler = (req, res, next) => {
  * Reads the bytes of a body of JSON. Inflated bytes are counted as they come, so neither a long body nor a small one
  * that inflates to a long one takes more memory than the limit.
  *
+ * @param tenant whose it is: one cannot take all memory that there is for bodies
  * @throws HttpError when it is said to be something else, or is too large, or cut short
  */
-export async function readBytes(req: IncomingMessage, bytesMax: number): Promise<Buffer> {
+export async function readBytes(req: IncomingMessage, bytesMax: number, tenant = ''): Promise<Buffer> {
   requireJson(req.headers['content-type'])
   const encoding = (req.headers['content-encoding'] ?? 'identity').toLowerCase()
-  if (encoding === 'identity') return collect(req, bytesMax, collectBytes)
+  if (encoding === 'identity') return collect(req, bytesMax, tenant, collectBytes)
   if (encoding !== 'gzip') throw new HttpError(415, 'content-encoding: only gzip is taken')
-  return collect(req, bytesMax, collectGunzipped)
+  return collect(req, bytesMax, tenant, collectGunzipped)
 }
 
 /**
@@ -78,8 +81,9 @@ export async function parseJson(
   rawBody: Buffer,
   req: IncomingMessage,
   res: ServerResponse,
+  tenant = '',
 ): Promise<unknown> {
-  await awaitFirstSlice(rawBody.length, () => !req.socket.destroyed && !res.headersSent)
+  await awaitFirstSlice(rawBody.length, () => isAwaited(req, res), tenant)
   return parse(rawBody)
 }
 
@@ -103,11 +107,12 @@ function requireJson(contentType: string | undefined): void {
 async function collect(
   req: IncomingMessage,
   bytesMax: number,
+  tenant: string,
   collectFrom: typeof collectGunzipped,
 ): Promise<Buffer> {
   try {
     const tooLarge = () => new HttpError(413, `the body is larger than ${bytesMax} bytes`)
-    return await collectFrom(req, bytesMax, tooLarge)
+    return await collectFrom(req, bytesMax, tooLarge, tenant)
   } catch (err) {
     if (err instanceof HttpError) throw err
     if (err instanceof Error && 'code' in err && String(err.code).startsWith('Z_'))

@@ -16,14 +16,20 @@ export function requestDeadline(ms: number): RequestHandler {
   }
 }
 
-/** The same, from now on. */
-export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: number): void {
-  const timer = setTimeout(() => {
+/** How long a client may take to read an answer, from when it had to be there at the latest. */
+const SEND_MS = 60_000
+
+/** The same, from now on. An answer that is not read for long is given up: what it takes of memory is others' too. */
+export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: number, sendMs = SEND_MS): void {
+  let timer = setTimeout(() => {
     if (req.method !== 'GET') answerUnknown(res, 'the request took too long')
     else if (!res.headersSent) {
       answeredLate.add(res)
       answerText(res, 408, 'request timed out')
     }
+    timer = setTimeout(() => {
+      res.destroy()
+    }, sendMs)
   }, ms)
   res.once('close', () => {
     clearTimeout(timer)
@@ -44,3 +50,7 @@ const answeredLate = new WeakSet<ServerResponse>()
 
 /** Whether the deadline answered already, so that whatever the handler still wants to say comes too late. */
 export const isAnsweredLate = (res: ServerResponse): boolean => answeredLate.has(res)
+
+/** Whether a client still waits for the answer to a request: it has not gone, and was told nothing. */
+export const isAwaited = (req: IncomingMessage, res: ServerResponse): boolean =>
+  !req.socket.destroyed && !res.headersSent

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ConfigError } from '../config/env-reader.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import { isUsageError } from '../errors/usage-error.ts'
+import { printableLines } from '../text/printable.ts'
 import { endOnLostOutput } from './lost-output.ts'
 
 const EXIT_FAILED = 1
@@ -31,7 +32,7 @@ export function exitWith(main: () => void | Promise<void>): void {
         process.exit()
       },
       (err: unknown) => {
-        process.stderr.write(`${explain(err)}\n`)
+        process.stderr.write(`${printableLines(explain(err))}\n`)
         process.exit(isUsageError(err) ? EXIT_USAGE : EXIT_FAILED)
       },
     )

@@ -76,6 +76,7 @@ interface EndingRow {
 }
 
 interface CallerRow {
+  digest: Buffer
   key_id: string
   company_id: string
   namespace_id: string
@@ -90,14 +91,14 @@ const INSERT = `
   INSERT INTO api_keys (key_id, company_id, name, digest, last_characters, permissions, expires_at, issued_by)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   RETURNING ${COLUMNS}`
-const FIND_CALLER = `
-  SELECT k.key_id, k.company_id, n.namespace_id, c.mode, k.permissions,
+const FIND_CALLERS = `
+  SELECT k.digest, k.key_id, k.company_id, n.namespace_id, c.mode, k.permissions,
     (extract(epoch FROM k.expires_at - at) * 1000)::float8 AS ends_in_ms
   FROM api_keys k
   JOIN companies c ON c.company_id = k.company_id
   JOIN namespaces n ON n.company_id = k.company_id AND n.retired_at IS NULL
   CROSS JOIN LATERAL clock_timestamp() AS at
-  WHERE k.digest = $1 AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > at)`
+  WHERE k.digest = ANY ($1) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > at)`
 const FIND = `SELECT ${COLUMNS} FROM api_keys WHERE company_id = $1 AND key_id = $2`
 const FIND_COMPANY = 'SELECT company_id FROM api_keys WHERE key_id = $1'
 const LIST = `
@@ -147,10 +148,15 @@ export const apiKeyRepository = (db: Queryable) => ({
     return (await findOne(db, INSERT, values)) as ApiKey
   },
 
-  /** Whose key this is, if it is one that may be used now. */
-  async findCaller(digest: Buffer): Promise<FoundCaller | undefined> {
-    const { rows } = await db.query<CallerRow>({ name: 'find-caller', text: FIND_CALLER, values: [digest] })
-    return rows.map(callerFromRow)[0]
+  /** Whose keys these are, in the order given; undefined for one that may not be used now. */
+  async findCallers(digests: readonly Buffer[]): Promise<(FoundCaller | undefined)[]> {
+    const { rows } = await db.query<CallerRow>({
+      name: 'find-callers',
+      text: FIND_CALLERS,
+      values: [digests],
+    })
+    const found = new Map(rows.map((row) => [row.digest.toString('hex'), callerFromRow(row)]))
+    return digests.map((digest) => found.get(digest.toString('hex')))
   },
 
   find: (companyId: string, keyId: string) => findOne(db, FIND, [companyId, keyId]),

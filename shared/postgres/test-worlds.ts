@@ -1,10 +1,10 @@
+import { FairSemaphore } from '../batching/fair-semaphore.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import { openServicePool, type PostgresServer } from './core/open-service-pool.ts'
 import { CONNECT_MS, type Pool, type PoolClient, type Queryable } from './core/pool.ts'
 import { withTransaction } from './core/transaction.ts'
-import { namedSemaphores, type NamedSemaphores } from './locks/named-semaphores.ts'
 import { isLockTimeout } from './core/violations.ts'
 
 /** Where a test company is now: a reset gives it another namespace, and its clock may be moved. */
@@ -92,7 +92,9 @@ export function testWorlds(
   groupsOfCompany = GROUPS_OF_COMPANY,
 ): TestWorlds {
   const groups = new Map<string, LeaseGroup>()
-  const [entering, moving] = [namedSemaphores(groupsOfCompany), namedSemaphores(1)]
+  const entering = ofEachCompany(groupsOfCompany, CONNECT_MS, areInside)
+  // Of several at once one holds a connection: they would wait for each other's lock anyway.
+  const moving = ofEachCompany(1, leaseWaitMs, isHeld)
   return {
     look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
     async enter(companyId, onLost) {
@@ -117,11 +119,8 @@ export function testWorlds(
     },
     async move(companyId, work) {
       const startedAt = performance.now()
-      // Of several at once one holds a connection: they would wait for each other's lock anyway.
-      const release = await moving.acquire(companyId, leaseWaitMs)
-      if (release === undefined) throw isHeld()
-      try {
-        return await withTransaction(pool, async (db) => {
+      const moveAlone = () =>
+        withTransaction(pool, async (db) => {
           const leftMs = Math.max(1, leaseWaitMs - (performance.now() - startedAt))
           await db.query(WAIT_AT_MOST, [`${Math.ceil(leftMs)}ms`])
           await db.query(TAKE_ALONE, [companyId]).catch((err: unknown) => {
@@ -132,12 +131,23 @@ export function testWorlds(
           await db.query(GO_INTO, [world.namespaceId])
           return work(db, world)
         })
-      } finally {
-        release()
-      }
+      return moving.run(moveAlone, { tenant: companyId })
     },
   }
 }
+
+/** So many at once of each company, whatever others do. */
+const ofEachCompany = (atOnceOfOne: number, waitMs: number, rejection: () => Error): FairSemaphore =>
+  new FairSemaphore({
+    atOnce: Infinity,
+    atOnceOfOne,
+    waitingMax: Infinity,
+    waitMs,
+    rejection: () => rejection(),
+  })
+
+const areInside = (): DomainError =>
+  new DomainError('overloaded', 'too many requests of this company that write do not end: try again')
 
 const isHeld = (cause?: unknown): DomainError =>
   new DomainError(
@@ -156,7 +166,7 @@ interface LeaseGroup {
   end(): void
 }
 
-function beginGroup(pool: Pool, entering: NamedSemaphores, companyId: string): LeaseGroup {
+function beginGroup(pool: Pool, entering: FairSemaphore, companyId: string): LeaseGroup {
   const holders: LeaseGroup['holders'] = new Set()
   let db: PoolClient | undefined
   let releaseEntering: (() => void) | undefined
@@ -175,12 +185,7 @@ function beginGroup(pool: Pool, entering: NamedSemaphores, companyId: string): L
   }
   const enter = async (): Promise<World> => {
     try {
-      releaseEntering = await entering.acquire(companyId, CONNECT_MS)
-      if (releaseEntering === undefined)
-        throw new DomainError(
-          'overloaded',
-          'too many requests of this company that write do not end: try again',
-        )
+      releaseEntering = await entering.acquire({ tenant: companyId })
       db = await pool.connect()
       if (isOver) throw new Error('nobody waits for this world any more')
       for (const event of ['error', 'end'] as const) db.on(event, lose)

@@ -246,6 +246,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/http/caller-cache'],
   },
   {
+    name: 'a whole number in a query is whatever JavaScript reads as a number',
+    file: 'shared/http/check-query.ts',
+    right: '!WHOLE_NUMBER.test(value))',
+    wrong: 'Number.isNaN(Number(value)))',
+    suites: ['contract/query-parameters'],
+  },
+  {
     name: 'a rotated key has every permission',
     file: 'shared/keys/rotate-key.ts',
     right: '{ companyId, name: found.name, secret, ...after }',
@@ -564,8 +571,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a permit for a long read goes to who waits first, though they have some',
     file: 'shared/batching/fair-semaphore.ts',
-    right: '.sort((a, b) => has(a) - has(b))',
-    wrong: '.sort((a, b) => 0 * (has(a) - has(b)))',
+    right: 'has < (next?.has ?? Infinity)',
+    wrong: 'next === undefined',
     suites: ['shared/batching/fair-semaphore'],
   },
   {
@@ -1294,7 +1301,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'one who asks for much is given all permits to read usage first',
     file: 'shared/batching/fair-semaphore.ts',
-    right: '    this.queues.delete(tenant)\n    this.queues.set(tenant, queue)\n',
+    right: '    this.queues.delete(next.tenant)\n    this.queues.set(next.tenant, next.queue)\n',
     wrong: '',
     suites: ['shared/batching/fair-semaphore'],
   },

@@ -21,6 +21,7 @@ const files = readdirSync(TESTS, { recursive: true })
  */
 const mocharc = (isWanted) => {
   const only = process.env.TEST_ONLY
+  const lanes = Number(process.env.TEST_LANES ?? LANES)
   const seconds = (file) => slow[file] ?? quick[file] ?? 0
   const wanted = files
     .filter(only === undefined ? isWanted : (file) => file.includes(only))
@@ -30,8 +31,8 @@ const mocharc = (isWanted) => {
     spec: wanted.map((file) => `dist/test/${file}.test.js`),
     require: ['dist/test/run/root-hooks.js'],
     'node-option': ['enable-source-maps'],
-    parallel: wanted.length > 1,
-    jobs: Number(process.env.TEST_LANES ?? LANES),
+    parallel: wanted.length > 1 && lanes > 1,
+    jobs: lanes,
     timeout: 60_000,
     slow: 4_000,
     exit: true,

@@ -30,11 +30,11 @@ function startEngine(): Promise<Engine> {
   return engine
 }
 
-const open = (folder: string, database: string): Promise<OpenedClickHouse> =>
+const open = (folder: string, database: string, connections = 2): Promise<OpenedClickHouse> =>
   openClickHouse({
     folder,
     database,
-    connections: 2,
+    connections,
     queryTimeoutS: 30,
     analyticsDatabases: DATABASES.map(analyticsDatabase),
   })
@@ -47,12 +47,12 @@ export async function createClickHouse(purpose: string): Promise<OpenedClickHous
 }
 
 /** The same with nothing in it. */
-export async function createBareClickHouse(purpose: string): Promise<OpenedClickHouse> {
+export async function createBareClickHouse(purpose: string, connections?: number): Promise<OpenedClickHouse> {
   const { folder } = await startEngine()
   const database = DATABASES[used++]
   if (database === undefined) throw new Error('more test files than databases: raise their number')
   await appendFile(path.join(folder, '..', 'databases.txt'), `${database} ${purpose}\n`)
-  return open(folder, database)
+  return open(folder, database, connections)
 }
 
 /** Further connections to a database of a test. */

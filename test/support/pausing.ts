@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { queryTurns } from '../../shared/clickhouse/query-turns.ts'
 import { randomInteger, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
 
 export type Pause = () => Promise<void>
@@ -36,6 +37,10 @@ export const pausing = <T extends object>(functions: T, pause: Pause): T =>
 
 type Way<F extends (given: never) => unknown> = (given: Parameters<F>[0], usual: F) => ReturnType<F>
 
+/** A query that is held back keeps no turn from others. */
+const FREE = queryTurns(1_000)
+const FREE_TURNS: ClickHouse['turns'] = { mine: FREE.short, long: FREE.long }
+
 /** A client of which one thing is done in another way. */
 function doing<N extends 'query' | 'command'>(
   client: ClickHouse,
@@ -44,6 +49,7 @@ function doing<N extends 'query' | 'command'>(
 ): ClickHouse {
   return new Proxy(client, {
     get(target, name, receiver) {
+      if (name === 'turns') return FREE_TURNS
       const member: unknown = Reflect.get(target, name, receiver)
       if (typeof member !== 'function') return member
       const usual = member.bind(target) as ClickHouse[N]

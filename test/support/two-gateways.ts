@@ -12,8 +12,8 @@ import { DomainError } from '../../shared/errors/domain-error.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { cachedFindCaller } from '../../shared/http/authentication.ts'
 import { listen } from '../../shared/http/http-server.ts'
+import { lookUpCallers } from '../../shared/http/open-access.ts'
 import { accountRepository } from '../../shared/postgres/accounts.ts'
-import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import { metricRepository } from '../../shared/postgres/metrics.ts'
@@ -129,7 +129,7 @@ async function startGateway(
     { report, correct },
     {
       seedNamespace: seedNamespace(pool, report),
-      findCaller: cachedFindCaller((digest) => apiKeyRepository(pool).findCaller(digest)),
+      findCaller: cachedFindCaller(lookUpCallers(pool)),
       worlds: testWorlds(pool, 5_000),
       log: testLog,
       bodyBytesMax: BODY_BYTES_MAX,

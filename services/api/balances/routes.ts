@@ -10,7 +10,7 @@ import type { Handlers } from '../../../shared/http/operations-app.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
-import { handlerOf } from '../core/handler-of.ts'
+import { handlerOf, longHandlerOf } from '../core/handler-of.ts'
 
 /** What is left: grants minus usage. */
 export const balanceHandlers = (
@@ -18,7 +18,7 @@ export const balanceHandlers = (
   usage: Pick<AccountSumsReader, 'sumByAccount'>,
 ): Handlers => ({
   getAccountBalance: handlerOf(getAccountBalance(balanceAt(reads, usage))),
-  listBalances: handlerOf(getBalances(balancesOf(reads, usage))),
+  listBalances: longHandlerOf(getBalances(balancesOf(reads, usage))),
 })
 
 function getBalances(read: BalancesOf): RequestHandler {

@@ -31,13 +31,14 @@ export function changeNamed<Params, T>(
 ): RequestHandler<Params> {
   return async (req, res) => {
     const { companyId, keyId, namespaceId } = callerOf(res)
-    const resource = await inNamespace(pool, namespaceId, async (db) => {
+    const change = async (db: PoolClient) => {
       const changed = await work(db, namespaceId, req, res)
       if (changed === undefined) throw new DomainError('not_found', 'no such resource')
       const changes = (req.body as object | undefined) ?? {}
       await auditTrailRepository(db).insert({ companyId, keyId, action, resourceId: idOf(changed), changes })
       return changed
-    })
-    res.json(toBody(resource, res))
+    }
+    const rowLock = Object.values(req.params as Record<string, string>).join(' ')
+    res.json(toBody(await inNamespace(pool, namespaceId, change, rowLock), res))
   }
 }

@@ -20,16 +20,22 @@ export type Once = <T>(
 
 /**
  * The key is used up in the transaction that does the work, so a failed request leaves it free and a crash leaves
- * neither.
+ * neither. Requests to one route of a namespace come a few at a time, as what they make stands in a list that is kept in
+ * order of creation.
  *
  * @throws DomainError conflict when the key was used before on this route
  */
 export function onceIn(pool: Pool): Once {
   return ({ namespaceId }, { route, key }, work) =>
-    inNamespace(pool, namespaceId, async (db) => {
-      if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
-      return work(db, namespaceId)
-    })
+    inNamespace(
+      pool,
+      namespaceId,
+      async (db) => {
+        if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
+        return work(db, namespaceId)
+      },
+      route,
+    )
 }
 
 /** What the trail says of something that is created. */

@@ -5,3 +5,9 @@ import type { Handler } from '../../../shared/http/operations-app.ts'
 export const handlerOf = <Params>(handle: RequestHandler<Params>): Handler => ({
   handle: handle as unknown as RequestHandler,
 })
+
+/** The same, for what goes through much: see Handler. */
+export const longHandlerOf = <Params>(handle: RequestHandler<Params>): Handler => ({
+  ...handlerOf(handle),
+  isLong: true,
+})

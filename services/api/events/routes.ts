@@ -7,7 +7,7 @@ import type { CurrentEventOf, EventRevisionsOf } from './one-event.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageOfQuery } from '../core/page-query.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf } from '../core/handler-of.ts'
+import { handlerOf, longHandlerOf } from '../core/handler-of.ts'
 
 /** Usage events: the list, one, and what it was. */
 export const eventHandlers = (
@@ -15,7 +15,7 @@ export const eventHandlers = (
   current: CurrentEventOf,
   revisions: EventRevisionsOf,
 ): Handlers => ({
-  listEvents: handlerOf(getEvents(list)),
+  listEvents: longHandlerOf(getEvents(list)),
   getEvent: handlerOf(getEvent(current)),
   listEventRevisions: handlerOf(getEventRevisions(revisions)),
 })

@@ -4,7 +4,7 @@ import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
 import { goneSignal } from '../../../shared/http/gone-signal.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf } from '../core/handler-of.ts'
+import { longHandlerOf } from '../core/handler-of.ts'
 import { nowIn } from '../core/now-in.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageOfQuery } from '../core/page-query.ts'
@@ -16,8 +16,8 @@ import { whatIfOf, type WhatIfBody } from './what-if.ts'
 
 /** What a period of a contract comes to. */
 export const invoicePreviewHandlers = (deps: PreviewDeps): Handlers => ({
-  previewInvoice: handlerOf(postInvoicePreview(previewInvoice(deps))),
-  listInvoicePreviews: handlerOf(getInvoicePreviews(listInvoices(deps))),
+  previewInvoice: longHandlerOf(postInvoicePreview(previewInvoice(deps))),
+  listInvoicePreviews: longHandlerOf(getInvoicePreviews(listInvoices(deps))),
 })
 
 interface PreviewBody extends WhatIfBody {

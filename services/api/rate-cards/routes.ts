@@ -30,7 +30,7 @@ import {
 } from './simulation-body.ts'
 import { withRates } from './with-rates.ts'
 import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf } from '../core/handler-of.ts'
+import { handlerOf, longHandlerOf } from '../core/handler-of.ts'
 
 /** Rate cards: which usage is measured how, and which price it feeds. */
 export const rateCardHandlers = (pool: Pool, create: Create, simulation: SimulationDeps): Handlers => ({
@@ -42,7 +42,7 @@ export const rateCardHandlers = (pool: Pool, create: Create, simulation: Simulat
   unarchiveRateCard: handlerOf(unarchiveRateCard(pool)),
   listRates: handlerOf(listRates(pool)),
   changeRateCard: handlerOf(postChange(create)),
-  simulateRateCard: handlerOf(postSimulation(simulation)),
+  simulateRateCard: longHandlerOf(postSimulation(simulation)),
 })
 
 interface NewRateCardBody {

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express'
-import { yearsBefore } from '../../../shared/domain/period.ts'
+import { earliestSecond } from '../../../shared/domain/period.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
@@ -21,17 +21,17 @@ import type { Handlers } from '../../../shared/http/operations-app.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
-import { handlerOf } from '../core/handler-of.ts'
+import { longHandlerOf } from '../core/handler-of.ts'
 import { accountToBody } from '../accounts/body.ts'
 import { accountUsageIn, type AccountUsageIn } from './account-usage.ts'
 
 /** What was used: in a range, by day and month, and of what has a property. */
 export const usageHandlers = (pool: Pool, reads: BatchedReads, usage: UsageReader): Handlers => ({
-  getAccountUsage: handlerOf(getAccountUsage(accountUsageIn(pool, reads, usage))),
-  getAccountMonthlyUsage: handlerOf(getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage))),
-  getAccountDailyUsage: handlerOf(getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
-  getMonthlyUsage: handlerOf(getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
-  aggregateEvents: handlerOf(getEventAggregate(usageByProperty(pool, usage))),
+  getAccountUsage: longHandlerOf(getAccountUsage(accountUsageIn(pool, reads, usage))),
+  getAccountMonthlyUsage: longHandlerOf(getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage))),
+  getAccountDailyUsage: longHandlerOf(getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
+  getMonthlyUsage: longHandlerOf(getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
+  aggregateEvents: longHandlerOf(getEventAggregate(usageByProperty(pool, usage))),
 })
 
 function getAccountMonthlyUsage(monthly: AccountMonthlyUsage): RequestHandler<{ account_id: string }> {
@@ -73,13 +73,11 @@ function usageQueryOf({ query }: Pick<Request, 'query'>): UsageQuery {
   return { aggregation, currency: currency?.toLowerCase() }
 }
 
-const YEARS_BACK = 5
-
-/** The range a request asks for; where it may be left out, five years until now. */
+/** The range a request asks for; where it may be left out, all that usage may lie in until now. */
 function rangeOf({ query }: Pick<Request, 'query'>, now: Date): TimeRange {
   const { start_at: startAt, end_at: endAt } = query as unknown as { start_at?: number; end_at?: number }
   const second = Math.floor(now.getTime() / 1_000)
-  return { startAt: startAt ?? yearsBefore(second, YEARS_BACK), endAt: endAt ?? second }
+  return { startAt: startAt ?? earliestSecond(second), endAt: endAt ?? second }
 }
 
 const periodUsageToBody = (aggregation: Aggregation, buckets: readonly PeriodBucket[]) => ({

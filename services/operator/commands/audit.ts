@@ -12,6 +12,7 @@ import { retiredNamespaceRepository } from '../../../shared/postgres/retired-nam
 import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
 import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
+import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
 import { auditUsage, type AuditDeps } from '../audit/audit-usage.ts'
@@ -193,5 +194,5 @@ const timeOf = (second: number): string =>
 function describeFinding({ kind, eventId, place, detail }: Finding): string {
   const where =
     place === undefined ? '' : ` (partition ${place.partition}, offset ${place.offset}, line ${place.line})`
-  return `${kind.toUpperCase()}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${detail}`}`
+  return `${kind.toUpperCase()}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
 }

@@ -1,7 +1,7 @@
 import type { Period } from '../../domain/period.ts'
 import { clampRange } from '../../domain/time-range.ts'
 import { coverUsage } from '../../domain/usage-cover.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { forLongReads, queryRows, type ClickHouse } from '../clickhouse.ts'
 import {
   aggregateFromRow,
   groupRows,
@@ -28,7 +28,8 @@ interface Query {
 }
 
 /**
- * Usage as the raw events have it, read through rollups wherever they are complete.
+ * Usage as the raw events have it, read through rollups wherever they are complete. Sums of accounts are short reads,
+ * all else may take long.
  *
  * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
  */
@@ -36,7 +37,8 @@ export function usageThroughRollups(
   client: ClickHouse,
   sumsCache?: SumsCache,
 ): UsageReader & AccountSumsReader {
-  const events = usageAggregateRepository(client)
+  const patient = forLongReads(client)
+  const events = usageAggregateRepository(patient)
   const states = rollupStateReader(client)
 
   /** The rows of a query, with the selection's range clamped; undefined while there are no rollups. */
@@ -55,7 +57,7 @@ export function usageThroughRollups(
       const { selects, params } = selectsOf(cover, state, columns, { totals })
       if (selects.length === 0) return []
       const query = `SELECT ${select} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
-      return queryRows<Row>(client, query, {
+      return queryRows<Row>(patient, query, {
         ...params,
         ...paramsOf(selection),
         namespaceId,

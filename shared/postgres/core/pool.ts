@@ -12,6 +12,8 @@ export interface PoolOptions {
   connectionsMax: number
   /** The longest one statement may run. */
   statementTimeoutMs: number
+  /** The longest one may wait for a lock, with a connection in hand; undefined: as long as a statement may run. */
+  lockTimeoutMs?: number
   log: Logger
 }
 
@@ -31,6 +33,7 @@ export function openPool(options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: CONNECT_MS,
     idleTimeoutMillis: IDLE_MS,
     statement_timeout: options.statementTimeoutMs,
+    lock_timeout: options.lockTimeoutMs,
     // Of ours, for a connection that has gone silent: the server's limit needs its answer.
     query_timeout: options.statementTimeoutMs + ANSWER_MS,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,

@@ -1,4 +1,5 @@
 import type { Pool } from './pool.ts'
+import { turnsOf } from './pool-turns.ts'
 import type { Metrics } from '../../metrics/metrics.ts'
 
 /** Shows how many connections the pools of a process have, and how many wait for one. */
@@ -8,11 +9,17 @@ export function watchPools(metrics: Metrics, pools: Readonly<Record<string, Pool
     'state',
   ])
   const waiting = metrics.gauge('tally_postgres_waiting', 'Callers that wait for a connection.', ['pool'])
+  const locks = metrics.gauge(
+    'tally_postgres_lock_waiting',
+    'Requests that wait, without a connection, for others that change the same.',
+    ['pool'],
+  )
   metrics.beforeScrape(() => {
     for (const [name, pool] of Object.entries(pools)) {
       connections.set([name, 'idle'], pool.idleCount)
       connections.set([name, 'busy'], pool.totalCount - pool.idleCount)
-      waiting.set([name], pool.waitingCount)
+      waiting.set([name], pool.waitingCount + (turnsOf(pool)?.connections.queued ?? 0))
+      locks.set([name], turnsOf(pool)?.locks.queued ?? 0)
     }
   })
 }

@@ -9,7 +9,7 @@ const SECOND = 1_000
 const HOUR = 3_600 * SECOND
 const DAY = 24 * HOUR
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
-const HISTORIES = process.env['FAULT_LONG'] === '1' ? 2_000 : 60
+const HISTORIES = process.env['FAULT_LONG'] === '1' ? 2_000 : 40
 const STEPS = 80
 /** How far clocks are set away: by hours in which time zones lie, by days, by what is still allowed and just not. */
 const AWAY = [

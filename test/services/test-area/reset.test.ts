@@ -12,8 +12,8 @@ describe('the reset of a test company', function () {
   let api: ApiClient
 
   before(async () => {
-    // Why a Tally of its own: its deadline is short, and its worlds are held.
-    tally = await startTallyUnderTest({ REQUEST_TIMEOUT_MS: '6000' })
+    // Why a Tally of its own: its deadline is short, its worlds are held, and a lock is waited for for longer than that.
+    tally = await startTallyUnderTest({ REQUEST_TIMEOUT_MS: '6000', DATABASE_STATEMENT_TIMEOUT_MS: '20000' })
     api = new ApiClient(tally.url, tally.testKey)
   })
   after(() => tally.end())

@@ -51,6 +51,40 @@ describe('a fair semaphore', () => {
     expect(semaphore.atWork).to.equal(0)
   })
 
+  it('gives nobody more than one may have, also while permits are free', async () => {
+    const semaphore = semaphoreOf({ atOnce: 4, atOnceOfOne: 2 })
+    const ofA = Array.from({ length: 3 }, () => held(semaphore, 'a'))
+    expect([semaphore.atWork, semaphore.queued]).to.deep.equal([2, 1])
+    const ofB = [held(semaphore, 'b'), held(semaphore, 'b')]
+    expect(semaphore.atWork).to.equal(4)
+    const ofC = held(semaphore, 'c')
+    ofA[0]?.end()
+    await ofA[0]?.done
+    ofC.end()
+    await ofC.done // before the third of a, which has one already
+    for (const { end } of [...ofA, ...ofB]) end()
+    await Promise.all([...ofA, ...ofB].map(({ done }) => done))
+    expect([semaphore.atWork, semaphore.queued]).to.deep.equal([0, 0])
+  })
+
+  it('is a lock for each name', async () => {
+    const locks = semaphoreOf({ atOnce: Infinity, atOnceOfOne: 1 })
+    const order: string[] = []
+    const lock = async (name: string, n: number) => {
+      const release = await locks.acquire({ tenant: name })
+      order.push(`${name}${n}`)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      order.push(`${name}${n} ends`)
+      release()
+    }
+    await Promise.all([lock('a', 1), lock('a', 2), lock('b', 1), lock('a', 3), lock('b', 2)])
+    for (const name of ['a', 'b']) {
+      const ofName = order.filter((step) => step.startsWith(name))
+      expect(ofName).to.deep.equal(ofName.toSorted())
+    }
+    expect(order.slice(0, 2)).to.deep.equal(['a1', 'b1'])
+  })
+
   it('takes a permit to wait from whoever has most of them, when all are taken', async () => {
     const semaphore = semaphoreOf({ waitingMax: 3 })
     const first = held(semaphore)

@@ -1,0 +1,308 @@
+import { execFile, fork } from 'node:child_process'
+import { once } from 'node:events'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { PROJECT_ROOT } from '../shared/config/project-root.ts'
+import { formatTable } from '../shared/text/format-table.ts'
+import { startTally, type RunningTally } from '../test/support/start-tally.ts'
+import { buildDataSet } from './data-set/build-data-set.ts'
+import type { DataSet } from './data-set/data-set.ts'
+import { accountId, ACCOUNTS, CURRENCY, LARGEST_ACCOUNT, MEDIAN_ACCOUNT } from './data-set/made-up-events.ts'
+import { summarise, type Latencies } from './latencies.ts'
+import { describeMachine, saveResult } from './machine.ts'
+import { findOrMakeCard, TEN, type Named } from './made-cards.ts'
+import type { Answered, Greed, Wants } from './neighbours/greedy.ts'
+import { compare, failWhenMissed, formatCompared } from './targets.ts'
+import { tallyClient } from './tally-client.ts'
+
+export interface BenchNeighboursOptions {
+  events: number
+  /** Where the data set is, or is to be. What is greedy adds to it. */
+  folder: string
+  /** Beside each kind of greed. */
+  seconds: number
+  /** Of the greedy company. */
+  connections: number
+  /** Text that the names of kinds have; all of them unless it is given. */
+  only: string | undefined
+  save: string
+  print: (line: string) => void
+}
+
+/** What the other company asks for, one after the other. */
+const ASKED = ['report', 'balance', 'account'] as const
+type Asked = (typeof ASKED)[number]
+
+/** How the other company was answered, alone or beside a kind of greed. */
+interface Row {
+  beside: string
+  /** Answers to the greedy company, by status. */
+  greedy: Answered
+  answers: Record<Asked, Latencies>
+  /** Of the other company's requests, what was answered with anything but success. */
+  refused: Answered
+}
+
+const ALONE = 'alone'
+const DAY_S = 86_400
+/** Usage by day may be asked for over so many days. */
+const DAYS_MAX = 3_690
+const WARM_UP_MS = 3_000
+/** Between two kinds, so that none is measured beside what another left behind. */
+const REST_MS = 3_000
+/** Between two requests of a kind, as a client has them that asks before each of its users' requests. */
+const PAUSE_MS = 10
+const LARGE_PROPERTIES = { note: 'x'.repeat(16_000) }
+const LARGE_EVENTS = 100
+const BODY_BYTES = 4 * 1_024 * 1_024
+/** What somebody beside a greedy neighbour may wait: so many times what it takes alone, and that much more. */
+const TIMES_MAX = 3
+const MORE_MS = 50
+
+/**
+ * Whether a company that asks for much of one kind over many connections, and never waits because it is asked to, keeps
+ * another company from its answers: reports, balances of an account that is being used, and the account itself.
+ */
+export async function benchNeighbours(options: BenchNeighboursOptions): Promise<void> {
+  const { events, folder, seconds, connections, only, save, print } = options
+  print(describeMachine())
+  const dataSet = await buildDataSet(folder, events, print)
+  const tally = await startTally({ dataFolder: dataSet.folder, env: { LOG_LEVEL: 'fatal' } })
+  try {
+    const greeds = await greedsOf(tally, dataSet)
+    const neighbour = await makeNeighbour(tally)
+    const rows: Row[] = []
+    const measure = async (beside: string, wants: Wants | undefined) => {
+      const greed = wants && beGreedy({ url: tally.url, key: tally.key, connections, wants })
+      await askInTurn(neighbour, WARM_UP_MS)
+      const { answers, refused } = await askInTurn(neighbour, seconds * 1_000)
+      const row = { beside, greedy: (await greed?.end()) ?? {}, answers, refused }
+      rows.push(row)
+      print(describeRow(row))
+      await sleep(REST_MS)
+    }
+    await askInTurn(neighbour, WARM_UP_MS)
+    await measure(ALONE, undefined)
+    for (const [name, wants] of Object.entries(greeds))
+      if (only === undefined || name.includes(only)) await measure(name, wants)
+    await measure(ALONE, undefined)
+    const { worst, failed } = judge(rows)
+    for (const line of formatRows(rows)) print(line)
+    const on = `${connections} connections`
+    const compared = [
+      compare({ measure: 'besideGreed', value: worst, on }),
+      compare({ measure: 'failedBesideGreed', value: failed, on }),
+    ]
+    for (const line of formatCompared(compared)) print(line)
+    await saveResult(save, { bench: 'neighbours', events, seconds, connections, rows, compared })
+    failWhenMissed(compared)
+  } finally {
+    await tally.stop()
+  }
+}
+
+/** What a company may be greedy for, by name. */
+async function greedsOf(tally: RunningTally, dataSet: DataSet): Promise<Record<string, Wants>> {
+  const client = tallyClient(tally)
+  try {
+    const now = Math.floor(Date.now() / 1_000)
+    const { id: card } = await findOrMakeCard(client, dataSet, TEN)
+    const { id: account } = await client.create<Named>('/v2/accounts', { name: 'large events' })
+    const [metric = ''] = dataSet.metrics
+    await client.ask({
+      method: 'POST',
+      path: '/v2/events/batch',
+      body: JSON.stringify({
+        events: Array.from({ length: LARGE_EVENTS }, () => ({
+          account_id: account,
+          metric_id: metric,
+          quantity: '1',
+          properties: LARGE_PROPERTIES,
+        })),
+      }),
+    })
+    const month = { start_at: now - 31 * DAY_S, end_at: now - DAY_S, against: 'none' }
+    const hundred = (first: number) => Array.from({ length: 100 }, (_, n) => accountId(first + n)).join(',')
+    const get = (path: string) => ({ method: 'GET', path }) as const
+    const ids = Array.from({ length: 64 }, (_, n) => accountId((n * 149) % ACCOUNTS))
+    const requests = (...wanted: Extract<Wants, { kind: 'requests' }>['requests']): Wants => ({
+      kind: 'requests',
+      requests: wanted,
+    })
+    return {
+      'usage by a property': requests(
+        get('/v2/events/aggregate?property=model&value=large'),
+        get(`/v2/events/aggregate?property=model&value=small&start_at=${now - 80 * DAY_S}`),
+      ),
+      'usage by day of ten years': requests(
+        ...ids.map((id) =>
+          get(
+            `/v2/accounts/${id}/usage/daily?start_at=${now - DAYS_MAX * DAY_S}&end_at=${now}&aggregation=max`,
+          ),
+        ),
+      ),
+      'pages of events': requests(
+        get(`/v2/events?limit=100&account_id=${accountId(LARGEST_ACCOUNT)}`),
+        get(`/v2/events?limit=100&account_id=${accountId(MEDIAN_ACCOUNT)}`),
+      ),
+      'balances of a hundred': requests(
+        ...Array.from({ length: 90 }, (_, n) => get(`/v2/accounts/balances?account_ids=${hundred(n * 100)}`)),
+      ),
+      simulations: requests({
+        method: 'POST',
+        path: `/v2/rate-cards/${card}/simulate`,
+        body: JSON.stringify(month),
+      }),
+      'changes of one account': requests({
+        method: 'PATCH',
+        path: `/v2/accounts/${accountId(1)}`,
+        body: JSON.stringify({ description: 'changed' }),
+      }),
+      'grants of one account': requests({
+        method: 'POST',
+        path: '/v2/grants',
+        body: JSON.stringify({
+          account_id: accountId(2),
+          currency: CURRENCY,
+          amount: '1',
+          effective_at: now,
+        }),
+      }),
+      'bodies that never end': { kind: 'bodies that never end', path: '/v2/events/batch', bytes: BODY_BYTES },
+      'answers nobody reads': {
+        kind: 'answers nobody reads',
+        path: `/v2/events?limit=100&account_id=${account}`,
+        pipelined: 4,
+      },
+      'wrong keys': { kind: 'wrong keys', path: '/v2/accounts' },
+    }
+  } finally {
+    client.close()
+  }
+}
+
+/** The other company: its key, and what it asks for. */
+interface Neighbour {
+  url: string
+  key: string
+  account: string
+  metric: string
+}
+
+async function makeNeighbour({ url, dataFolder }: RunningTally): Promise<Neighbour> {
+  const name = `neighbour ${Date.now()}`
+  const operator = (...words: string[]) =>
+    promisify(execFile)(
+      process.execPath,
+      [path.join(PROJECT_ROOT, 'dist/services/operator/main.js'), ...words],
+      {
+        env: { ...process.env, DATA_DIR: dataFolder },
+      },
+    )
+  await operator('companies', 'create', '--name', name)
+  const key = (await operator('keys', 'issue', '--company', name, '--quiet')).stdout.trim()
+  const client = tallyClient({ url, key })
+  try {
+    const { id: account } = await client.create<Named>('/v2/accounts', { name: 'account' })
+    const { id: metric } = await client.create<Named>('/v2/metrics', { name: 'metric' })
+    const grant = { account_id: account, metric_id: metric, amount: '1000000', effective_at: 0 }
+    await client.create('/v2/grants', grant)
+    return { url, key, account, metric }
+  } finally {
+    client.close()
+  }
+}
+
+/** Three clients, of a kind of request each, who ask one after the other with a pause in between. */
+async function askInTurn(
+  { url, key, account, metric }: Neighbour,
+  ms: number,
+): Promise<Pick<Row, 'answers' | 'refused'>> {
+  const endAt = performance.now() + ms
+  const refused: Record<string, number> = {}
+  const requests: Record<Asked, { path: string; body?: () => string }> = {
+    report: {
+      path: '/v2/events',
+      body: () => JSON.stringify({ account_id: account, metric_id: metric, quantity: '1' }),
+    },
+    balance: { path: `/v2/accounts/${account}/balance?metric_id=${metric}` },
+    account: { path: `/v2/accounts/${account}` },
+  }
+  const askFor = async (asked: Asked): Promise<[Asked, Latencies]> => {
+    const { path: where, body } = requests[asked]
+    const times: number[] = []
+    while (performance.now() < endAt) {
+      const startedAt = performance.now()
+      const response = await fetch(url + where, {
+        headers: { 'x-api-key': key, 'content-type': 'application/json' },
+        ...(body && { method: 'POST', body: body() }),
+      }).catch(() => undefined)
+      await response?.arrayBuffer()
+      times.push(performance.now() - startedAt)
+      if (response?.ok !== true) {
+        const status = String(response?.status ?? 'ended')
+        refused[status] = (refused[status] ?? 0) + 1
+      }
+      await sleep(PAUSE_MS)
+    }
+    return [asked, summarise(times)]
+  }
+  const answers = Object.fromEntries(await Promise.all(ASKED.map(askFor))) as Record<Asked, Latencies>
+  return { answers, refused }
+}
+
+/** A greedy company in a process of its own. */
+function beGreedy(greed: Greed): { end(): Promise<Answered> } {
+  const child = fork(path.join(import.meta.dirname, 'neighbours/be-greedy.main.js'))
+  child.send(greed)
+  const answered = once(child, 'message') as Promise<[Answered]>
+  return {
+    async end() {
+      child.send('over')
+      return (await answered)[0]
+    },
+  }
+}
+
+/** The longest of the two times alone is what counts: the machine drifts. */
+function allowedMs(rows: readonly Row[], asked: Asked): number {
+  const alone = rows.filter(({ beside }) => beside === ALONE).map(({ answers }) => answers[asked].p99Ms)
+  return TIMES_MAX * Math.max(...alone) + MORE_MS
+}
+
+/** @returns the largest p99 as a part of what is allowed, and how many requests failed */
+function judge(rows: readonly Row[]): { worst: number; failed: number } {
+  const shares = rows.flatMap(({ answers }) =>
+    ASKED.map((asked) => answers[asked].p99Ms / allowedMs(rows, asked)),
+  )
+  const failed = rows.flatMap(({ refused }) => Object.values(refused)).reduce((sum, count) => sum + count, 0)
+  return { worst: Math.max(...shares), failed }
+}
+
+const describeAnswered = (answered: Answered): string =>
+  Object.entries(answered)
+    .map(([status, count]) => `${count} × ${status}`)
+    .join(', ')
+
+const describeRow = ({ beside, answers, greedy, refused }: Row): string =>
+  `${beside}: ${ASKED.map((asked) => `${asked} p99 ${answers[asked].p99Ms.toFixed(0)} ms`).join(', ')}; greedy ${describeAnswered(greedy)}; refused ${describeAnswered(refused)}`
+
+function formatRows(rows: readonly Row[]): string[] {
+  const headings = [
+    'beside',
+    ...ASKED.flatMap((asked) => [`${asked} p50`, 'p99', 'max, ms']),
+    'failed',
+    'greedy',
+  ]
+  const cells = rows.map(({ beside, answers, refused, greedy }) => [
+    beside,
+    ...ASKED.flatMap((asked) =>
+      [answers[asked].p50Ms, answers[asked].p99Ms, answers[asked].maxMs].map((ms) => ms.toFixed(0)),
+    ),
+    describeAnswered(refused),
+    describeAnswered(greedy),
+  ])
+  const allowed = ASKED.flatMap((asked) => ['', allowedMs(rows, asked).toFixed(0), ''])
+  return formatTable(headings, [...cells, ['allowed', ...allowed, '', '']], 1)
+}

@@ -1,0 +1,13 @@
+import { Shares } from '../batching/shares.ts'
+import { HttpError } from './http-error.ts'
+
+const MIB = 1_024 * 1_024
+
+/**
+ * Bytes that this process keeps for its clients: bodies that are read or wait to be worked on, inflated, and answers
+ * that are not read yet. Many slow clients cannot take all memory together, and those of one company a part of it.
+ */
+export const bytesInFlight = new Shares({ max: 512 * MIB, maxOfOne: 128 * MIB })
+
+export const tooMuchAtOnce = (): HttpError =>
+  new HttpError(503, 'too many large requests are on their way, try again', { 'Retry-After': '1' })

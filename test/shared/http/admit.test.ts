@@ -1,0 +1,200 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { expect } from 'chai'
+import { digestOfApiKey, newApiKey, type Caller } from '../../../shared/domain/api-key.ts'
+import { admit } from '../../../shared/http/admit.ts'
+import { cachedFindCaller } from '../../../shared/http/authentication.ts'
+import { awaitFirstSlice, awaitRequest } from '../../../shared/http/body-slices.ts'
+import { bytesInFlight } from '../../../shared/http/bytes-in-flight.ts'
+import { collectBytes } from '../../../shared/http/collect-bytes.ts'
+import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
+import { lookUpCallers } from '../../../shared/http/open-access.ts'
+import { startDeadline } from '../../../shared/http/request-deadline.ts'
+import { openRateLimits } from '../../../shared/rate-limit/rate-limits.ts'
+import { countingPool, QueryCounts } from '../../support/count-queries.ts'
+import { failureOf } from '../../support/failure-of.ts'
+import { testLog } from '../../support/log.ts'
+import { createDatabase } from '../../support/postgres.ts'
+import { until } from '../../support/until.ts'
+
+const MIB = 1_024 * 1_024
+const OPERATIONS = [{ operationId: 'x', method: 'get', path: '/v2/x/{id}', permission: 'read:all' }] as const
+/** Of a company; see countUnderWay. */
+const UNDER_WAY_MAX = 1_000
+
+describe('who is let in', function () {
+  this.timeout(30_000)
+  const servers: HttpServer[] = []
+  const sockets: Socket[] = []
+  const companies = { a: newApiKey('live'), b: newApiKey('live') }
+
+  afterEach(async () => {
+    for (const socket of sockets.splice(0)) socket.destroy()
+    for (const server of servers.splice(0)) await server.close()
+  })
+
+  /** A server in front of an app, for two companies. */
+  async function serve(app: RequestListener): Promise<HttpServer> {
+    const callers = new Map(
+      Object.entries(companies).map(([id, key]) => [digestOfApiKey(key).toString('hex'), callerOf(id)]),
+    )
+    const admitted = admit(app, OPERATIONS, {
+      findCaller: (digest) => callers.get(digest.toString('hex')),
+      limits: openRateLimits({ eventsPerS: 1e6, requestsPerS: 1e6, wrongKeysPerMin: 1e6 }),
+      log: testLog,
+      requests: () => () => undefined,
+    })
+    const server = await listen(admitted, {
+      name: 'the test',
+      host: '127.0.0.1',
+      port: 0,
+      portSetting: 'none',
+      closeTimeoutMs: 100,
+      connectionsMax: 10_000,
+    })
+    servers.push(server)
+    return server
+  }
+
+  /** Asks over a connection of its own; what it is sent is not read before somebody does. */
+  async function ask(server: HttpServer, key: string): Promise<Socket> {
+    const socket = connect(server.port, '127.0.0.1')
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    socket.write(`GET /v2/x/1 HTTP/1.1\r\nhost: tally\r\nx-api-key: ${key}\r\n\r\n`)
+    return socket
+  }
+  const statusOf = async (socket: Socket): Promise<number> => {
+    const [head] = (await once(socket, 'data')) as [Buffer]
+    return Number(head.toString('latin1', 9, 12))
+  }
+
+  it('has a bounded number of requests under way: one more is told to come again', async () => {
+    const waiting: (() => void)[] = []
+    const server = await serve((_req, res) => waiting.push(() => res.end('fine')))
+    for (let n = 0; n < UNDER_WAY_MAX; n++) await ask(server, companies.a)
+    await until(() => Promise.resolve(waiting.length === UNDER_WAY_MAX))
+    const refused = await ask(server, companies.a)
+    const [answer] = (await once(refused, 'data')) as [Buffer]
+    const text = answer.toString()
+    expect(text).to.match(/^HTTP\/1\.1 429 [^]*ratelimit-policy: "requests-at-once";q=1000\r\n/i)
+    expect(text).to.match(/retry-after: 1\r\n[^]*rate limit exceeded$/i)
+    const other = await ask(server, companies.b)
+    await until(() => Promise.resolve(waiting.length === UNDER_WAY_MAX + 1))
+    for (const end of waiting.splice(0)) end()
+    expect(await statusOf(other)).to.equal(200)
+    const again = await ask(server, companies.a)
+    await until(() => Promise.resolve(waiting.length === 1))
+    waiting[0]?.()
+    expect(await statusOf(again)).to.equal(200)
+  })
+
+  it('reads its answers: who leaves too many unread gets no more of them, and others do', async () => {
+    const large = Buffer.alloc(48 * MIB)
+    const server = await serve((_req, res) => res.end(large))
+    for (let n = 0; n < 3; n++) await ask(server, companies.a)
+    await until(() => Promise.resolve(bytesInFlight.of('a') > 128 * MIB))
+    expect(await statusOf(await ask(server, companies.a))).to.equal(503)
+    expect(await statusOf(await ask(server, companies.b))).to.equal(200)
+    for (const socket of sockets) socket.destroy()
+    await until(() => Promise.resolve(bytesInFlight.of('a') + bytesInFlight.of('b') === 0))
+  })
+
+  it('reads its answer in time, or loses its connection', async () => {
+    const large = Buffer.alloc(64 * MIB)
+    const server = await serve((req, res) => {
+      startDeadline(req, res, 50, 100)
+      res.end(large)
+    })
+    const socket = await ask(server, companies.a)
+    await until(() => Promise.resolve(bytesInFlight.of('a') > 0))
+    await until(() => Promise.resolve(bytesInFlight.of('a') === 0))
+    socket.resume()
+    await once(socket, 'close')
+    expect(socket.bytesRead).to.be.below(large.length)
+  })
+
+  it('takes turns where requests begin, a few in each round of the event loop', async () => {
+    const order: string[] = []
+    const begin = async (tenant: string) => {
+      await awaitRequest(() => true, tenant)
+      order.push(tenant)
+    }
+    const greedy = Array.from({ length: 1_000 }, () => begin('a'))
+    await begin('b')
+    expect(order.filter((tenant) => tenant === 'a')).to.have.length.below(100)
+    await Promise.all(greedy)
+  })
+
+  it('takes turns where bodies are taken apart', async () => {
+    const order: string[] = []
+    const work = async (tenant: string) => {
+      await awaitFirstSlice(200_000, () => true, tenant)
+      order.push(tenant)
+    }
+    await Promise.all([...Array.from({ length: 10 }, () => work('a')), work('b')])
+    expect(order.indexOf('b')).to.be.below(3)
+  })
+
+  it('has a part of the memory for bodies, not all of it', async () => {
+    const chunk = Buffer.alloc(4 * MIB)
+    const bodies: PassThrough[] = []
+    const read = (tenant: string) => {
+      const body = new PassThrough({ highWaterMark: chunk.length })
+      bodies.push(body)
+      const read = collectBytes(body, 8 * MIB, () => new Error('too large'), tenant)
+      body.write(chunk)
+      return read
+    }
+    const reading = Array.from({ length: 32 }, () => failureOf(read('a')))
+    await until(() => Promise.resolve(bytesInFlight.of('a') === 128 * MIB))
+    expect(await failureOf(read('a'))).to.include({ status: 503 })
+    const other = read('b')
+    bodies.at(-1)?.end()
+    expect(await other).to.have.length(chunk.length)
+    for (const body of bodies) body.end()
+    expect(await Promise.all(reading)).to.deep.equal(reading.map(() => undefined))
+    expect(bytesInFlight.of('a')).to.equal(0)
+  })
+})
+
+describe('keys that nobody knows', function () {
+  this.timeout(30_000)
+
+  it('are looked up together, however many are tried', async () => {
+    const database = await createDatabase('unknown_keys')
+    const counts = new QueryCounts()
+    const find = cachedFindCaller(lookUpCallers(countingPool(database.pool, counts)))
+    const tries = Array.from({ length: 5_000 }, () => randomBytes(32))
+    expect(new Set(await Promise.all(tries.map(async (digest) => find(digest))))).to.deep.equal(
+      new Set([undefined]),
+    )
+    expect(counts.postgres).to.have.length.below(50)
+    await database.close()
+  })
+
+  it('take no place of a right one in what is cached', async () => {
+    const [right, caller] = [randomBytes(32), callerOf('a')]
+    let asked = 0
+    const find = cachedFindCaller((digest) => {
+      if (digest === right) asked++
+      return Promise.resolve(digest === right ? caller : undefined)
+    })
+    expect(await find(right)).to.deep.equal(caller)
+    for (let n = 0; n < 20_000; n++) await find(randomBytes(32))
+    expect(await find(right)).to.deep.equal(caller)
+    expect(asked).to.equal(1)
+  })
+})
+
+const callerOf = (companyId: string): Caller => ({
+  keyId: companyId,
+  companyId,
+  namespaceId: companyId,
+  mode: 'live',
+  permissions: ['read:all'],
+})
