@@ -1456,4 +1456,27 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     wrong: '',
     suites: ['services/gateway/random-clocks'],
   },
+  {
+    name: 'usage is taken until the disk is full',
+    file: 'shared/lifecycle/disk-space.ts',
+    right:
+      "  if (freeBytes < LITTLE_BYTES || (before !== 'enough' && freeBytes < ENOUGH_BYTES)) return 'little'\n",
+    wrong: '',
+    suites: ['shared/lifecycle/disk-space'],
+  },
+  {
+    name: 'a start that failed tells the last line of a log',
+    file: 'shared/postgres/embedded/cause-in-output.ts',
+    right: '    if (found !== undefined) return found\n',
+    wrong: '    if (found === undefined) break\n',
+    suites: ['shared/postgres/cause-in-output'],
+  },
+  {
+    name: 'a line that cannot be written is thrown at whatever logs',
+    file: 'shared/logging/standard-error.ts',
+    right: '    } catch {\n      isStuck = true\n      return false\n',
+    wrong: '    } catch (err) {\n      isStuck = true\n      throw err\n',
+    suites: ['shared/logging/logger', 'services/standalone/full-log'],
+    each: true,
+  },
 ]

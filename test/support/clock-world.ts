@@ -90,6 +90,8 @@ export class ClockWorld {
   readonly refused: string[] = []
   readonly followed = new Map<string, UsageEvent>()
   readonly stored = new Map<string, UsageEvent>()
+  /** How far events were accepted ahead of anything that PostgreSQL's clock had shown, the furthest. */
+  furthestAheadS = -Infinity
   /** How often reports were told to come again. */
   putOff = 0
   readonly options: WorldOptions
@@ -98,6 +100,7 @@ export class ClockWorld {
   readonly justBooted: boolean
   readonly bootedAt: number
   readonly requestKeys = new Map<string, Micros>()
+  private latestMs = -Infinity
   private log: NewRecord[] = []
   private readonly held: (() => void)[] = []
   private readonly lowestUnderWay: () => Promise<Micros>
@@ -124,9 +127,14 @@ export class ClockWorld {
     while (this.now < until) {
       this.now = Math.min(until, this.now + stepMs)
       this.deliver()
-      await this.options.setClock(this.now + this.databaseAheadMs)
+      await this.setDatabaseClock()
       for (const gateway of this.gateways) await gateway.renew()
     }
+  }
+
+  async setDatabaseClock(): Promise<void> {
+    this.latestMs = Math.max(this.latestMs, this.now + this.databaseAheadMs)
+    await this.options.setClock(this.now + this.databaseAheadMs)
   }
 
   async startGateway(aheadMs: number): Promise<void> {
@@ -138,6 +146,8 @@ export class ClockWorld {
 
   /** Appends that are under way: each at once, or at the next step. */
   append(records: readonly NewRecord[]): Promise<void> {
+    for (const { acceptedAt } of records)
+      this.furthestAheadS = Math.max(this.furthestAheadS, acceptedAt / 1e6 - this.latestMs / 1_000)
     const write = () => {
       this.log.push(...records)
     }

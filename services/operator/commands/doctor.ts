@@ -67,7 +67,7 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
       return [ok(USAGE_STORE, 'the one that the usage of this PostgreSQL is in')]
     })
   return [
-    check(POSTGRES, () => checkPostgres(pool)),
+    check(POSTGRES, () => checkPostgres(pool, urls['DATABASE_URL'] === undefined)),
     check(CLICKHOUSE, async () => {
       const clickhouse = await openClickHouse()
       const findings = await checkClickHouse(clickhouse)

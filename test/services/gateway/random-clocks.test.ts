@@ -6,7 +6,8 @@ import { ClockWorld, openTimedPool } from '../../support/clock-world.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 const SECOND = 1_000
-const HOUR = 3_600 * SECOND
+const HOUR_S = 3_600
+const HOUR = HOUR_S * SECOND
 const DAY = 24 * HOUR
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 2_000 : 40
@@ -50,7 +51,7 @@ describe('clocks that are set to anything, at any time', function () {
     ])
     await pool.query('DELETE FROM gateways')
     const away = () => (below(3) === 0 ? 0 : (AWAY[below(AWAY.length)] ?? 0))
-    await setClock(world.now)
+    await world.setDatabaseClock()
     // Machines that start with a clock that is wrong have it set within some minutes. Nothing would tell otherwise.
     let isUnset = world.justBooted
     const atBootMs = isUnset ? away() : 0
@@ -67,7 +68,7 @@ describe('clocks that are set to anything, at any time', function () {
       const gateway = gateways[below(gateways.length)]
       if (which === 'gateway' && gateway !== undefined) gateway.aheadMs = aheadMs
       if (which === 'gateway' && below(3) === 0) world.listerAheadMs = aheadMs
-      await setClock(world.now + world.databaseAheadMs)
+      await world.setDatabaseClock()
     }
     async function replace(isCrash: boolean): Promise<void> {
       const [gateway] = world.gateways.splice(below(world.gateways.length), 1)
@@ -97,7 +98,7 @@ describe('clocks that are set to anything, at any time', function () {
     world.databaseAheadMs = 0
     world.listerAheadMs = 0
     for (const gateway of world.gateways) gateway.aheadMs = 0
-    await setClock(world.now)
+    await world.setDatabaseClock()
     for (let n = 0; n < 25; n++) {
       await world.pass(15 * SECOND)
       for (let left = world.waiting.length; left > 0; left--) await world.send()
@@ -133,6 +134,8 @@ describe('clocks that are set to anything, at any time', function () {
         expect(counted, `${told}: quantities`).to.deep.equal(world.reported)
         const missed = [...world.stored.values()].filter(({ id }) => !world.followed.has(id))
         expect(missed, `${told}: missed by who follows the list`).to.deep.equal([])
+        // By what nobody was told of for as long as a gateway goes on alone, at each start.
+        expect(world.furthestAheadS, `${told}: accepted ahead of PostgreSQL`).to.be.below(HOUR_S)
         putOff += world.putOff
       }
       expect(putOff, 'reports that were told to come again').to.be.above(HISTORIES)

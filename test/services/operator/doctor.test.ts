@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import kafkajs from 'kafkajs'
+import { checkUpdates } from '../../../services/operator/doctor/check-updates.ts'
 import { clockDifference } from '../../../services/operator/doctor/clock-difference.ts'
 import { checkPostgres } from '../../../services/operator/doctor/check-postgres.ts'
 import { checkExposure, checkPasswords } from '../../../services/operator/doctor/check-settings.ts'
@@ -27,7 +28,9 @@ const findingsOf = ({ output }: CommandResult): Finding[] => {
   const line = output.split('\n').find((text) => text.startsWith('{"findings"')) ?? '{}'
   return (JSON.parse(line) as { findings: Finding[] }).findings
 }
-const bad = (findings: readonly Finding[]) => findings.filter(({ level }) => level !== 'ok')
+/** Without updates of PostgreSQL: which have come out is not for these tests to know. */
+const bad = (findings: readonly Finding[]) =>
+  findings.filter(({ part, level }) => level !== 'ok' && part !== 'PostgreSQL updates')
 const kinds = (findings: readonly Finding[]) => findings.map(({ part, level }) => `${level} ${part}`)
 
 /** A database that has another value of one of its settings. */
@@ -57,6 +60,7 @@ describe('npm run doctor', function () {
           'disk of DATA_DIR',
         ])
           expect(output).to.match(new RegExp(`^ok +${part}`, 'm'))
+        expect(output).to.match(/^(ok|warning) +PostgreSQL updates: 18\.\d+/m)
         expect(output).to.match(/^ok +ports: open to this machine alone$/m)
         const strict = await runCommand(tally.dataFolder, 'doctor', '--strict')
         expect(strict.code).to.equal(/^warning/m.test(output) ? 1 : 0)
@@ -218,12 +222,12 @@ describe('npm run doctor', function () {
         ['fsync', 'failed'],
         ['full_page_writes', 'warning'],
       ] as const) {
-        const found = bad(await checkPostgres(answering(stage.db.pool, name, 'off')))
+        const found = bad(await checkPostgres(answering(stage.db.pool, name, 'off'), false))
         expect(kinds(found)).to.deep.equal([`${level} PostgreSQL durability`])
         expect(found[0]?.says).to.contain(`${name} is off`)
       }
       expect(
-        kinds(bad(await checkPostgres(answering(stage.db.pool, 'server_version_num', '150004')))),
+        kinds(bad(await checkPostgres(answering(stage.db.pool, 'server_version_num', '150004'), false))),
       ).to.deep.equal(['failed PostgreSQL'])
     })
 
@@ -413,6 +417,20 @@ describe('npm run doctor', function () {
   })
 
   describe('judges', () => {
+    it('versions of PostgreSQL by the holes that newer ones close', () => {
+      const look = (num: number, isEmbedded = false) => checkUpdates('updates', num, isEmbedded)
+      expect(look(180_004).level).to.equal('warning')
+      expect(look(180_004).says).to.match(
+        /^18\.4 has known security holes, which 18\.6 of .* closes: install it$/,
+      )
+      expect(look(180_004, true)).to.include({ level: 'warning' })
+      expect(look(180_004, true).says)
+        .to.contain('only programs on this machine reach')
+        .and.contain('bring your own')
+      expect(look(160_014).says).to.contain('16.15')
+      for (const num of [180_006, 180_007, 170_011, 190_000]) expect(look(num).level, `${num}`).to.equal('ok')
+    })
+
     it('clocks by what cannot be the way of the answer', async () => {
       const at = (ms: number) => clockDifference('clock', () => Promise.resolve(Date.now() + ms))
       for (const [ms, level] of [
