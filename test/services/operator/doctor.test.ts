@@ -313,7 +313,10 @@ describe('npm run doctor', function () {
       expect(text).not.to.contain('later')
       expect((await stage.run('doctor')).code).to.equal(0)
       expect((await stage.run('doctor', '--strict')).code).to.equal(1)
-      expect((await stage.run('doctor')).output).to.match(/^0 failed, 4 warnings$/m)
+      const { output } = await stage.run('doctor')
+      const warnings = output.split('\n').filter((line) => line.startsWith('warning ')).length
+      expect(warnings).to.be.within(4, 5) // with updates or not
+      expect(output).to.contain(`0 failed, ${warnings} warnings\n`)
     })
   })
 
