@@ -32,4 +32,5 @@ CREATE TABLE IF NOT EXISTS usage_events
 ENGINE = ReplacingMergeTree(version)
 PARTITION BY toYYYYMM(occurred_at)
 ORDER BY (namespace_id, toStartOfFiveMinutes(occurred_at), account_id, source, occurred_at, id)
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
+    min_rows_to_fsync_after_merge = 1, max_suspicious_broken_parts = 0

@@ -19,4 +19,5 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY (epoch, toYYYYMMDD(slot))
 ORDER BY (epoch, namespace_id, source, slot)
 TTL slot + INTERVAL 5 DAY
-SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
+    min_rows_to_fsync_after_merge = 1, max_suspicious_broken_parts = 0

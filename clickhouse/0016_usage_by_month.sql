@@ -20,4 +20,5 @@ ENGINE = ReplacingMergeTree(version)
 PARTITION BY (epoch, toYear(month))
 ORDER BY (epoch, namespace_id, account_id, source, month)
 SETTINGS index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
+    min_rows_to_fsync_after_merge = 1, max_suspicious_broken_parts = 0,
     min_bytes_for_wide_part = 1000000000, min_age_to_force_merge_seconds = 3600, min_age_to_force_merge_on_partition_only = 1

@@ -21,4 +21,5 @@ CREATE TABLE IF NOT EXISTS usage_dirty_slots
 )
 ENGINE = SummingMergeTree(change)
 ORDER BY (kind, namespace_id, account_id, slot, insert_id, stage)
-SETTINGS index_granularity = 1024, min_age_to_force_merge_seconds = 60, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0
+SETTINGS index_granularity = 1024, min_age_to_force_merge_seconds = 60, fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
+    min_rows_to_fsync_after_merge = 1, max_suspicious_broken_parts = 0

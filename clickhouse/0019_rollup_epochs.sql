@@ -11,4 +11,5 @@ CREATE TABLE IF NOT EXISTS rollup_epochs
 )
 ENGINE = AggregatingMergeTree
 ORDER BY epoch
-SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0
+SETTINGS fsync_after_insert = 1, fsync_part_directory = 1, non_replicated_deduplication_window = 0,
+    min_rows_to_fsync_after_merge = 1, max_suspicious_broken_parts = 0

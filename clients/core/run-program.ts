@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { endOnLostOutput } from '../../shared/lifecycle/lost-output.ts'
 import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { exitCodeOf } from './exit-code-of.ts'
@@ -12,6 +14,7 @@ const STOP_MS = 15_000
  * @param npmForm how it is called through npm
  */
 export function runProgram(program: Program, npmForm: string, proc: NodeJS.Process): void {
+  endOnLostOutput(proc)
   const controller = new AbortController()
   void stopSignal(createLogger('silent'), STOP_MS).then(() => {
     controller.abort()
@@ -25,5 +28,7 @@ export function runProgram(program: Program, npmForm: string, proc: NodeJS.Proce
     screen: proc.stderr.isTTY ? proc.stderr : undefined,
     signal: controller.signal,
   }
-  void exitCodeOf(program, context, npmForm).then((code) => proc.exit(code))
+  void exitCodeOf(program, context, npmForm)
+    .then((code) => nextTurn(code)) // by then it is known whether all was printed
+    .then((code) => proc.exit(code))
 }

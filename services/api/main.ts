@@ -9,6 +9,7 @@ import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { runService, type Service } from '../../shared/service/run-service.ts'
 import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
+import { followClock } from '../../shared/postgres/core/follow-clock.ts'
 import { openRequestPool } from '../../shared/postgres/core/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/core/require-server.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
@@ -45,7 +46,10 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const { purges } = sharing
-    const parts = { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, metrics, log }
+    const clock = await followClock(pool, log)
+    opened.push(clock)
+    const { nowMs } = clock
+    const parts = { pool, clickhouse, eventLog, listedUpTo, purges, access, requests, nowMs, metrics, log }
     const { handler, warming } = openApi(parts, config)
     opened.push(warming)
     opened.push(

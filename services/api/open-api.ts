@@ -31,6 +31,10 @@ export interface ApiParts extends Omit<
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
+  /** The clock of PostgreSQL. */
+  nowMs?: () => number
+  /** @see OperationsAppOptions.admitWrite */
+  admitWrite?: () => void
 }
 
 export interface ApiOptions {
@@ -48,7 +52,7 @@ export interface OpenedApi {
 
 /** The API on its engines, for a process of its own or one with others. */
 export function openApi(
-  { access, requests, metrics, log, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
+  { access, requests, metrics, log, nowMs, admitWrite, clickhouse, sumsCache, eventLog, ...deps }: ApiParts,
   { api, requestTimeoutMs, lookUpTimeoutMs }: ApiOptions,
 ): OpenedApi {
   const measured = timeQueries(metrics, clickhouse)
@@ -69,7 +73,15 @@ export function openApi(
         drain: drainOf(eventLog),
         untilLoaded: untilLoadedIn(eventLog, lookUpTimeoutMs),
       },
-      { ...access, requests, requestTimeoutMs, log: apiLog, bodyBytesMax: api.bodyBytesMax },
+      {
+        ...access,
+        requests,
+        requestTimeoutMs,
+        log: apiLog,
+        bodyBytesMax: api.bodyBytesMax,
+        ...(nowMs === undefined ? {} : { nowMs }),
+        ...(admitWrite === undefined ? {} : { admitWrite }),
+      },
     ),
     warming: keepBalancesWarm({ usage, listRecentlyUsed: listRecently }, api.warming, metrics, apiLog),
   }

@@ -35,6 +35,17 @@ export function readGatewayConfig(read: EnvReader) {
         min: 2,
         max: 3_600,
       }),
+    /**
+     * How long a time server may take to set a clock that is wrong: chrony and systemd-timesyncd do so within seconds of
+     * reaching one, ntpd within a minute or two.
+     */
+    clockSettlesMs:
+      1_000 *
+      read.tuning('GATEWAY_CLOCK_SETTLES_S', {
+        default: 180,
+        min: 0,
+        max: 3_600,
+      }),
   }
 }
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../../shared/errors/domain-error.ts'
+import { DomainError, type ErrorCode } from '../../shared/errors/domain-error.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { GatewayWork } from './app.ts'
 
@@ -40,5 +40,7 @@ function countBy<Asked, Answer>(
   }
 }
 
-const isRefusal = (err: unknown): boolean =>
-  err instanceof DomainError && err.code !== 'overloaded' && err.code !== 'unavailable'
+const isRefusal = (err: unknown): boolean => err instanceof DomainError && !TRY_AGAIN.has(err.code)
+
+/** Answered with 503. */
+const TRY_AGAIN = new Set<ErrorCode>(['overloaded', 'suspended', 'unavailable'])

@@ -32,8 +32,8 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     const { postgres, host, port, requestTimeoutMs } = config
     const pool = openRequestPool('gateway', REPORT_CONNECTIONS, postgres, opened, log)
     await requirePostgresServer(postgres.url, pool)
-    const { acceptance, clock } = await openAcceptance(
-      { pool, alone: false, log },
+    const { acceptance, clock, watch } = await openAcceptance(
+      { pool, alone: false, metrics, log },
       { eventLog: config.eventLog, ...postgres, ...config.gateway },
       opened,
     )
@@ -64,6 +64,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
         eventLog,
         acceptance,
         clock,
+        watch,
         access,
         purges: sharing.purges,
         requests,

@@ -1,18 +1,23 @@
 import { appendSettlesMs, type EventLogConfig } from '../../shared/event-log/config.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { gatewayRepository } from '../../shared/postgres/gateways.ts'
+import { lowestUnderWayIn } from '../../shared/postgres/lowest-under-way.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { microsecondClock, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
+import { risingClock } from '../../shared/time/rising-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 import { Acceptance } from './acceptance.ts'
-import { publishWatermark } from './published-watermark.ts'
+import { ClockWatch } from './clock-watch.ts'
+import { publishWatermark, RENEW_BUSY_MS, RENEW_IDLE_MS } from './published-watermark.ts'
 
 export interface AcceptanceParts {
   /** Of the gateway: where the watermark is published. */
   pool: Pool
-  /** Whether no other process takes reports: then nobody has to be told. */
+  /** Whether no other process takes reports: then nobody goes by what is published until the next start. */
   alone: boolean
+  metrics: Metrics
   log: Logger
 }
 
@@ -20,35 +25,45 @@ export interface AcceptanceOptions {
   eventLog: EventLogConfig
   statementTimeoutMs: number
   unrenewedMaxMs: number
+  clockSettlesMs: number
 }
 
 export interface OpenedAcceptance {
   acceptance: Acceptance
-  /** The clock it accepts by. */
+  /** The clock of this machine. */
   clock: Clock
+  /** Whether that one can be relied on. */
+  watch: ClockWatch
   /** No event that is on its way into the log, or will be, was or will be accepted before this; by any gateway. */
   lowestUnderWay: () => Micros | Promise<Micros>
 }
 
 /**
  * What accepts events, for a process of its own or one with others; its watermark is published until the process
- * closes.
+ * closes, and its clock watched.
  *
  * @param opened before the event log is, which must settle first
  * @throws when PostgreSQL does not answer
  */
 export async function openAcceptance(
-  { pool, alone, log }: AcceptanceParts,
-  { eventLog, statementTimeoutMs, unrenewedMaxMs }: AcceptanceOptions,
+  { pool, alone, metrics, log: parent }: AcceptanceParts,
+  { eventLog, statementTimeoutMs, unrenewedMaxMs, clockSettlesMs }: AcceptanceOptions,
   opened: Closeable[],
 ): Promise<OpenedAcceptance> {
+  const log = parent.child({ part: 'gateway' })
   const clock = microsecondClock()
+  const time = risingClock(clock)
   const steadyMs = steadyClock()
   const settleMs = appendSettlesMs(eventLog, statementTimeoutMs)
-  const acceptance = new Acceptance(clock, settleMs, steadyMs)
-  if (alone) return { acceptance, clock, lowestUnderWay: () => acceptance.lowest() }
+  const watch = new ClockWatch({ wall: clock, time, settlesMs: clockSettlesMs, log })
+  const acceptance = new Acceptance(time, settleMs, steadyMs, () => watch.agrees)
+  watch.showIn(metrics)
   const table = gatewayRepository(pool)
-  const deps = { table, acceptance, clock, steadyMs, log: log.child({ part: 'gateway' }) }
-  opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs }))
-  return { acceptance, clock, lowestUnderWay: () => table.lowestUnderWay() }
+  if (alone) await table.forgetAll() // of this very process, when it crashed
+  const deps = { table, acceptance, wall: clock, watch, steadyMs, log }
+  // Nobody reads the row of one that is alone: it is there for the next start.
+  const renewBusyMs = alone ? RENEW_IDLE_MS : RENEW_BUSY_MS
+  opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs, renewBusyMs }))
+  const lowestUnderWay = alone ? () => acceptance.lowest() : lowestUnderWayIn(pool)
+  return { acceptance, clock, watch, lowestUnderWay }
 }

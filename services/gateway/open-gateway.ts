@@ -16,6 +16,7 @@ import { referenceRepository } from '../../shared/postgres/references.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
+import type { ClockWatch } from './clock-watch.ts'
 import type { readGatewayConfig } from './config.ts'
 import { correctUsage } from './correct-usage.ts'
 import { countEvents } from './count-events.ts'
@@ -36,19 +37,23 @@ export interface GatewayParts {
   clickhouse: ClickHouse
   eventLog: Pick<EventLog, 'append' | 'partitions' | 'lag'>
   acceptance: Acceptance
+  /** The clock of this machine. */
   clock: Clock
+  watch: Pick<ClockWatch, 'mayBeBehind'>
   access: Access
   /** What is known of accounts and metrics. */
   purges: Purges
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
+  /** Whether there is room: see OperationsAppOptions.admitWrite. */
+  admitWrite?: () => void
   /** Told where reports and corrections get to. */
   reached?: Reached<GatewayPoint>
 }
 
 export interface GatewayOptions {
-  gateway: ReturnType<typeof readGatewayConfig>
+  gateway: Pick<ReturnType<typeof readGatewayConfig>, 'bodyBytesMax' | 'knownIdsMax'>
   requestTimeoutMs: number
   lookUpTimeoutMs: number
 }
@@ -62,16 +67,17 @@ export interface OpenedGateway {
 
 /** The gateway on its engines, for a process of its own or one with others. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): OpenedGateway {
-  const { pool, clickhouse, eventLog, acceptance, clock, access, purges, requests, metrics } = parts
+  const { pool, clickhouse, eventLog, acceptance, clock, watch, access, purges, requests, metrics } = parts
   const { gateway, requestTimeoutMs, lookUpTimeoutMs } = options
   const log = parts.log.child({ part: 'gateway' })
   const told = parts.reached === undefined ? {} : { reached: parts.reached }
   const measuredLog = measureAppends(metrics, eventLog)
-  const sender = revisionSender(measuredLog, pool, clock)
+  const sender = revisionSender(measuredLog, pool, () => acceptance.passing())
   const report = reportUsage({
     log: measuredLog,
     acceptance,
     clock,
+    mayBeBehind: () => watch.mayBeBehind,
     findUnknown: knownReferences(
       (namespaceId, accountIds, metricIds) =>
         inNamespace(pool, namespaceId, (db) =>
@@ -103,6 +109,10 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
       requestTimeoutMs,
       log,
       bodyBytesMax: gateway.bodyBytesMax,
+      admitWrite() {
+        acceptance.requireOpen()
+        parts.admitWrite?.()
+      },
     }),
     relay: relayRevisions({ pool, sender, metrics, log, ...told }),
   }

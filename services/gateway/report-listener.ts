@@ -45,6 +45,7 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
   const { report } = work
   const { worlds, limits, bodyBytesMax, requestTimeoutMs, log } = options
   const access = { findCaller: options.findCaller, wrongKeys: limits.wrongKeys }
+  const { admitWrite = () => undefined } = options
   const document = readOpenApiDocument()
   const compile = schemaCompiler(document)
   const express = gatewayApp(work, options, document, compile)
@@ -53,6 +54,12 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
 
   async function serve(route: ReportRoute, req: IncomingMessage, res: ServerResponse): Promise<void> {
     const startedAt = performance.now()
+    try {
+      admitWrite()
+    } catch (err) {
+      route.observe(res, startedAt)
+      throw err
+    }
     const found = findCallerOf(req, access.findCaller)
     const caller = found instanceof Promise ? await found : found
     if (caller?.permissions.includes(PERMISSION) !== true) {

@@ -2,11 +2,13 @@ import type { Caller } from '../../shared/domain/api-key.ts'
 import { isMetric } from '../../shared/domain/usage-source.ts'
 import {
   contentOf,
+  liesTooFarAhead,
   reportVersion,
   usageEventId,
   type IdentityKey,
   type UsageEvent,
 } from '../../shared/domain/usage-event.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { awaitNextSlice } from '../../shared/http/body-slices.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
@@ -29,7 +31,10 @@ import type { RequestKeys } from './request-keys.ts'
 export interface ReportUsageDeps {
   log: Pick<EventLog, 'append' | 'partitions'>
   acceptance: Acceptance
+  /** The clock of this machine. */
   clock: Clock
+  /** Whether that may be behind: what lies ahead of it is not refused for good then. */
+  mayBeBehind: () => boolean
   findUnknown: FindUnknown
   requestKeys: RequestKeys
   /** Told where reports get to. */
@@ -59,28 +64,32 @@ const MICROS_PER_MS = 1_000
  * Takes reported usage: checks all of it, then appends it to the event log; when it resolves, every event is durable.
  *
  * @returns the events in the order given; equal reports of one event in one request are the same event
- * @throws DomainError malformed, unprocessable or conflict when nothing was written, unavailable when that is not known
+ * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written, unavailable when that is
+ *   not known
  */
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
-  const { log, acceptance, clock, findUnknown, requestKeys, reached = () => undefined } = deps
+  const { log, acceptance, clock, mayBeBehind, findUnknown, requestKeys, reached = () => undefined } = deps
   return async (report) => {
     const { route, requestKey, aheadMs } = report
     const { namespaceId } = report.caller
     const ahead = aheadMs * MICROS_PER_MS
     const { length: bytes } = report.body
     await awaitNextSlice(bytes)
-    const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
+    const now = unixSeconds(clock() + ahead)
+    if (mayBeBehind()) requireNotAhead(report.events, now)
+    const checked = await checkAll(report, now, findUnknown)
     await awaitNextSlice(bytes) // before it is accepted: from then on the list of events cannot pass it until it is in the log
     const keyed =
       requestKey === undefined ? undefined : { route, key: requestKey, digest: digestOfReports(checked) }
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
-      const now = acceptedAt + ahead
-      const begun = keyed && (await requestKeys.begin(namespaceId, keyed, report.body, now))
+      // Times of acceptance may be ahead of the clock; usage happens now.
+      const happensAt = Math.min(acceptedAt, clock()) + ahead
+      const begun = keyed && (await requestKeys.begin(namespaceId, keyed, report.body, happensAt))
       if (keyed !== undefined) reached('gateway-keyed')
       const identityOf = identitiesOf(keyed, begun?.form)
       return checked.map((event, index) => {
-        const occurredAt = event.occurredAt ?? unixSeconds(begun?.at ?? now)
+        const occurredAt = event.occurredAt ?? unixSeconds(begun?.at ?? happensAt)
         const key = identityOf(event, index)
         return usageEventOf(event, { namespaceId, acceptedAt, occurredAt, key })
       })
@@ -119,6 +128,15 @@ function reportedOf(events: readonly UsageEvent[]): ReportedEvents {
   const [first] = events
   if (first === undefined) throw new Error('a request without events was taken')
   return { firstId: first.id, count: events.length }
+}
+
+/** @throws DomainError suspended when usage lies ahead of a clock that may be behind: it may be of now */
+function requireNotAhead(events: readonly ReportedEvent[], now: number): void {
+  if (events.some(({ occurred_at: at }) => at != null && liesTooFarAhead(at, now)))
+    throw new DomainError(
+      'suspended',
+      'occurred_at: lies more than five minutes ahead of a clock that may be behind, try again later',
+    )
 }
 
 interface Stamp {

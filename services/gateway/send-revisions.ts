@@ -23,24 +23,26 @@ export interface RevisionSender {
  *
  * Why without an acceptance of their own: a corrected row keeps the time its event was accepted at, and so its place in
  * the list of events, which waits for nothing then.
+ *
+ * @param passing the times of acceptance go on from what it shows
  */
 export function revisionSender(
   log: Pick<EventLog, 'append' | 'partitions'>,
   pool: Pool,
-  clock: Clock,
+  passing: Clock,
 ): RevisionSender {
   return {
     async send(revisions) {
       const events = revisions.map(({ event }) => event)
       // Now, not when the events were accepted: the list ends before the lowest time in the log that is not loaded.
-      await log.append(recordsOf(events, log.partitions, clock()))
+      await log.append(recordsOf(events, log.partitions, passing()))
     },
     async markSent(revisions) {
       const namespaces = new Set(revisions.map(({ event }) => event.namespaceId))
       for (const namespaceId of namespaces) {
         const theirs = revisions.filter(({ event }) => event.namespaceId === namespaceId)
         await inNamespace(pool, namespaceId, (db) =>
-          eventRevisionRepository(db).markSent(namespaceId, theirs),
+          eventRevisionRepository(db).markSent(namespaceId, theirs, passing()),
         )
       }
     },

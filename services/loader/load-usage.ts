@@ -14,6 +14,8 @@ export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'storeLines' | 'dea
   consumer: LogConsumer
   metrics: LoaderMetrics
   log: Logger
+  /** Whether there is room to store more; where there is none, what was accepted waits in the log. */
+  hasRoom?: () => boolean
   /** Told where batches get to. */
   reached?: Reached<LoaderPoint>
 }
@@ -36,6 +38,7 @@ interface Target extends StoreBlocksDeps {
 }
 
 const BACK_OFF_MS = 500
+const NO_ROOM_MS = 500
 
 /**
  * Moves usage from the event log into ClickHouse for as long as it is not closed. The offset is committed last: a crash
@@ -44,7 +47,7 @@ const BACK_OFF_MS = 500
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
 export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
-  const { consumer, metrics, log, reached = () => undefined } = deps
+  const { consumer, metrics, log, hasRoom = () => true, reached = () => undefined } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const reading = new Activity('reading the event log')
@@ -76,6 +79,10 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
   const run = async () => {
     let stored = Promise.resolve(true)
     while (!signal.aborted) {
+      if (!hasRoom()) {
+        await sleep(NO_ROOM_MS, undefined, { signal }).catch(() => undefined)
+        continue
+      }
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
       reached('loader-gathered')

@@ -9,6 +9,7 @@ import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { deadLetterRepository } from '../../shared/postgres/dead-letters.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
+import { watchBrokenParts } from './watch-broken-parts.ts'
 import { watchLag } from './watch-lag.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import type { readLoaderConfig } from './config.ts'
@@ -28,6 +29,8 @@ export interface LoaderParts {
   sumsCache?: Pick<SumsCache, 'whileWriting'> | undefined
   metrics: Metrics
   log: Logger
+  /** @see LoadUsageDeps.hasRoom */
+  hasRoom?: (() => boolean) | undefined
   /** Told where batches get to. */
   reached?: Reached<LoaderPoint>
 }
@@ -48,9 +51,11 @@ export async function openLoader(
     sumsCache,
     metrics,
     log,
+    hasRoom = () => true,
     reached = () => undefined,
   } = parts
   watchLag(metrics, eventLog, log)
+  watchBrokenParts(metrics, clickhouse, log)
   const usage = usageEventRepository(clickhouse)
   const deadLetters = deadLetterRepository(pool)
   return loadUsage(
@@ -73,6 +78,7 @@ export async function openLoader(
       },
       metrics: loaderMetrics(metrics),
       log: log.child({ part: 'loader' }),
+      hasRoom,
       reached,
     },
     config,

@@ -6,7 +6,7 @@ import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { gatewayRepository } from '../../shared/postgres/gateways.ts'
+import { lowestUnderWayIn } from '../../shared/postgres/lowest-under-way.ts'
 import { openPool } from '../../shared/postgres/core/pool.ts'
 import { requirePostgresSchema } from '../../shared/postgres/core/require-schema.ts'
 import { openPurger } from '../../shared/redis/purges.ts'
@@ -53,8 +53,7 @@ export async function runOnServers(
     }
     const openUsage = async (): Promise<UsageEngines> => {
       const [clickhouse, eventsIn] = [await openCh(), await openLog()]
-      const gateways = gatewayRepository(pool)
-      const lowestUnderWay = () => gateways.lowestUnderWay()
+      const lowestUnderWay = lowestUnderWayIn(pool)
       return {
         clickhouse,
         log: eventsIn,

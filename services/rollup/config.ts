@@ -55,12 +55,29 @@ export function readRollupConfig(read: EnvReader) {
       min: 1_000,
       max: 100_000_000,
     }),
+    /**
+     * Between two counts of all usage. What the event log still holds is proved by the audit; it keeps it for a day
+     * unless EVENT_LOG_RETENTION_HOURS says otherwise.
+     */
+    counting: {
+      everyS: read.tuning('ROLLUP_COUNT_EVERY_S', {
+        default: 6 * 3_600,
+        min: 1,
+        max: 86_400,
+      }),
+      /** How long ago usage was accepted that is counted: it is loaded by then, or is found by the next count. */
+      afterS: read.tuning('ROLLUP_COUNT_AFTER_S', {
+        default: 3_600,
+        min: 0,
+        max: 86_400,
+      }),
+    },
     queryTimeoutS: QUERY_TIMEOUT_S,
     dropAfterS: DROP_AFTER_S,
   }
 }
 
-export type RollupConfig = ReturnType<typeof readRollupConfig>
+export type RollupConfig = Omit<ReturnType<typeof readRollupConfig>, 'counting'>
 
 /** Settings of the rollup service in a process of its own. */
 export const readRollupServiceConfig = (read: EnvReader) => ({

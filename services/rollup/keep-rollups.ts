@@ -4,6 +4,7 @@ import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
+import type { UsageCounter } from './count-usage.ts'
 import { RowBudget } from './row-budget.ts'
 import { closeSlots } from './close-slots.ts'
 import type { RollupConfig } from './config.ts'
@@ -14,6 +15,8 @@ import type { RollupMetrics, RollupStep } from './rollup-metrics.ts'
 export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
   /** Builds the first epoch, unless another process does. */
   build: (signal: AbortSignal) => Promise<void>
+  /** Counts usage in between: it has no connection of its own. */
+  counter: UsageCounter
   metrics: RollupMetrics
   log: Logger
 }
@@ -48,7 +51,7 @@ const CANCEL_EVERY_MS = 250
  * costs each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
-  const { tables, dirty, metrics, log } = deps
+  const { tables, dirty, counter, metrics, log } = deps
   const stopping = new AbortController()
   const { signal } = stopping
   const working = new Activity('computing rollups')
@@ -87,6 +90,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
       ['close', close],
       ['late', late],
       ['drop', tidy],
+      ['count', () => counter.step(signal)],
     ] as const)
       await step(name, work).catch((err: unknown) => failures.push(err))
     if (failures.length > 0) throw failures[0]
@@ -121,7 +125,7 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
       const ended = running.then(() => true)
       // One statement may take minutes, and a process has seconds to end.
       while (!(await Promise.race([ended, sleep(CANCEL_EVERY_MS, false)])))
-        await tables.cancel().catch(() => undefined) // it ends by itself when ClickHouse is away
+        for (const work of [tables, counter]) await work.cancel().catch(() => undefined) // it ends by itself when ClickHouse is away
     },
   }
 }

@@ -31,6 +31,7 @@ const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
       CLICKHOUSE_CONNECTIONS,
       pool,
       opened,
+      log,
     )
     watchPools(metrics, { rollup: pool })
     const reached = crashAt(config.crashAt)

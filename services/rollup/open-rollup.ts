@@ -9,16 +9,20 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { isElsewhere, REBUILD, runExclusively } from '../../shared/postgres/locks/run-exclusively.ts'
-import type { RollupConfig } from './config.ts'
+import type { readRollupConfig } from './config.ts'
 import type { RollupPoint } from './crash-points.ts'
+import { usageCounter } from './count-usage.ts'
 import { keepRollups, type RollupKeeper } from './keep-rollups.ts'
 import { rollupMetrics } from './rollup-metrics.ts'
 
 /** What the log says when the rollup service fails for too long. */
 export const ROLLUP_TROUBLE = 'rollups are not kept up to date: answers stay exact, and become slower'
 
-/** One that holds the lock of the first build, and one for probes. */
-export const ROLLUP_CONNECTIONS = 2
+/** One that holds the lock of the first build, one for what is counted, and one for probes. */
+export const ROLLUP_CONNECTIONS = 3
+
+/** The first count after a start: what starts with it goes first. */
+const COUNT_FIRST_MS = 60_000
 
 export interface RollupParts {
   pool: Pool
@@ -29,10 +33,10 @@ export interface RollupParts {
   reached?: Reached<RollupPoint>
 }
 
-/** Starts the rollups on their engines, for a process of its own or one with others. */
+/** Starts the rollups on their engines, and the count of usage, for a process of its own or one with others. */
 export function openRollup(
   { pool, clickhouse, metrics, reached = () => undefined, ...parts }: RollupParts,
-  config: RollupConfig,
+  config: ReturnType<typeof readRollupConfig>,
 ): RollupKeeper {
   const log = parts.log.child({ part: 'rollup' })
   const epochs = rollupEpochRepository(clickhouse)
@@ -57,5 +61,12 @@ export function openRollup(
       if (!isElsewhere(err)) throw err // another process builds them
     }
   }
-  return keepRollups({ epochs, tables, dirty, build, reached, metrics: rollupMetrics(metrics), log }, config)
+  const counter = usageCounter(
+    { pool, clickhouse, metrics, log },
+    { ...config.counting, firstAfterMs: Math.min(COUNT_FIRST_MS, config.counting.everyS * 1_000) },
+  )
+  return keepRollups(
+    { epochs, tables, dirty, build, counter, reached, metrics: rollupMetrics(metrics), log },
+    config,
+  )
 }

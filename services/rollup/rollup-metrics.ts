@@ -3,7 +3,7 @@ import type { Closed } from './close-slots.ts'
 import type { Recomputed } from './recompute-late.ts'
 
 /** What the rollup service does again when it failed. */
-export type RollupStep = 'build' | 'close' | 'late' | 'drop'
+export type RollupStep = 'build' | 'close' | 'late' | 'drop' | 'count'
 
 /** What is counted of rollups. */
 export interface RollupMetrics {
@@ -49,6 +49,7 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
     close: failures('close'),
     late: failures('late'),
     drop: failures('drop'),
+    count: failures('count'),
   }
   return {
     closed(closed, seconds) {

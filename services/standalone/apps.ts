@@ -13,11 +13,13 @@ import type { Purges } from '../../shared/redis/purges.ts'
 import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { openApi, type OpenedApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
+import type { ClockWatch } from '../gateway/clock-watch.ts'
 import { openGateway, type OpenedGateway } from '../gateway/open-gateway.ts'
 import type { Installation } from '../operator/command.ts'
 import { commandsApp } from '../operator/commands-app.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
+import type { RequiredRoom } from './require-room.ts'
 
 /** What the HTTP side of Tally is made of. */
 export interface Parts {
@@ -32,7 +34,11 @@ export interface Parts {
   eventLog: EventLog
   acceptance: Acceptance
   clock: Clock
+  watch: ClockWatch
   listedUpTo: () => Promise<Micros>
+  room: RequiredRoom
+  /** The clock of PostgreSQL. */
+  nowMs: () => number
   isLive: () => boolean
   purges: Purges
   access: Access
@@ -48,15 +54,41 @@ export function makeTallyApp(
   config: StandaloneConfig,
   log: Logger,
 ): OpenedGateway & Pick<OpenedApi, 'warming'> {
-  const { pool, reportPool, clickhouse, sumsCache, eventLog, acceptance, clock, listedUpTo, metrics } = parts
-  const { access, purges } = parts
+  const { pool, reportPool, clickhouse, sumsCache, eventLog, listedUpTo, metrics } = parts
+  const { acceptance, clock, watch, access, purges, room, nowMs } = parts
   const requests = requestMetrics(metrics)
   const { handler, relay } = openGateway(
-    { pool: reportPool, clickhouse, eventLog, acceptance, clock, access, purges, requests, metrics, log },
+    {
+      pool: reportPool,
+      clickhouse,
+      eventLog,
+      acceptance,
+      clock,
+      watch,
+      access,
+      purges,
+      requests,
+      metrics,
+      log,
+      admitWrite: room.forUsage,
+    },
     config,
   )
   const api = openApi(
-    { pool, clickhouse, sumsCache, eventLog, listedUpTo, purges, access, requests, metrics, log },
+    {
+      pool,
+      clickhouse,
+      sumsCache,
+      eventLog,
+      listedUpTo,
+      purges,
+      access,
+      requests,
+      metrics,
+      log,
+      nowMs,
+      admitWrite: room.forWrites,
+    },
     config,
   )
   return { handler: dispatch(handler, api.handler), relay, warming: api.warming }

@@ -1,6 +1,7 @@
 import { link, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isDiskFull } from '../../shared/errors/disk-full.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { startOf } from '../../shared/lifecycle/process-start.ts'
@@ -70,6 +71,7 @@ async function writeOwner(file: string, folder: string): Promise<void> {
   try {
     await writeFile(file, owner, { flush: true }) // not even a power cut leaves a lock that names nobody
   } catch (err) {
+    if (isDiskFull(err)) throw err // another folder is not what is needed
     const code = err instanceof Error && 'code' in err ? String(err.code) : ''
     const why = ['EACCES', 'EPERM', 'EROFS'].includes(code) ? ' by this user' : `: ${String(err)}`
     throw new StartupError(`the data folder ${folder} cannot be written${why}: set DATA_DIR to another`, {

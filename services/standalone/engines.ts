@@ -1,3 +1,4 @@
+import { requireWholeTables } from '../../shared/clickhouse/broken-parts.ts'
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { LOADER_CONNECTIONS, ROLLUP_CLICKHOUSE_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
@@ -70,6 +71,7 @@ export async function openEngines(
   )
   await requireHarmlessRole(urls.url)
   await enterPlaces(config, urls.url, clickhouse, log)
+  await requireWholeTables(clickhouse.client, log)
   const loaderClickhouse = await openClickHouse({
     database,
     queryTimeoutS,

@@ -3,6 +3,7 @@ import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
+import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
 import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { startTally } from './tally.ts'
 import { welcome } from './welcome.ts'
@@ -30,7 +31,7 @@ async function main(): Promise<void> {
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
-  process.stdout.on('error', () => undefined) // whoever read the welcome may be gone
+  expectLostOutput()
   const startedAt = performance.now()
   const tally = await startTally(config, log, onUnexpectedExit)
   const seconds = (performance.now() - startedAt) / 1_000

@@ -1,10 +1,13 @@
+import path from 'node:path'
 import { EnvReader } from '../../shared/config/env-reader.ts'
+import { explainFullDisk } from '../../shared/errors/disk-full.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
+import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
 import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 
 /** `npm run migrate`: brings the databases and the topics up to date, as every start does, and ends. */
@@ -22,6 +25,7 @@ async function main(): Promise<void> {
   const config = readStandaloneConfig(read)
   read.done()
   const log = createLogger(config.logLevel)
+  expectLostOutput() // the databases are closed in order, whoever reads of it
   const opened: Closeable[] = []
   try {
     const folder = await openDataFolder(config.dataDir)
@@ -32,6 +36,8 @@ async function main(): Promise<void> {
     const where =
       config.eventLog.kafka === undefined ? 'PostgreSQL and ClickHouse' : 'PostgreSQL, ClickHouse and Kafka'
     process.stdout.write(`${where} are up to date\n`)
+  } catch (err) {
+    throw explainFullDisk(err, path.resolve(config.dataDir))
   } finally {
     await closeAll(opened, log)
   }

@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
+import path from 'node:path'
 import { getsOn } from '../../shared/service/gets-on.ts'
 import { API_ADDRESS_FILE } from '../../shared/config/common-settings.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
 import { deleteNamespaces } from '../../shared/clickhouse/events/delete-namespaces.ts'
+import { explainFullDisk } from '../../shared/errors/disk-full.ts'
 import { makeSumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
@@ -10,8 +12,10 @@ import { hostToCall } from '../../shared/config/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import { watchDisk } from '../../shared/lifecycle/disk-space.ts'
 import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { followClock } from '../../shared/postgres/core/follow-clock.ts'
 import {
   LOG_CONNECTIONS,
   openRequestPool,
@@ -33,6 +37,7 @@ import { makeAdminApp, makeCommandsApp, makeTallyApp, type Parts } from './apps.
 import type { StandaloneConfig } from './config.ts'
 import { openDataFolder, type DataFolder } from './data-folder.ts'
 import { openEngines, type Engines } from './engines.ts'
+import { requireRoom } from './require-room.ts'
 import { makeFirstCompanies, type FirstCompany } from './first-companies.ts'
 import { portsOf, requirePorts } from './ports.ts'
 
@@ -71,7 +76,7 @@ export async function startTally(
     return await serve(config, folder, engines, opened, log)
   } catch (err) {
     await closeAll(opened, log)
-    throw err
+    throw explainFullDisk(err, path.resolve(config.dataDir))
   }
 }
 
@@ -92,8 +97,9 @@ async function serve(
   ]
   await makeFirstCompanies(pool, firstCompanies)
   const { alone } = engines
-  const { acceptance, clock, lowestUnderWay } = await openAcceptance(
-    { pool: reportPool, alone, log },
+  const metrics = openMetrics()
+  const { acceptance, clock, watch, lowestUnderWay } = await openAcceptance(
+    { pool: reportPool, alone, metrics, log },
     { eventLog: config.eventLog, statementTimeoutMs, ...config.gateway },
     opened,
   )
@@ -103,7 +109,6 @@ async function serve(
   const deadLetterTopic = openDeadLetters(config.eventLog, log)
   if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
   const worlds = openTestWorlds(postgres, config.requestTimeoutMs, opened, log)
-  const metrics = openMetrics()
   const refillPool = openServicePool('refill', REFILL_CONNECTIONS, postgres, opened, log)
   const rollupPool = openServicePool('rollup', ROLLUP_CONNECTIONS, postgres, opened, log)
   watchPools(metrics, {
@@ -114,6 +119,10 @@ async function serve(
     refill: refillPool,
     rollup: rollupPool,
   })
+  const isEmbedded = alone || engines.clickhouse.engine !== undefined
+  const disk = isEmbedded ? await watchDisk(folder.path, { metrics, log }) : undefined
+  if (disk !== undefined) opened.push(disk)
+  const room = requireRoom(disk, alone)
   const sumsCache = engines.clickhouse.engine === undefined ? undefined : makeSumsCache()
   const loaderParts = {
     pool,
@@ -121,6 +130,7 @@ async function serve(
     sumsCache,
     eventLog,
     deadLetterTopic,
+    hasRoom: room.forLoading,
     metrics,
     log,
   }
@@ -138,6 +148,8 @@ async function serve(
   let serving = false
   const sharing = await openSharing(config.redis, opened, log)
   const stopping = new AbortController()
+  const databaseClock = await followClock(pool, log)
+  opened.push(databaseClock)
   const parts: Parts = {
     pool,
     reportPool,
@@ -147,7 +159,10 @@ async function serve(
     eventLog,
     acceptance,
     clock,
+    watch,
     listedUpTo,
+    room,
+    nowMs: databaseClock.nowMs,
     isLive: () => !loader.isStuck(stuckMs),
     isReady: async () =>
       serving &&

@@ -7,7 +7,8 @@ import {
 import type { Closeable } from '../lifecycle/close-all.ts'
 import { analyticsDatabase } from './analytics-database.ts'
 import { ChdbConnection } from './embedded/chdb-connection.ts'
-import { quoteIdentifier } from './embedded/chdb-session.ts'
+import { FailedOpen, quoteIdentifier } from './embedded/chdb-session.ts'
+import { explainFailedOpen } from './embedded/explain-failed-open.ts'
 import { writeEngineConfig } from './embedded/engine-config.ts'
 import { queryTurns, tenantOf, type QueryTurns } from './query-turns.ts'
 
@@ -70,7 +71,11 @@ const SETTINGS: ClickHouseSettings = {
   ...FINAL_SETTINGS,
 }
 
-/** Opens a ClickHouse server, or the engine on a folder of ours. */
+/**
+ * Opens a ClickHouse server, or the engine on a folder of ours.
+ *
+ * @throws StartupError in one line when the engine does not open
+ */
 export async function openClickHouse(options: ClickHouseOptions): Promise<OpenedClickHouse> {
   const { database } = options
   const settings = { ...SETTINGS, max_execution_time: options.queryTimeoutS }
@@ -96,7 +101,12 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
   const { folder, connections, analyticsDatabases = [analyticsDatabase(database)] } = options
   const engine = { folder, engineArgs: await writeEngineConfig(folder, analyticsDatabases) }
   const setup = `CREATE DATABASE IF NOT EXISTS ${quoteIdentifier(database)}; USE ${quoteIdentifier(database)}`
-  const pool = await ChdbConnection.open({ ...engine, connections, settings, setup })
+  const pool = await ChdbConnection.open({ ...engine, connections, settings, setup }).catch(
+    async (err: unknown) => {
+      if (!(err instanceof FailedOpen)) throw err
+      throw await explainFailedOpen(folder, engine.engineArgs)
+    },
+  )
   const client = createClient({ connection: pool })
   return {
     name: 'embedded ClickHouse',

@@ -17,7 +17,8 @@ export async function migrateClickHouse(
   await makeDatabase?.()
   await client.command({
     query: `CREATE TABLE IF NOT EXISTS schema_migrations (name String, checksum String, applied_at DateTime('UTC') DEFAULT now())
-      ENGINE = MergeTree ORDER BY name SETTINGS fsync_after_insert = 1, fsync_part_directory = 1`,
+      ENGINE = MergeTree ORDER BY name SETTINGS fsync_after_insert = 1, fsync_part_directory = 1,
+        min_rows_to_fsync_after_merge = 1, max_suspicious_broken_parts = 0`,
   })
   const rows = await queryRows<{ name: string; checksum: string }>(
     client,

@@ -1,6 +1,8 @@
 import { reach } from '../errors/reach.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
+import type { Logger } from '../logging/logger.ts'
 import type { Queryable } from '../postgres/core/pool.ts'
+import { requireWholeTables } from './broken-parts.ts'
 import { openClickHouse, type ClickHouse } from './clickhouse.ts'
 import { requireClickHouseSchema } from './require-schema.ts'
 import { requireUsageStore } from './require-usage-store.ts'
@@ -16,17 +18,21 @@ export interface ClickHouseServer {
  * Opens a ClickHouse server for a service, closed with the process.
  *
  * @param db of the PostgreSQL that it belongs to
- * @throws StartupError in one line when it does not answer, is not migrated, or is not the one that the usage is in
+ * @param keepsRollups the log of a process that does: see requireWholeTables
+ * @throws StartupError in one line when it does not answer, is not migrated, has lost a part of a table, or is not the
+ *   one that the usage is in
  */
 export async function openClickHouseServer(
   server: ClickHouseServer,
   connections: number,
   db: Queryable,
   opened: Closeable[],
+  keepsRollups?: Logger,
 ): Promise<ClickHouse> {
   const clickhouse = await openClickHouse({ ...server, connections })
   opened.push(clickhouse)
   await reach('ClickHouse (CLICKHOUSE_URL)', () => requireClickHouseSchema(clickhouse.client))
   await requireUsageStore(clickhouse.client, db, { enters: false })
+  await requireWholeTables(clickhouse.client, keepsRollups)
   return clickhouse.client
 }

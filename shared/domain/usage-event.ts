@@ -44,9 +44,13 @@ export function findTimeFault(occurredAt: number, now: number): string | undefin
   // Most usage is of today: the calendar is asked for what may be too old.
   if (occurredAt < now - YEARS_BACK * YEAR_S && occurredAt < earliestSecond(now))
     return 'lies more than five years back'
-  if (occurredAt > now + OCCURRED_AHEAD_MAX_S) return 'lies more than five minutes ahead'
+  if (liesTooFarAhead(occurredAt, now)) return 'lies more than five minutes ahead'
   return undefined
 }
+
+/** Whether usage lies further ahead of now than it may; both in Unix seconds. */
+export const liesTooFarAhead = (occurredAt: number, now: number): boolean =>
+  occurredAt > now + OCCURRED_AHEAD_MAX_S
 
 /** Where the key of an identity comes from; each kind has a tag of its own, so that they can never meet. */
 export type IdentityKey =

@@ -1,6 +1,7 @@
 /**
- * What went wrong, by meaning. `shared/http` turns each into a status code. After `overloaded` nothing was done; after
- * `unavailable` that is not known.
+ * What went wrong, by meaning. `shared/http` turns each into a status code. After `overloaded` nothing was done, nor
+ * after `suspended`, where the process takes nothing of the kind for a while, and has logged why; after `unavailable`
+ * that is not known.
  */
 export type ErrorCode =
   | 'malformed'
@@ -10,6 +11,7 @@ export type ErrorCode =
   | 'conflict'
   | 'unprocessable'
   | 'overloaded'
+  | 'suspended'
   | 'unavailable'
 
 /** An error a caller can act on. It knows nothing of HTTP; its message is written for the caller to read. */

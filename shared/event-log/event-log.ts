@@ -66,7 +66,10 @@ export interface EventLog extends Closeable {
   /** The lowest acceptedAt among the records a group has not yet committed; undefined when there are none. */
   lowestUnread(group: string): Promise<Micros | undefined>
 
-  /** For each partition the first offset still kept that was appended at or after an instant. */
+  /**
+   * For each partition the first offset still kept that was appended at or after an instant; or accepted, as far as the
+   * log can tell, as that may be later where a clock was ahead.
+   */
   positionsAt(at: Micros): Promise<Position[]>
 
   /**

@@ -1,6 +1,6 @@
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
-import { gatewayRepository } from '../postgres/gateways.ts'
+import { lowestUnderWayIn } from '../postgres/lowest-under-way.ts'
 import { openServicePool, type PostgresServer } from '../postgres/core/open-service-pool.ts'
 import type { Pool } from '../postgres/core/pool.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
@@ -35,10 +35,9 @@ export async function openLogProgress(
   const logPool = openServicePool('event log', CONNECTIONS, postgres, opened, log)
   const eventLog = await openEventLog(config, { pool: logPool, alone: false, housekeeping: false, log })
   opened.push(eventLog)
-  const gateways = gatewayRepository(pool)
   return {
     eventLog,
     logPool,
-    listedUpTo: listedUpToOf({ lowestUnderWay: () => gateways.lowestUnderWay(), eventLog }),
+    listedUpTo: listedUpToOf({ lowestUnderWay: lowestUnderWayIn(pool), eventLog }),
   }
 }

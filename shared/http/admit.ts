@@ -20,6 +20,8 @@ export interface AdmitOptions {
   log: Logger
   /** Counts requests by route. */
   requests: RequestMetrics
+  /** @see OperationsAppOptions.admitWrite */
+  admitWrite?: () => void
 }
 
 /**
@@ -32,7 +34,7 @@ export interface AdmitOptions {
 export function admit(
   app: RequestListener,
   operations: readonly Operation[],
-  { findCaller, limits: { wrongKeys }, log, requests }: AdmitOptions,
+  { findCaller, limits: { wrongKeys }, log, requests, admitWrite = () => undefined }: AdmitOptions,
 ): RequestListener {
   const find = matcher(operations)
   const observers = new Map(operations.map((operation) => [operation, requests(routeOf(operation))]))
@@ -72,6 +74,13 @@ export function admit(
       return
     }
     observers.get(operation)?.(res)
+    try {
+      // Before it is looked whose key it is: that depends on a clock, too.
+      if (isWrite(operation)) admitWrite()
+    } catch (err) {
+      refuse(err, req, res)
+      return
+    }
     const found = findCallerOf(req, findCaller)
     if (found === undefined || found instanceof Promise)
       beginUnknown(found, req, res).catch((err: unknown) => {
@@ -88,6 +97,10 @@ export function admit(
 
 /** What requests of an operation are counted as. */
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
+
+/** Whether it changes anything; of what needs a key. */
+export const isWrite = ({ permission }: Operation): boolean =>
+  permission !== undefined && permission !== 'read:all'
 
 /** What stands below a part of a path: other parts, any part at all, and what the path asks for if it ends here. */
 interface PathNode {

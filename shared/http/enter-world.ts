@@ -46,5 +46,11 @@ export async function enterUntilAnswered(
 /** How far the clock of the caller's namespace runs ahead of real time. */
 export const aheadMsOf = (res: Response): number => (res.locals['aheadMs'] as number | undefined) ?? 0
 
+/** Where an app has the clock that its answers go by. */
+export const CLOCK = 'nowMs'
+
 /** What time it is for the caller: its namespace's now. */
-export const nowOf = (res: Response): Date => new Date(Date.now() + aheadMsOf(res))
+export const nowOf = (res: Response): Date => {
+  const nowMs = (res.app.locals[CLOCK] as (() => number) | undefined) ?? Date.now
+  return new Date(nowMs() + aheadMsOf(res))
+}

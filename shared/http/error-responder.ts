@@ -15,6 +15,7 @@ const STATUS: Record<ErrorCode, number> = {
   conflict: 409,
   unprocessable: 422,
   overloaded: 503,
+  suspended: 503,
   unavailable: 503,
 }
 
@@ -26,6 +27,8 @@ interface Reply {
 
 /** Seconds after which a client may try again when something is out of reach. */
 const RETRY_AFTER = { 'Retry-After': '1' }
+/** … and when it is not taken for a while. */
+const RETRY_LATER = { 'Retry-After': '5' }
 
 /** The last step of an Express app: see answerError. */
 export function errorResponder(log: Logger): ErrorRequestHandler {
@@ -46,7 +49,9 @@ export function answerError(
   return (err, req, res) => {
     if (isAnsweredLate(res)) return true
     const { status, message, headers = {} } = describeError(err)
-    if (status >= 500) log.error({ err, method: req.method, path: pathOf(req) }, 'request failed')
+    // What is suspended was logged once; its disk may be the full one.
+    const level = isSuspended(err) ? 'debug' : 'error'
+    if (status >= 500) log[level]({ err, method: req.method, path: pathOf(req) }, 'request failed')
     if (res.headersSent) return false
     for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
     answerText(res, status, message)
@@ -56,6 +61,8 @@ export function answerError(
 
 /** Without the query, which may hold what is no one's business. */
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? ''
+
+const isSuspended = (err: unknown): boolean => err instanceof DomainError && err.code === 'suspended'
 
 function describeError(err: unknown): Reply {
   if (err instanceof HttpError) return err
@@ -68,6 +75,7 @@ function describeError(err: unknown): Reply {
 
 function describeDomainError({ code, message }: DomainError): Reply {
   if (code === 'not_found') return { status: 404, message: 'not found' }
+  if (code === 'suspended') return { status: STATUS[code], message, headers: RETRY_LATER }
   return { status: STATUS[code], message, ...(STATUS[code] === 503 ? { headers: RETRY_AFTER } : {}) }
 }
 

@@ -6,12 +6,12 @@ import type { TestWorlds } from '../postgres/test-worlds.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
-import { admit, requireAnswersRead, routeOf } from './admit.ts'
+import { admit, isWrite, requireAnswersRead, routeOf } from './admit.ts'
 import { authenticate, authenticateAgain, callerOf, type FindCaller } from './authentication.ts'
 import { notedCaller } from './callers.ts'
 import { checkQuery } from './check-query.ts'
 import { setCommonHeaders } from './common-headers.ts'
-import { enterWorld, type WorldAccess } from './enter-world.ts'
+import { CLOCK, enterWorld, type WorldAccess } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
 import { goneSignal } from './gone-signal.ts'
 import { HttpError } from './http-error.ts'
@@ -50,6 +50,14 @@ export interface OperationsAppOptions {
   /** The most bytes a body may have once inflated. */
   bodyBytesMax: number
   limits: RateLimits
+  /** The clock that answers go by, in milliseconds since 1970. Default: that of this machine. */
+  nowMs?: () => number
+  /**
+   * Asked before anything else of operations that write.
+   *
+   * @throws DomainError suspended while nothing may be written
+   */
+  admitWrite?: () => void
   /** Whether requests are counted; handlers that count something else say no. */
   limitsRequests?: boolean
   requestTimeoutMs: number
@@ -77,6 +85,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   // As openapi.yaml has them: a proxy that keeps a path from the world must keep every way to it.
   app.enable('case sensitive routing')
   app.enable('strict routing')
+  app.locals[CLOCK] = options.nowMs
   app.use(commonHeaders, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
   const deadline = requestDeadline(options.requestTimeoutMs)
@@ -99,6 +108,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       const { method, operationId, permission } = operation
       const { handle, explainInvalid, worldAccess, isLong } = handlers[operationId] as Handler
       route[method](observe(routeOf(operation)))
+      if (isWrite(operation)) route[method](admitting(options.admitWrite))
       if (permission !== undefined) route[method](authenticate(access, permission), ...limitRequests)
       route[method](readBody(options.bodyBytesMax))
       if (permission !== undefined) route[method](authenticateAgain(access))
@@ -184,6 +194,13 @@ const getForHead: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()
 }
+
+const admitting =
+  (admit: () => void = () => undefined): RequestHandler =>
+  (_req, _res, next) => {
+    admit()
+    next()
+  }
 
 function limitRequestsTo(limit: RateLimit): RequestHandler {
   return async (_req, res, next) => {

@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ConfigError } from '../config/env-reader.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import { isUsageError } from '../errors/usage-error.ts'
 import { printableLines } from '../text/printable.ts'
+import { endOnLostOutput } from './lost-output.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
@@ -20,8 +22,10 @@ export function expectHangingThread(): void {
  * in the way, or with 2 when it was called with words that make no sense. Anything else is a bug, and shows its stack.
  */
 export function exitWith(main: () => void | Promise<void>): void {
+  endOnLostOutput(process)
   Promise.resolve()
     .then(main)
+    .then(nextTurn) // by then it is known whether all was printed
     .then(
       () => {
         if (hangs) process.kill(process.pid, 'SIGKILL')

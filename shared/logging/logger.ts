@@ -1,4 +1,6 @@
+import { Writable } from 'node:stream'
 import { pino, type DestinationStream, type Logger } from 'pino'
+import { writeLogLine } from './standard-error.ts'
 
 export type { Logger }
 
@@ -8,11 +10,23 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** At a terminal; nobody else pays for loading it. */
 const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined
 
-/** Lines for people at a terminal, JSON for everybody else. */
+/**
+ * Lines for people at a terminal, JSON for everybody else. Why not pino's own destination: when a write fails it throws
+ * into whoever logs, and keeps what it could not write without a bound.
+ */
 const standardError = (): DestinationStream =>
   pretty === undefined
-    ? pino.destination({ fd: 2, sync: true })
-    : pretty({ destination: 2, sync: true, singleLine: true, translateTime: 'SYS:HH:MM:ss' })
+    ? { write: writeLogLine }
+    : pretty({ destination: lineStream(), singleLine: true, translateTime: 'SYS:HH:MM:ss' })
+
+const lineStream = (): Writable =>
+  new Writable({
+    decodeStrings: false,
+    write(line: string | Buffer, _encoding, done) {
+      writeLogLine(line.toString())
+      done()
+    },
+  })
 
 /**
  * The root logger of a process, on standard error, so that standard output stays for what a command prints.

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { droppedLines } from '../logging/standard-error.ts'
 
 /** Adds to one series. */
 export type Add = (count?: number) => void
@@ -36,11 +37,20 @@ export interface Metrics {
 /** How long a scrape waits for what is read from other systems; what comes later is shown by the next one. */
 const REFRESH_MS = 2_000
 
-/** Opens the metrics of a process, with those that every Node process has. */
+/** Opens the metrics of a process, with those that every Node process has, and what its log lacks. */
 export function openMetrics(): Metrics {
   const register = new Registry()
   const registers = [register]
   collectDefaultMetrics({ register })
+  new Counter({
+    name: 'tally_log_lines_dropped_total',
+    help: 'Lines of the log that could not be written.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(droppedLines())
+    },
+  })
   const refreshes: (() => void | Promise<void>)[] = []
   return {
     counter(name, help, labelNames = []) {

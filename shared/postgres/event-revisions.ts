@@ -9,7 +9,7 @@ import {
   reportVersion,
   type UsageEvent,
 } from '../domain/usage-event.ts'
-import type { Micros } from '../time/microsecond-clock.ts'
+import { MICROS_PER_SECOND, type Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /** Names an event among those of all namespaces. */
@@ -59,7 +59,7 @@ const LIST = `
   SELECT ${COLUMNS} FROM event_revisions
   WHERE namespace_id = $1 AND event_id = $2 AND revision > $3 ORDER BY revision LIMIT $4`
 const MARK_SENT = `
-  UPDATE event_revisions SET sent_at = clock_timestamp()
+  UPDATE event_revisions SET sent_at = greatest(clock_timestamp(), to_timestamp($4))
   WHERE namespace_id = $1 AND sent_at IS NULL
     AND (event_id, revision) IN (SELECT * FROM unnest($2::text[], $3::integer[]))`
 const LIST_UNSENT = `
@@ -133,12 +133,17 @@ export const eventRevisionRepository = (db: Queryable) => ({
     return rows.map(revisionFromRow)
   },
 
-  /** Notes that the event log has them. */
-  async markSent(namespaceId: string, revisions: readonly EventRevision[]): Promise<void> {
+  /**
+   * Notes that the event log has them.
+   *
+   * @param at not before what they have as their time in the log: the database's clock may lie behind that
+   */
+  async markSent(namespaceId: string, revisions: readonly EventRevision[], at: Micros): Promise<void> {
     await db.query(MARK_SENT, [
       namespaceId,
       revisions.map(({ event }) => event.id),
       revisions.map(({ revision }) => revision),
+      at / MICROS_PER_SECOND,
     ])
   },
 })

@@ -12,27 +12,46 @@ export const CLOCK_STEP_MICROS = 1_000_000
  */
 export const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
+/**
+ * How much later than it has told a gateway that crashed may have accepted: it tells every second, by a clock that is
+ * off by no more than the difference that is allowed.
+ */
+export const TAIL_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
+const MICROS_PER_MS = 1_000
+
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 const UNTIL = "clock_timestamp() + $2 * interval '1 millisecond'"
 
 const INSERT = `
-  INSERT INTO gateways (gateway_id, lowest_accepted_at, renewed_at, counts_until)
-  VALUES ($1, ${NOW}, clock_timestamp(), ${UNTIL})`
+  INSERT INTO gateways (gateway_id, lowest_accepted_at, reached_at, renewed_at, counts_until)
+  SELECT $1, at, at, clock_timestamp(), ${UNTIL} FROM (SELECT greatest(${NOW}, reached_acceptance()) AS at) AS began`
+// Where the clock was clearly set back, one that crashed may have gone on without this database for a while.
 const BEGIN = `
-  UPDATE gateways SET lowest_accepted_at = ${NOW}, renewed_at = clock_timestamp(), counts_until = ${UNTIL}
-  WHERE gateway_id = $1 RETURNING lowest_accepted_at AS watermark`
+  UPDATE gateways g SET lowest_accepted_at = began.since, reached_at = began.since, renewed_at = clock_timestamp(),
+    counts_until = ${UNTIL}
+  FROM (
+    SELECT now, CASE WHEN now < reached - ${TAIL_MICROS} THEN reached + $3 ELSE greatest(now, reached) END AS since
+    FROM (SELECT ${NOW} AS now, reached_acceptance() AS reached) AS looked) AS began
+  WHERE g.gateway_id = $1 RETURNING began.since, began.now`
 // A row that counts no longer is not brought back: readers may have passed it.
 const RENEW = `
-  UPDATE gateways SET lowest_accepted_at = greatest(lowest_accepted_at, $3), renewed_at = clock_timestamp(),
-    counts_until = ${UNTIL}
-  WHERE gateway_id = $1 AND counts_until > clock_timestamp() RETURNING ${NOW} AS now`
-const REMOVE = 'DELETE FROM gateways WHERE gateway_id = $1'
-const FORGET_CRASHED = "DELETE FROM gateways WHERE counts_until < clock_timestamp() - interval '1 hour'"
-// No parameters, so that the statement's time is before its snapshot: whoever is not in the one begins after the other.
-const LOWEST = `
-  SELECT least(
-    (SELECT min(lowest_accepted_at) FROM gateways WHERE counts_until > statement_timestamp()),
-    (extract(epoch FROM statement_timestamp()) * 1000000)::bigint) AS lowest`
+  UPDATE gateways SET lowest_accepted_at = greatest(lowest_accepted_at, $3), reached_at = greatest(reached_at, $4),
+    renewed_at = clock_timestamp(), counts_until = ${UNTIL}
+  WHERE gateway_id = $1 AND counts_until > clock_timestamp()
+  RETURNING ${NOW} AS now, reached_acceptance() AS reached`
+const KEEP_REACHED = `
+  UPDATE reached_acceptance r SET reached_at = greatest(r.reached_at, gone.reached)
+  FROM (SELECT max(reached_at) AS reached FROM gone) AS gone WHERE gone.reached IS NOT NULL`
+const REMOVE = `
+  WITH gone AS (DELETE FROM gateways WHERE gateway_id = $1 RETURNING greatest(reached_at, $2) AS reached_at) ${KEEP_REACHED}`
+const FORGET = (which: string) => `
+  WITH gone AS (DELETE FROM gateways WHERE ${which} RETURNING reached_at + ${TAIL_MICROS} AS reached_at) ${KEEP_REACHED}`
+const FORGET_CRASHED = FORGET("counts_until < clock_timestamp() - interval '1 hour'")
+const FORGET_ALL = FORGET('true')
+// As if it had been renewed just now: nobody can tell how long ago it was.
+const BRING_BACK = `
+  UPDATE gateways SET renewed_at = clock_timestamp(), counts_until = clock_timestamp() + (counts_until - renewed_at)
+  WHERE renewed_at > clock_timestamp() + ${CLOCK_STEP_MICROS / 1_000} * interval '1 millisecond'`
 
 const COUNT = `
   SELECT count(*) FILTER (WHERE renewed_at > clock_timestamp() - interval '15 seconds')::int AS renewed,
@@ -40,33 +59,70 @@ const COUNT = `
     (extract(epoch FROM max(counts_until) FILTER (WHERE renewed_at <= clock_timestamp() - interval '15 seconds')
       - clock_timestamp()))::float8 AS silent_for_s
   FROM gateways WHERE counts_until > clock_timestamp()`
+const LOOK = `SELECT ${NOW} AS now, reached_acceptance() AS reached`
 
-/** The lowest acceptances of all gateways. */
+/** The lowest acceptances of all gateways, and how far they have come. */
 export const gatewayRepository = (db: Queryable) => ({
+  /** What time it is by the database's clock. */
+  async readNow(): Promise<Micros> {
+    const { rows } = await db.query<{ now: string }>(`SELECT ${NOW} AS now`)
+    return Number(rows[0]?.now)
+  },
+
   /**
    * Enters a gateway. Two statements: the watermark is taken once the row can be seen, so that a reader who did not see
    * it cannot have passed it.
    *
    * @param countsForMs for how long the row counts unless it is renewed
-   * @returns the time before which the gateway must accept nothing, which is now by the database's clock
+   * @param untoldMaxMs for how long a gateway goes on that cannot reach this database
+   * @returns the time before which the gateway must accept nothing, which is now by the database's clock, or what
+   *   acceptances have reached when that is later; and now
    */
-  async register(gatewayId: string, countsForMs: number): Promise<Micros> {
+  async register(
+    gatewayId: string,
+    countsForMs: number,
+    untoldMaxMs: number,
+  ): Promise<{ since: Micros; now: Micros }> {
     await db.query(FORGET_CRASHED)
+    await db.query(BRING_BACK)
     await db.query(INSERT, [gatewayId, countsForMs])
-    const { rows } = await db.query<{ watermark: string }>(BEGIN, [gatewayId, countsForMs])
+    const untoldMax = untoldMaxMs * MICROS_PER_MS + TAIL_MICROS
+    const { rows } = await db.query<{ since: string; now: string }>(BEGIN, [
+      gatewayId,
+      countsForMs,
+      untoldMax,
+    ])
     if (rows[0] === undefined) throw new Error('the row of this gateway is gone')
-    return Number(rows[0].watermark)
+    return { since: Number(rows[0].since), now: Number(rows[0].now) }
   },
 
-  /** @returns now by the database's clock; undefined when the row no longer counts */
-  async renew(gatewayId: string, lowest: Micros, countsForMs: number): Promise<Micros | undefined> {
-    const values = [gatewayId, countsForMs, lowest]
-    const { rows } = await db.query<{ now: string }>({ name: 'renew-gateway', text: RENEW, values })
-    return rows[0] === undefined ? undefined : Number(rows[0].now)
+  /**
+   * @returns now by the database's clock, and how far acceptances of all gateways have come; undefined when the row no
+   *   longer counts
+   */
+  async renew(
+    gatewayId: string,
+    { lowest, reached }: { lowest: Micros; reached: Micros },
+    countsForMs: number,
+  ): Promise<{ now: Micros; reached: Micros } | undefined> {
+    const values = [gatewayId, countsForMs, lowest, reached]
+    const { rows } = await db.query<LookRow>({ name: 'renew-gateway', text: RENEW, values })
+    return rows[0] === undefined ? undefined : lookFromRow(rows[0])
   },
 
-  async remove(gatewayId: string): Promise<void> {
-    await db.query(REMOVE, [gatewayId])
+  /** @param reached every event that it has accepted was accepted by then */
+  async remove(gatewayId: string, reached: Micros): Promise<void> {
+    await db.query(REMOVE, [gatewayId, reached])
+  },
+
+  /** Takes away the rows of gateways that crashed: all, where no other process takes reports. */
+  async forgetAll(): Promise<void> {
+    await db.query(FORGET_ALL)
+  },
+
+  /** After this database's clock was set back: rows that were renewed before would count until that time comes again. */
+  async bringBack(): Promise<void> {
+    await db.query(BRING_BACK)
   },
 
   /** How many renew their rows, how many fell silent, and for how many seconds those still count. */
@@ -80,9 +136,20 @@ export const gatewayRepository = (db: Queryable) => ({
     }
   },
 
-  /** No event that any gateway appends from now on was or will be accepted before this. */
-  async lowestUnderWay(): Promise<Micros> {
-    const { rows } = await db.query<{ lowest: string }>(LOWEST)
-    return Number(rows[0]?.lowest ?? 0) - CLOCK_STEP_MICROS
+  /** How far acceptances have come, and what time it is by the database's clock. */
+  async look(): Promise<{ now: Micros; reached: Micros }> {
+    const { rows } = await db.query<LookRow>(LOOK)
+    if (rows[0] === undefined) throw new Error('the database tells no time')
+    return lookFromRow(rows[0])
   },
+})
+
+interface LookRow {
+  now: string
+  reached: string
+}
+
+const lookFromRow = ({ now, reached }: LookRow): { now: Micros; reached: Micros } => ({
+  now: Number(now),
+  reached: Number(reached),
 })

@@ -6,6 +6,7 @@ import type { Queryable } from './core/pool.ts'
 export const AHEAD_MAX_S = 3_653 * 86_400
 
 const AHEAD = 'SELECT namespace_ahead_ms($1) AS ahead_ms'
+const NOW = "SELECT clock_timestamp() + namespace_ahead_ms($1) * interval '1 millisecond' AS now"
 // Whole seconds are set and shown: to set the second that it shows already changes nothing.
 const SET_AHEAD = `
   INSERT INTO namespace_clocks AS c (namespace_id, ahead_ms) VALUES ($1, greatest($2::bigint, 0))
@@ -20,9 +21,13 @@ const RESET = `
  * caller's mode at hand ask for that first, and a live company costs no query.
  */
 export const namespaceClockRepository = (db: Queryable) => ({
-  /** What time it is in a namespace; in any transaction, or in none. */
+  /** What time it is in a namespace, by this database's clock; in any transaction, or in none. */
   async now(namespaceId: string): Promise<Date> {
-    return new Date(Date.now() + (await this.aheadMs(namespaceId)))
+    const values = [namespaceId]
+    const { rows } = await db.query<{ now: Date }>({ name: 'namespace-now', text: NOW, values })
+    const [row] = rows
+    if (row === undefined) throw new Error('the database tells no time')
+    return row.now
   },
 
   async aheadMs(namespaceId: string): Promise<number> {

@@ -7,6 +7,7 @@ import { listen } from '../http/http-server.ts'
 import { createLogger, type Logger, type LogLevel } from '../logging/logger.ts'
 import { openMetrics, type Metrics } from '../metrics/metrics.ts'
 import { closeAll, type Closeable } from '../lifecycle/close-all.ts'
+import { expectLostOutput } from '../lifecycle/lost-output.ts'
 import { takeNoOptions } from '../lifecycle/no-options.ts'
 import { stopSignal } from '../lifecycle/stop-signal.ts'
 
@@ -65,7 +66,7 @@ export async function runService<Config extends ServiceConfig>(service: Service<
     `: the ${name} is a process of its own, on servers that it shares with others; npm start runs everything in one process, on databases of its own`,
   )
   const log = createLogger(config.logLevel).child({ service: name })
-  process.stdout.on('error', () => undefined) // whoever read what we print may be gone
+  expectLostOutput()
   // From the start, so that an end while it starts is an orderly one too.
   const stopped = stopSignal(log, STOP_MS)
   const opened: Closeable[] = []

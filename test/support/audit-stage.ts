@@ -115,7 +115,7 @@ export async function makeAuditStage(purpose: string) {
         const before = (await revisions.listNewest(namespaceId, [id])).get(id)?.revision ?? 0
         const made = { revision: before + 1, event: corrected, keyId, isSent }
         await revisions.insert(namespaceId, [made])
-        if (isSent) await revisions.markSent(namespaceId, [made])
+        if (isSent) await revisions.markSent(namespaceId, [made], corrected.correctedAt ?? 0)
       })
     },
     change: async (statement: string) => {

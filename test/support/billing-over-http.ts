@@ -354,7 +354,7 @@ async function keepRevisions(
       return { event, revision, keyId, isSent: true }
     })
     await revisions.insert(namespaceId, made)
-    await revisions.markSent(namespaceId, made)
+    await revisions.markSent(namespaceId, made, 0)
     // Then, not now: what was sent a moment ago may not be loaded yet, and is not known.
     await db.query(
       'UPDATE event_revisions SET sent_at = to_timestamp(corrected_at / 1000000.0) WHERE namespace_id = $1 AND revision > 0',

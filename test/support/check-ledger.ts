@@ -13,6 +13,9 @@ interface Usage {
   sums: Record<string, string>
 }
 
+/** What of a stage is looked at. */
+export type Checked = Pick<FaultStage, 'ledger' | 'api' | 'accounts' | 'commandEnv' | 'drained'>
+
 const COUNTED_MS = 60_000
 const PAGE = 100
 /** Reporters report nothing older. */
@@ -22,7 +25,7 @@ const TOTALS_S = 100 * 86_400
  * What was acknowledged is counted, each event once and to the last digit, and nothing else is: by counts and sums of
  * each source, of all accounts together.
  */
-export async function checkUsage(stage: FaultStage): Promise<void> {
+export async function checkUsage(stage: Checked): Promise<void> {
   const { ledger } = stage
   expect(ledger.surprises).to.deep.equal([])
   expect(ledger.count('unknown'), 'events whose fate no answer told').to.equal(0)
@@ -36,7 +39,7 @@ export async function checkUsage(stage: FaultStage): Promise<void> {
 }
 
 /** The same for each account. */
-export async function checkAccounts(stage: FaultStage): Promise<void> {
+export async function checkAccounts(stage: Checked): Promise<void> {
   expect(await readUsage(stage)).to.deep.equal(usageOf(acknowledged(stage.ledger), ACCOUNT_AND_SOURCE))
 }
 
@@ -52,7 +55,7 @@ const ACCOUNT_AND_SOURCE = ({ account, source }: Counted): string => `${account}
  * @param dead lines that must be in the dead letters
  * @param others events that are counted, for nobody that the reporters know
  */
-export async function checkLedger(stage: FaultStage, dead = 0, others = 0): Promise<void> {
+export async function checkLedger(stage: Checked, dead = 0, others = 0): Promise<void> {
   const { ledger } = stage
   await checkUsage(stage)
   await checkAccounts(stage)
@@ -119,7 +122,7 @@ function usageOf(events: readonly Counted[], nameOf: (event: Counted) => string)
 }
 
 /** All that was used, by source: two queries, however many accounts there are. */
-async function readTotals({ api }: FaultStage): Promise<Usage> {
+async function readTotals({ api }: Checked): Promise<Usage> {
   const counts = new Map<string, number>()
   const sums = new Map<string, bigint>()
   const now = Math.floor(Date.now() / 1_000)
@@ -141,7 +144,7 @@ async function readTotals({ api }: FaultStage): Promise<Usage> {
 }
 
 /** What each account used. */
-async function readUsage({ api, accounts }: FaultStage): Promise<Usage> {
+async function readUsage({ api, accounts }: Checked): Promise<Usage> {
   const usage: Usage = { counts: {}, sums: {} }
   for (const account of accounts) {
     const linesOf = async (aggregation: string): Promise<UsageLine[]> => {
@@ -160,7 +163,7 @@ async function readUsage({ api, accounts }: FaultStage): Promise<Usage> {
 }
 
 /** Every event, page by page, once the list holds as many as are counted. */
-async function listEvents({ api }: FaultStage, atLeast: number): Promise<EventBody[]> {
+async function listEvents({ api }: Checked, atLeast: number): Promise<EventBody[]> {
   const events: EventBody[] = []
   await until(async () => {
     for (;;) {

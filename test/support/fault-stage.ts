@@ -142,7 +142,7 @@ export async function startFaultStage(purpose: string, options: FaultStageOption
   const config = { ...readEventLogConfig(new EnvReader(env)), housekeepingMs: 0 }
   const eventLog = await openEventLog(config, { pool, alone: false, housekeeping: false, log: testLog })
   const api = new ApiClient(services.api.url, services.key)
-  const { accounts, sources } = await makeWorld(api)
+  const { accounts, sources } = await makeAccounts(api)
   const ledger = new Ledger({
     url: () => `http://127.0.0.1:${toGateway.port}`,
     key: services.key,
@@ -224,7 +224,8 @@ function withPort(url: string, port: number): string {
   return changed.href
 }
 
-async function makeWorld(api: ApiClient): Promise<{ accounts: string[]; sources: string[] }> {
+/** Accounts, and what their usage is of. */
+export async function makeAccounts(api: ApiClient): Promise<{ accounts: string[]; sources: string[] }> {
   const accounts: string[] = []
   // Each of two loaders has usage to load: partitions are dealt out in turn, and of 16 draws of five accounts one has
   // all in those of one loader.

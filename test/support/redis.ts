@@ -2,10 +2,10 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { Redis } from 'ioredis'
 import type { RedisConfig } from '../../shared/redis/config.ts'
 import { skipFor } from '../run/pending.ts'
+import { findFreePort } from './free-port.ts'
 import { standStill } from './stand-still.ts'
 import { makeTempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
@@ -57,7 +57,7 @@ export async function useRedis(suite: Mocha.Context): Promise<TestRedis> {
 /** A Redis server of our own, on a free port; the suite is pending where there is none. */
 export async function startRedis(suite: Mocha.Context, ...options: string[]): Promise<OwnRedis> {
   if (!hasServer) return pending(suite, 'redis-server is not on the PATH')
-  const [folder, port] = await Promise.all([makeTempFolder('redis'), freePort()])
+  const [folder, port] = await Promise.all([makeTempFolder('redis'), findFreePort()])
   const redis = reachable(`redis://127.0.0.1:${port}`)
   let server: ChildProcess | undefined
   const start = async () => {
@@ -114,13 +114,4 @@ function reachable(url: string): TestRedis {
 function pending(suite: Mocha.Context, reason: string): never {
   if (process.env['REQUIRE_REDIS'] === '1') throw new Error(`REQUIRE_REDIS=1, and ${reason}`)
   return skipFor(suite, `REDIS_URL is not set, and ${reason}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -21,6 +21,7 @@ export const openKeeper = (
       dirty: dirtySlotRepository(client),
       reached: () => undefined,
       build: () => Promise.resolve(),
+      counter: { step: () => Promise.resolve(), cancel: () => Promise.resolve() },
       metrics: rollupMetrics(openMetrics()),
       log: testLog,
       ...changes,

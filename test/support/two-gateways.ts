@@ -10,6 +10,7 @@ import { reportUsage } from '../../services/gateway/report-usage.ts'
 import { requestKeysIn } from '../../services/gateway/request-keys.ts'
 import { seedNamespace } from '../../services/gateway/seed-namespace.ts'
 import { newApiKey, type Permission } from '../../shared/domain/api-key.ts'
+import { DomainError } from '../../shared/errors/domain-error.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
 import { cachedFindCaller } from '../../shared/http/authentication.ts'
 import { listen } from '../../shared/http/http-server.ts'
@@ -23,6 +24,7 @@ import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { inNamespace, withTransaction } from '../../shared/postgres/core/transaction.ts'
 import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import { insertKey } from './insert-key.ts'
+import { risingClock } from '../../shared/time/rising-clock.ts'
 import { testLog } from './log.ts'
 import { createDatabase } from './postgres.ts'
 
@@ -71,6 +73,9 @@ export interface TestGateway {
 /** One clock for both, which tests set: the time of acceptance is in answers and in what is stored. */
 export const clock = { at: Date.now() * 1_000 }
 
+/** Whether both take anything now. */
+export const suspension = { isOn: false }
+
 export const startGateways = async (): Promise<{ listener: TestGateway; express: TestGateway }> => ({
   listener: await startGateway('gateway_listener', reportListener),
   express: await startGateway('gateway_express', gatewayApp),
@@ -110,7 +115,11 @@ export async function startGateway(
         for (const { partition, value } of records) lines.push(`${partition} ${value.toString()}`)
       },
     },
-    acceptance: new Acceptance(() => clock.at, 1_000),
+    acceptance: new Acceptance(
+      risingClock(() => clock.at),
+      1_000,
+    ),
+    mayBeBehind: () => false,
     clock: () => clock.at,
     findUnknown: knownReferences(
       (namespaceId, accountIds, metricIds) =>
@@ -142,6 +151,9 @@ export async function startGateway(
         wrongKeys: countedLimit('wrong-keys', uses),
       },
       requestTimeoutMs: 10_000,
+      admitWrite: () => {
+        if (suspension.isOn) throw new DomainError('suspended', 'not now')
+      },
     },
   )
   const server = await listen(app, {

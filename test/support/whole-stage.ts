@@ -27,6 +27,7 @@ import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { insertKey } from './insert-key.ts'
 import { ApiClient } from './api-client.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
+import { risingClock } from '../../shared/time/rising-clock.ts'
 import { testLog } from './log.ts'
 import { asking } from './pausing.ts'
 import { createDatabase } from './postgres.ts'
@@ -102,7 +103,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
   const requests = requestMetrics(metrics)
   const timeouts = { requestTimeoutMs: 30_000, lookUpTimeoutMs }
   const clock = microsecondClock()
-  const acceptance = new Acceptance(clock, 1_000)
+  const acceptance = new Acceptance(risingClock(clock), 1_000)
   const listedUpTo = listedUpToOf({ lowestUnderWay: () => acceptance.lowest(), eventLog })
   const common = { pool, clickhouse: clickhouse.client, access, requests, metrics, log: testLog }
   const { handler: gateway, relay } = openGateway(
@@ -114,13 +115,14 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
         lag: (group) => log.lag(group),
       },
       acceptance,
+      watch: { mayBeBehind: false },
       clock,
       purges: sharing.purges,
       ...(reached === undefined ? {} : { reached }),
     },
     {
       ...timeouts,
-      gateway: { bodyBytesMax: 4 * 1_024 * 1_024, knownIdsMax: 10_000, unrenewedMaxMs: 60_000 },
+      gateway: { bodyBytesMax: 4 * 1_024 * 1_024, knownIdsMax: 10_000 },
     },
   )
   const warming = { accountsMax: 1_000, everyMs: 1_000 }

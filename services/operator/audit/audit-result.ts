@@ -58,6 +58,10 @@ export interface AuditResult {
   }
   /** Some of the contradicted: how they differ from the report that counts, which is the first. */
   contradictions: { eventId: string; place: LinePlace; detail: string }[]
+  /** Events that were counted by their month before, whether the log still holds them or not. */
+  countedByMonth: number
+  /** Of those, the ones that ClickHouse has no more, by the month they occurred in: `2026-09`. */
+  missing: { month: string; missing: number; counted: number }[]
   /** Events that one idempotency key was reported for, with several times; they count as long as nobody voids them. */
   sharedKeys: string[][]
   findings: Finding[]
@@ -81,7 +85,7 @@ export const isNoted = ({ findings }: AuditResult, kind: Finding['kind'], eventI
 
 /** The audit found nothing, and its numbers agree. */
 export function isClean(result: AuditResult): boolean {
-  return result.findings.length === 0 && addsUp(result)
+  return result.findings.length === 0 && result.missing.length === 0 && addsUp(result)
 }
 
 export const addsUp = ({

@@ -12,6 +12,7 @@ import {
 import { auditCorrections, type AuditCorrectionsDeps } from './audit-corrections.ts'
 import { auditLines, type AuditLinesDeps } from './audit-lines.ts'
 import { FINDINGS_MAX, report, type AuditResult } from './audit-result.ts'
+import { auditMonths, type AuditMonthsDeps } from './audit-months.ts'
 import { auditRows, reportUnconfirmed } from './audit-rows.ts'
 import { Confirmations } from './confirmations.ts'
 import { findSharedKeys } from './find-shared-keys.ts'
@@ -19,7 +20,7 @@ import { LineTable } from './line-table.ts'
 import { parseLogLine, readAgain, readLogLines, type LogLine, type RawLine } from './read-log-lines.ts'
 import { matchLines, type MatchLinesDeps } from './match-lines.ts'
 
-export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, MatchLinesDeps {
+export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, AuditMonthsDeps, MatchLinesDeps {
   log: EventLog
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
@@ -43,6 +44,8 @@ const LAST_SECOND = 2 ** 32 - 1
  * Reports are compared by what identifies them and a digest of their content (matchLines). Only what differs, and what
  * is no plain report, is read whole (auditLines), to say what it is: a repeat, whatever became of its event since, or
  * another content under the same id (tellRepeats).
+ *
+ * How many events there were in each month is in PostgreSQL for good, too: none that was counted may be missing.
  *
  * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that
  * was.
@@ -119,6 +122,7 @@ export async function auditUsage(
   await finishRound(to)
   await reportUnconfirmed(confirmations, deps, result)
   await auditCorrections(corrections, deps, lagMaxS, result)
+  await auditMonths(deps, result)
   await findElsewhere(deps, result)
   await findSharedKeys(deps, result)
   return result
@@ -165,6 +169,8 @@ const emptyResult = (
   stored: 0,
   corrections: { ...corrections, made: 0, applied: 0, followed: 0, waiting: 0, unapplied: 0 },
   contradictions: [],
+  countedByMonth: 0,
+  missing: [],
   sharedKeys: [],
   findings: [],
   findingsMore: 0,

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { eventCountRepository } from '../../../shared/clickhouse/events/event-counts.ts'
 import { usageDigestRepository } from '../../../shared/clickhouse/events/usage-digests.ts'
 import { usageEventListRepository } from '../../../shared/clickhouse/events/usage-event-list.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
@@ -8,6 +9,7 @@ import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
+import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
 import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
 import { printable } from '../../../shared/text/printable.ts'
@@ -35,6 +37,8 @@ export const audit: Command = {
     'loaded is kept there for EVENT_LOG_RETENTION_HOURS.',
     'Each correction must count, or one after it: these are kept for good, and looked at from --from on by the time they were',
     'made. One that nobody sent to the log for longer than --lag-max-s is a finding too.',
+    'How many events occurred in each month is counted every six hours and kept for good: what ClickHouse has lost since is a',
+    'finding, whatever the log still holds, and whatever --from and --to say.',
     'Events that one idempotency key was reported for, with several times, are listed, and so are events that were reported',
     'again with another quantity or other properties, of which the first count, also when they were corrected since. Both are',
     'for whoever reported them, and fail nothing.',
@@ -72,6 +76,8 @@ export const audit: Command = {
       list: usageEventListRepository(clickhouse),
       digests: usageDigestRepository(clickhouse),
       deadLetters: deadLetterRepository(pool),
+      counts: { list: () => inEveryNamespace(pool, (db) => everyUsageCountRepository(db).list()) },
+      eventCounts: eventCountRepository(clickhouse),
       retired: retiredNamespaceRepository(pool),
       revisions: revisionsOf(pool),
       untilLoaded: untilLoadedIn(log, SETTLED_S * 1_000),
@@ -151,6 +157,7 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     `  of what was reset   ${reset}`,
     `  lost                ${lost}`,
     `events in ClickHouse  ${stored}`,
+    `counted by month      ${result.countedByMonth}`,
     `not loaded yet        ${describeUnread(result, now)}`,
     `corrections           ${corrections.made}`,
     `  counted             ${corrections.applied}`,
@@ -159,6 +166,10 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     `  not applied         ${corrections.unapplied}`,
     ...contradictions.map((found) => describePlaced('REPORTED OTHERWISE', found)),
     ...sharedKeys.map((ids) => `ONE KEY, SEVERAL TIMES: ${ids.join(', ')}`),
+    ...result.missing.map(
+      ({ month, missing, counted }) =>
+        `MISSING: ${missing} of ${counted} events that occurred in ${month}, counted before and stored no more`,
+    ),
     ...findings.map(describeFinding),
     ...(findingsMore > 0 ? [`and ${findingsMore} more findings`] : []),
     ...(addsUp(result)
@@ -170,7 +181,7 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
           `nothing accepted since ${timeOf(to)} was audited: it may be on its way from a gateway that fell silent, ask again later`,
         ]
       : []),
-    isClean(result) ? verdict : `${findings.length + findingsMore} findings`,
+    isClean(result) ? verdict : `${findings.length + findingsMore + result.missing.length} findings`,
   ]
 }
 

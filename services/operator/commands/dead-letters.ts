@@ -2,7 +2,6 @@ import { parseArgs } from 'node:util'
 import { parseUsageLine } from '../../../shared/domain/usage-event-line.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../../shared/event-log/partition.ts'
 import {
   deadLetterRepository,
@@ -13,7 +12,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import type { CommandContext, Command } from '../command.ts'
+import type { CommandContext, Command, UsageEngines } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const PAGE = 1_000
@@ -45,7 +44,7 @@ export const deadLetters: Command = {
       case 'show':
         return show(await findOne(rest, pool), context)
       case 'retry':
-        return retry(rest, pool, (await openUsage()).log, context)
+        return retry(rest, pool, await openUsage(), context)
       default:
         throw unknownAction('dead-letters', ['list', 'show', 'retry'], action)
     }
@@ -97,11 +96,13 @@ function show(letter: DeadLetter, { print }: CommandContext): number {
 async function retry(
   args: readonly string[],
   pool: Pool,
-  log: EventLog,
+  { log, listedUpTo }: Pick<UsageEngines, 'log' | 'listedUpTo'>,
   { print, signal }: CommandContext,
 ): Promise<number> {
   const deadLetters = deadLetterRepository(pool)
   const clock = microsecondClock()
+  // Where clocks lie behind what was accepted: an earlier time would hold the list of events back until it is loaded.
+  const listed = await listedUpTo()
   let retried = 0
   for await (const { id, partition, value } of args[0] === '--all'
     ? waiting(pool)
@@ -109,7 +110,7 @@ async function retry(
     signal.throwIfAborted()
     const parsed = parseUsageLine(value.toString())
     const target = 'event' in parsed ? partitionOfAccount(parsed.event.accountId, log.partitions) : partition
-    await log.append([{ partition: target, acceptedAt: clock(), value }])
+    await log.append([{ partition: target, acceptedAt: Math.max(clock(), listed), value }])
     await deadLetters.markRetried(id)
     retried++
     print(`put dead letter ${id} back into the log`)

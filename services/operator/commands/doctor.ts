@@ -5,7 +5,14 @@ import type { Logger } from '../../../shared/logging/logger.ts'
 import { printable, printableJson } from '../../../shared/text/printable.ts'
 import type { Command, CommandDeps } from '../command.ts'
 import { checkClickHouse, CLICKHOUSE } from '../doctor/check-clickhouse.ts'
-import { checkDeadLetters, checkGateways, checkLag, EVENT_LOG } from '../doctor/check-event-log.ts'
+import { checkCounts } from '../doctor/check-counts.ts'
+import {
+  checkAcceptance,
+  checkDeadLetters,
+  checkGateways,
+  checkLag,
+  EVENT_LOG,
+} from '../doctor/check-event-log.ts'
 import { checkKafka, KAFKA } from '../doctor/check-kafka.ts'
 import { checkKeys } from '../doctor/check-keys.ts'
 import { checkPostgres, POSTGRES } from '../doctor/check-postgres.ts'
@@ -60,7 +67,7 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
       return [ok(USAGE_STORE, 'the one that the usage of this PostgreSQL is in')]
     })
   return [
-    check(POSTGRES, () => checkPostgres(pool)),
+    check(POSTGRES, () => checkPostgres(pool, urls['DATABASE_URL'] === undefined)),
     check(CLICKHOUSE, async () => {
       const clickhouse = await openClickHouse()
       const findings = await checkClickHouse(clickhouse)
@@ -73,10 +80,14 @@ async function checksOf(deps: CommandDeps, log: Logger): Promise<Check[]> {
           check(EVENT_LOG, async () => checkLag(await openEventLog())),
           check('dead letters', () => checkDeadLetters(pool)),
           check('gateways', () => checkGateways(pool)),
+          check('times of acceptance', () => checkAcceptance(pool)),
           check('API keys', () => checkKeys(pool)),
+          check('usage counted', () => checkCounts(pool)),
         ]
       : []),
-    ...(dataFolder === undefined ? [] : [check('disk of DATA_DIR', () => checkDisk(dataFolder))]),
+    ...(dataFolder === undefined
+      ? []
+      : [check('disk of DATA_DIR', () => checkDisk(dataFolder, urls['DATABASE_URL'] === undefined))]),
     check('passwords', () => Promise.resolve(checkPasswords(urls))),
     ...(hosts === undefined ? [] : [check('ports', () => Promise.resolve(checkExposure(hosts)))]),
   ]

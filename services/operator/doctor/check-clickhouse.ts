@@ -1,3 +1,4 @@
+import { isLoss, listBrokenParts } from '../../../shared/clickhouse/broken-parts.ts'
 import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireClickHouseSchema } from '../../../shared/clickhouse/require-schema.ts'
 import { checkRollups, ROLLUPS } from './check-rollups.ts'
@@ -10,7 +11,12 @@ export const CLICKHOUSE = 'ClickHouse'
 const TESTED = '26.7'
 /** Merges that keep up leave far fewer. */
 const PARTS_MAX = 300
-const DURABLE = ['fsync_after_insert = 1', 'fsync_part_directory = 1']
+const DURABLE = [
+  'fsync_after_insert = 1',
+  'fsync_part_directory = 1',
+  'min_rows_to_fsync_after_merge = 1',
+  'max_suspicious_broken_parts = 0',
+]
 
 const TABLES = `
   SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' ORDER BY name`
@@ -33,6 +39,7 @@ export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
       },
     },
     { part: `${CLICKHOUSE} durability`, look: () => checkDurability(client) },
+    { part: `${CLICKHOUSE} parts`, look: () => checkParts(client) },
     { part: `${CLICKHOUSE} merges`, look: () => checkMerges(client) },
     { part: ROLLUPS, look: () => checkRollups(client) },
     { part: `${CLICKHOUSE} disk`, look: () => checkDisks(client) },
@@ -61,13 +68,29 @@ async function checkDurability(client: ClickHouse): Promise<Finding[]> {
   const part = `${CLICKHOUSE} durability`
   const tables = await queryRows<{ name: string; engine_full: string }>(client, TABLES, {})
   const careless = tables.filter((table) => !DURABLE.every((setting) => table.engine_full.includes(setting)))
-  if (careless.length === 0) return [ok(part, `${tables.length} tables, each insert is on disk`)]
+  if (careless.length === 0)
+    return [
+      ok(part, `${tables.length} tables, each insert and merge is on disk, and no part is put aside unseen`),
+    ]
   return careless.map(({ name }) =>
     failed(
       part,
       `${name} is without ${DURABLE.join(', ')}: ALTER TABLE ${name} MODIFY SETTING puts them back`,
     ),
   )
+}
+
+async function checkParts(client: ClickHouse): Promise<Finding[]> {
+  const part = `${CLICKHOUSE} parts`
+  const broken = (await listBrokenParts(client)).filter(isLoss)
+  const [first] = broken
+  if (first === undefined) return [ok(part, 'none was put aside as broken')]
+  return [
+    failed(
+      part,
+      `${broken.length} put aside as broken, such as ${first.path} of ${first.table}: what they held is in no answer; docs/operations.md says what to do`,
+    ),
+  ]
 }
 
 async function checkMerges(client: ClickHouse): Promise<Finding[]> {

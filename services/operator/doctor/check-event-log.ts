@@ -9,6 +9,8 @@ export const EVENT_LOG = 'event log'
 const BEHIND_WARNING_S = 30
 /** As the audit has it. */
 const BEHIND_FAILED_S = 300
+/** As a gateway has it. */
+const BEHIND_ACCEPTED_S = 60
 
 /** How far the loaders are behind. */
 export async function checkLag(log: Pick<EventLog, 'lag' | 'lowestUnread'>): Promise<Finding[]> {
@@ -45,5 +47,19 @@ export async function checkGateways(db: Queryable): Promise<Finding[]> {
         `${silent} fell silent: the list of events ends before what they may have taken, for ${silentForS} s more`,
       ),
     ]
-  return [ok(part, renewed === 0 ? 'none beside this process' : `${renewed}, all of them heard of lately`)]
+  return [ok(part, renewed === 0 ? 'none takes reports' : `${renewed}, all of them heard of lately`)]
+}
+
+/** Clocks that lie behind the usage that was accepted: they were ahead then, or are behind now. */
+export async function checkAcceptance(db: Queryable): Promise<Finding[]> {
+  const part = 'times of acceptance'
+  const { now, reached } = await gatewayRepository(db).look()
+  const behindS = Math.round((reached - now) / MICROS_PER_SECOND)
+  if (behindS <= BEHIND_ACCEPTED_S) return [ok(part, 'no clock lies behind them')]
+  return [
+    failed(
+      part,
+      `PostgreSQL's clock lies ${behindS} s behind the usage that was accepted last: it was ahead then, which heals by itself, or is behind now, so that reports of now are answered with 503; look at it`,
+    ),
+  ]
 }

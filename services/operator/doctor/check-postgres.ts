@@ -2,6 +2,7 @@ import { readClock } from '../../../shared/postgres/core/clock.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { requireHarmless } from '../../../shared/postgres/core/require-harmless-role.ts'
 import { requirePostgresSchema } from '../../../shared/postgres/core/require-schema.ts'
+import { checkUpdates } from './check-updates.ts'
 import { clockDifference } from './clock-difference.ts'
 import { failed, ok, runChecks, warning, type Finding } from './finding.ts'
 
@@ -19,13 +20,25 @@ const OVERRIDES = `
     AND setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))`
 const CONNECTIONS = "SELECT count(*)::int AS used FROM pg_stat_activity WHERE backend_type = 'client backend'"
 
-/** Version, migrations, durability, role, clock and connections. @throws Error when it cannot be reached */
-export async function checkPostgres(db: Queryable): Promise<Finding[]> {
+/**
+ * Version, migrations, durability, role, clock and connections.
+ *
+ * @param isEmbedded whether it is the one that comes with Tally
+ * @throws Error when it cannot be reached
+ */
+export async function checkPostgres(db: Queryable, isEmbedded: boolean): Promise<Finding[]> {
   const { rows } = await db.query<{ name: string; setting: string }>(SETTINGS)
   const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
   const { rows: overrides } = await db.query<{ setting: string }>(OVERRIDES)
   return runChecks([
     { part: POSTGRES, look: () => Promise.resolve([checkVersion(settings)]) },
+    {
+      part: `${POSTGRES} updates`,
+      look: () =>
+        Promise.resolve([
+          checkUpdates(`${POSTGRES} updates`, Number(settings.get('server_version_num')), isEmbedded),
+        ]),
+    },
     {
       part: `${POSTGRES} migrations`,
       look: async () => {

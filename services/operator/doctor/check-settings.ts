@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
-import { ok, warning, type Finding } from './finding.ts'
+import { ENOUGH_BYTES, LITTLE_BYTES } from '../../../shared/lifecycle/disk-space.ts'
+import { failed, ok, warning, type Finding } from './finding.ts'
 import { spaceFinding } from './space-finding.ts'
 
 const GUESSED = new Set([
@@ -15,10 +16,25 @@ const GUESSED = new Set([
 ])
 const LOOPBACK = /^(127\.|::1$|localhost$)/
 
-/** How much room is left where data lie. */
-export async function checkDisk(folder: string): Promise<Finding[]> {
+const MB = 1_000_000
+
+/**
+ * How much room is left where data lie.
+ *
+ * @param holdsLog whether usage is refused when there is little: PostgreSQL is embedded
+ */
+export async function checkDisk(folder: string, holdsLog: boolean): Promise<Finding[]> {
+  const part = 'disk of DATA_DIR'
   const { bavail, blocks, bsize } = await statfs(folder)
-  return [spaceFinding('disk of DATA_DIR', bavail * bsize, blocks * bsize)]
+  const free = bavail * bsize
+  if (holdsLog && free < ENOUGH_BYTES)
+    return [
+      failed(
+        part,
+        `${Math.floor(free / MB)} MB free: below ${LITTLE_BYTES / MB} no usage is taken, until there are ${ENOUGH_BYTES / MB} again; make room`,
+      ),
+    ]
+  return [spaceFinding(part, free, blocks * bsize)]
 }
 
 /**

@@ -35,6 +35,9 @@ const HTTP_ONLY = new Set([
   'default_format',
 ])
 
+/** The engine did not open; it tells nobody but standard error why. */
+export class FailedOpen extends Error {}
+
 /** After a failure it is not known which settings took: all are set again. */
 const UNKNOWN = '?'
 
@@ -48,7 +51,11 @@ export class ChdbSession {
   private mustRinse = false
 
   private constructor({ folder, engineArgs, prelude }: ChdbSessionOptions) {
-    this.session = new Session(folder, { connectionArgs: engineArgs })
+    try {
+      this.session = new Session(folder, { connectionArgs: engineArgs })
+    } catch (err) {
+      throw new FailedOpen(`no connection to the engine in ${folder}`, { cause: err })
+    }
     this.prelude = prelude === undefined ? '' : `${prelude}; `
   }
 

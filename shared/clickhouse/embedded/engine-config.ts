@@ -1,5 +1,6 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { NONE_BYTES } from '../../lifecycle/disk-space.ts'
 
 /** May do everything. */
 const SERVICE_ROLE = 'tally_service'
@@ -40,8 +41,13 @@ export async function writeEngineConfig(
  *
  * Why larger dictionaries than the default of 8,192: with more accounts than that, each event would be stored with the
  * whole id of its account. Merges go by this profile, too.
+ *
+ * Why some of the disk is left free: inserts, merges and rollups end before PostgreSQL has no room left for its WAL.
  */
 const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse>
+  <storage_configuration><disks><default>
+    <keep_free_space_bytes>${NONE_BYTES}</keep_free_space_bytes>
+  </default></disks></storage_configuration>
   <profiles><default>
     <low_cardinality_max_dictionary_size>1000000</low_cardinality_max_dictionary_size>
   </default></profiles>

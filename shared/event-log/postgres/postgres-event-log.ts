@@ -49,10 +49,10 @@ const KEPT_SINCE = `
   FROM (SELECT DISTINCT ON (b.partition) b.first_offset, s.opened_at
         FROM event_log_bounds b JOIN event_log_segments s USING (segment_id)
         WHERE b.topic = $1 ORDER BY b.partition, b.segment_id) AS oldest`
-const SEGMENTS_SINCE = `
-  SELECT b.partition, b.segment_id, b.first_offset FROM event_log_bounds b
+const SEGMENTS = `
+  SELECT b.partition, b.segment_id, s.closed_at IS NULL OR s.closed_at >= $2 AS is_since FROM event_log_bounds b
   JOIN event_log_segments s USING (segment_id)
-  WHERE b.topic = $1 AND (s.closed_at IS NULL OR s.closed_at >= $2) ORDER BY b.partition, b.segment_id`
+  WHERE b.topic = $1 ORDER BY b.partition, b.segment_id`
 
 /** Opens the event log on PostgreSQL; the topic is made if it is missing. */
 export async function openPostgresEventLog(options: PostgresEventLogOptions): Promise<EventLog> {
@@ -137,23 +137,36 @@ async function lowestFrom(
 
 async function findPositionsAt(pool: Pool, topic: string, at: Micros): Promise<Position[]> {
   const instant = new Date(at / 1_000)
-  const { rows } = await pool.query<{ partition: number; segment_id: string; first_offset: string }>(
-    SEGMENTS_SINCE,
-    [topic, instant],
-  )
+  const { rows } = await pool.query<{ partition: number; segment_id: string; is_since: boolean }>(SEGMENTS, [
+    topic,
+    instant,
+  ])
   const found = new Map<number, number>()
-  for (const { partition, segment_id: id } of rows) {
+  for (const { partition, segment_id: id, is_since: isSince } of rows) {
     if (found.has(partition)) continue
+    if (!isSince && !(await hasAcceptedSince(pool, id, partition, at))) continue
     const { rows: firsts } = await pool.query<{ first: string | null }>(
       `SELECT min(log_offset) AS first FROM event_log_segment_${id}
-       WHERE partition = $1 AND appended_at >= to_timestamp($2)`,
-      [partition, at / MICROS_PER_SECOND],
+       WHERE partition = $1 AND (appended_at >= to_timestamp($2) OR accepted_at >= $3)`,
+      [partition, at / MICROS_PER_SECOND, at],
     )
     const first = firsts[0]?.first
     if (first !== null && first !== undefined) found.set(partition, Number(first))
   }
   const ends = await new SegmentReader(pool, topic).listEnds()
   return [...ends].map(([partition, end]) => ({ partition, offset: found.get(partition) ?? end }))
+}
+
+/**
+ * Whether a segment that was closed before holds records that were accepted since: while clocks were ahead, acceptances
+ * were, too. They never go back, so its last record tells.
+ */
+async function hasAcceptedSince(pool: Pool, id: string, partition: number, at: Micros): Promise<boolean> {
+  const { rows } = await pool.query<{ accepted_at: string }>(
+    `SELECT accepted_at FROM event_log_segment_${id} WHERE partition = $1 ORDER BY log_offset DESC LIMIT 1`,
+    [partition],
+  )
+  return Number(rows[0]?.accepted_at ?? 0) >= at
 }
 
 async function readKeptSince(pool: Pool, topic: string): Promise<Micros> {

@@ -11,6 +11,7 @@ import { readOrMakeSecret } from '../../config/secret-file.ts'
 import { StartupError } from '../../errors/startup-error.ts'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
+import { causeInOutput } from './cause-in-output.ts'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries.ts'
 import { endOrphanedServer } from './orphan.ts'
 import { findServerUser, requireReachable, type OsUser } from './os-user.ts'
@@ -80,12 +81,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const port = await findFreePort()
   const logFile = path.resolve(options.dataFolder, 'postgres.log')
   const settings = { ...SERVER_SETTINGS, max_connections: String(options.connectionsMax ?? CONNECTIONS_MAX) }
-  const server = await launch(binaries, folder, { port, ...settings }, logFile, user)
+  const { server, readCause } = await launch(binaries, folder, { port, ...settings }, logFile, user)
   const url = (role: string, password: string, database: string) =>
     `postgres://${role}:${password}@127.0.0.1:${port}/${database}`
   const superuserUrl = url('postgres', passwords.superuser, 'postgres')
   try {
-    await waitUntilReady(server, superuserUrl, logFile)
+    await waitUntilReady(server, superuserUrl, readCause, logFile)
     await makeRolesAndDatabase(superuserUrl, passwords)
   } catch (err) {
     await stop(server)
@@ -93,8 +94,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
   let closing = false
   server.once('exit', (code, signal) => {
-    if (!closing)
-      options.onUnexpectedExit(`PostgreSQL ended by itself (${signal ?? code ?? 'unknown'}), see ${logFile}`)
+    if (closing) return
+    void readCause().then((cause) => {
+      options.onUnexpectedExit(
+        `PostgreSQL ended by itself (${signal ?? code ?? 'unknown'}): ${cause} (see ${logFile})`,
+      )
+    })
   })
   return {
     name: 'embedded PostgreSQL',
@@ -159,11 +164,17 @@ async function initialise(
     let output = ''
     initdb.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()))
     const code = await exitOf(initdb)
-    if (code !== 0) throw new StartupError(`initdb could not make ${draft}: ${lastLine(output)}`)
+    if (code !== 0) throw new StartupError(`initdb could not make ${draft}: ${causeInOutput(output)}`)
     await rename(draft, folder)
   } finally {
     await rm(passwordFile, { force: true })
   }
+}
+
+interface Launched {
+  server: ChildProcess
+  /** Why it failed, as far as it has said since it was launched. */
+  readCause: () => Promise<string>
 }
 
 async function launch(
@@ -172,12 +183,13 @@ async function launch(
   settings: Record<string, string | number>,
   logFile: string,
   user: OsUser | undefined,
-): Promise<ChildProcess> {
+): Promise<Launched> {
   const size = await stat(logFile).then(
     (found) => found.size,
     () => 0,
   )
   if (size > LOG_BYTES_MAX) await truncate(logFile)
+  const begin = size > LOG_BYTES_MAX ? 0 : size
   const output = await open(logFile, 'a', 0o600)
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   try {
@@ -191,19 +203,29 @@ async function launch(
       stdio: ['ignore', output.fd, output.fd],
     })
     server.on('error', () => undefined) // it has no pid then, which waitUntilReady sees
-    return server
+    return {
+      server,
+      readCause: () =>
+        readFile(logFile).then(
+          (log) => causeInOutput(log.toString('utf8', begin)),
+          (err: unknown) => `its log cannot be read: ${String(err)}`,
+        ),
+    }
   } finally {
     await output.close()
   }
 }
 
-async function waitUntilReady(server: ChildProcess, url: string, logFile: string): Promise<void> {
+async function waitUntilReady(
+  server: ChildProcess,
+  url: string,
+  readCause: Launched['readCause'],
+  logFile: string,
+): Promise<void> {
   const deadline = performance.now() + START_MS
   for (;;) {
     if (server.exitCode !== null || server.signalCode !== null || server.pid === undefined)
-      throw new StartupError(
-        `PostgreSQL did not start: ${lastLine(await readFile(logFile, 'utf8'))} (see ${logFile})`,
-      )
+      throw new StartupError(`PostgreSQL did not start: ${await readCause()} (see ${logFile})`)
     try {
       await withClient(url, (client) => client.query('SELECT 1'))
       return
@@ -271,5 +293,3 @@ async function findFreePort(): Promise<number> {
   if (address === null || typeof address === 'string') throw new StartupError('no free port on 127.0.0.1')
   return address.port
 }
-
-const lastLine = (output: string): string => output.trim().split('\n').at(-1) ?? ''

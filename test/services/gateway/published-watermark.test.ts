@@ -1,9 +1,11 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Acceptance } from '../../../services/gateway/acceptance.ts'
+import { Acceptance, type Published } from '../../../services/gateway/acceptance.ts'
+import { ClockWatch } from '../../../services/gateway/clock-watch.ts'
 import { PublishedWatermark } from '../../../services/gateway/published-watermark.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import type { Micros } from '../../../shared/time/microsecond-clock.ts'
+import { microsecondClock, type Micros } from '../../../shared/time/microsecond-clock.ts'
+import { risingClock } from '../../../shared/time/rising-clock.ts'
 import { testLog } from '../../support/log.ts'
 
 const UNRENEWED_MAX_MS = 600
@@ -11,6 +13,7 @@ const SETTLE_MS = 300
 
 interface Row {
   lowest: Micros
+  reached: Micros
   countsUntil: number
 }
 
@@ -38,10 +41,27 @@ class World {
   appended = 0
   refused = 0
 
-  /** As shared/postgres/gateways.ts reads it. */
+  /** Of gateways whose rows are gone. */
+  private reachedBefore = 0
+
+  /** As shared/postgres/lowest-under-way.ts reads it. */
   read(): void {
     const counting = [...this.rows.values()].filter(({ countsUntil }) => countsUntil > this.now)
-    this.told = Math.max(this.told, Math.min(this.now * 1_000, ...counting.map(({ lowest }) => lowest)))
+    const bound =
+      counting.length > 0
+        ? Math.min(...counting.map(({ lowest }) => lowest))
+        : Math.max(this.now * 1_000, this.reached())
+    this.told = Math.max(this.told, bound)
+  }
+
+  reached(): Micros {
+    return Math.max(this.reachedBefore, ...[...this.rows.values()].map(({ reached }) => reached))
+  }
+
+  remove(id: string, reached: Micros): void {
+    const row = this.rows.get(id)
+    if (row !== undefined) this.reachedBefore = Math.max(this.reachedBefore, row.reached, reached)
+    this.rows.delete(id)
   }
 
   /** Sends something to the database: it is carried out when it arrives, and its answer comes later still. */
@@ -72,45 +92,52 @@ class Gateway {
   /** Stopped as by SIGSTOP: answers wait. */
   isPaused = false
   skewMicros = 0
-  private last = 0
   readonly acceptance: Acceptance
   readonly watermark: PublishedWatermark
   renewing = false
 
   constructor(world: World) {
-    const clock = () => {
-      const at = Math.floor(world.now * 1_000 + this.skewMicros)
-      this.last = at > this.last || this.last - at > 1_000_000 ? at : this.last + 1
-      return this.last
-    }
     const steadyMs = () => world.now
-    this.acceptance = new Acceptance(clock, SETTLE_MS, steadyMs)
+    const wall = microsecondClock(() => world.now + this.skewMicros / 1_000, steadyMs)
+    const time = risingClock(wall, steadyMs)
+    this.acceptance = new Acceptance(time, SETTLE_MS, steadyMs)
+    const watch = new ClockWatch({ wall, time, monotonicMs: steadyMs, settlesMs: 0, log: testLog })
     const { rows } = world
     const table = {
       // As two statements. Readers see a row when it is committed, which is after its time was taken.
+      readNow: () => world.send(this, false, () => world.now * 1_000),
       register: async (id: string, countsForMs: number) => {
-        const write = () => ({ lowest: world.now * 1_000, countsUntil: world.now + countsForMs })
+        const write = () => {
+          const since = Math.max(world.now * 1_000, world.reached())
+          return { lowest: since, reached: since, countsUntil: world.now + countsForMs }
+        }
         const inserted = await world.send(this, false, write)
         await world.send(this, false, () => rows.set(id, inserted))
         return world.send(this, false, () => {
-          rows.set(id, write())
-          return world.now * 1_000
+          const row = write()
+          rows.set(id, row)
+          return { since: row.lowest, now: world.now * 1_000 }
         })
       },
-      renew: (id: string, lowest: Micros, countsForMs: number) =>
+      renew: (id: string, { lowest, reached }: Published, countsForMs: number) =>
         world.send(this, false, () => {
           const row = rows.get(id)
           if (row === undefined || row.countsUntil <= world.now) return undefined
-          rows.set(id, { lowest: Math.max(row.lowest, lowest), countsUntil: world.now + countsForMs })
-          return world.now * 1_000
+          rows.set(id, {
+            lowest: Math.max(row.lowest, lowest),
+            reached: Math.max(row.reached, reached),
+            countsUntil: world.now + countsForMs,
+          })
+          return { now: world.now * 1_000, reached: world.reached() }
         }),
-      remove: (id: string) =>
+      remove: (id: string, reached: Micros) =>
         world.send(this, false, () => {
-          rows.delete(id)
+          world.remove(id, reached)
         }),
+      bringBack: () => Promise.resolve(),
     }
     this.watermark = new PublishedWatermark(
-      { table, acceptance: this.acceptance, clock, steadyMs, log: testLog },
+      { table, acceptance: this.acceptance, wall, watch, steadyMs, log: testLog },
       { unrenewedMaxMs: UNRENEWED_MAX_MS, settleMs: SETTLE_MS },
     )
   }
@@ -135,7 +162,7 @@ class Gateway {
           world.missed.push(`accepted at ${acceptedAt}, after readers were told ${world.told}`)
       })
     void this.acceptance.during(prepare, append).catch((err: unknown) => {
-      if (err instanceof DomainError && err.code === 'overloaded') world.refused++
+      if (err instanceof DomainError && err.code === 'suspended') world.refused++
     })
   }
 }

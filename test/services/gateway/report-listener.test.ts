@@ -9,6 +9,7 @@ import {
   clock,
   NAMES,
   startGateways,
+  suspension,
   type Sent,
   type TestGateway,
 } from '../../support/two-gateways.ts'
@@ -89,6 +90,24 @@ describe('reports on bare node:http, beside the Express app', function () {
       const got = await listener.send({ path: '/v2/events', headers: { ...json, 'x-api-key': key }, body })
       expect(got.status).to.equal(status)
       expect(listener.takeUses()).to.deep.equal(uses)
+    }
+  })
+
+  it('take nothing of anybody while nothing may be written, and say when to come again', async () => {
+    suspension.isOn = true
+    try {
+      for (const key of [NAMES.keys.full, NAMES.keys.reader, newApiKey('live')])
+        for (const body of [JSON.stringify(GOOD), '{', JSON.stringify({ ...GOOD, currency: 'usd' })]) {
+          const headers = { 'content-type': 'application/json', 'x-api-key': key }
+          const sent = { path: '/v2/events', headers, body: Buffer.from(body) }
+          expect(await expectSame(sent, true)).to.equal(503)
+          const { text, rawHeaders } = await listener.send(sent)
+          expect(text).to.equal('not now')
+          expect(rawHeaders.join(' ')).to.match(/retry-after 5/i)
+        }
+      expect(listener.takeUses()).to.deep.equal([])
+    } finally {
+      suspension.isOn = false
     }
   })
 

@@ -133,6 +133,39 @@ describe('loading usage', function () {
       )
   })
 
+  it('stores nothing while there is no room for it, is in no trouble then, and goes on once there is', async () => {
+    const log = await openLog()
+    const stored: string[] = []
+    let asked = 0
+    let hasRoom = false
+    const loader = loadUsage(
+      {
+        metrics: loaderMetrics(openMetrics()),
+        consumer: await log.join(LOADER_GROUP),
+        storeLines: (block) => {
+          stored.push(block.toString())
+          return Promise.resolve()
+        },
+        deadLetter: () => Promise.resolve(),
+        hasRoom: () => {
+          asked++
+          return hasRoom
+        },
+        log: testLog,
+      },
+      options,
+    )
+    await log.append([record(0, [lineOf(1)])])
+    await until(() => Promise.resolve(asked > 2))
+    expect(stored).to.deep.equal([])
+    expect(loader.listTroubles(0)).to.deep.equal([])
+    hasRoom = true
+    await until(() => Promise.resolve(stored.length > 0))
+    expect(stored.join('')).to.equal(`${lineOf(1)}\n`)
+    await loader.close()
+    await log.close()
+  })
+
   it('commits nothing behind a batch that it gave up when it was told to stop', async () => {
     const log = await openLog()
     const open = async (storeLines: (lines: Buffer) => Promise<void>) =>

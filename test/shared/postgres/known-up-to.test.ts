@@ -144,7 +144,7 @@ describe('up to when everything is known', function () {
           send: () => Promise.resolve(),
           markSent: (revisions) =>
             isSent
-              ? within((client) => eventRevisionRepository(client).markSent(NAMESPACE, revisions))
+              ? within((client) => eventRevisionRepository(client).markSent(NAMESPACE, revisions, clock()))
               : Promise.resolve(),
         },
         clock,

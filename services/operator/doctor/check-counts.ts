@@ -1,0 +1,28 @@
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
+import { monthText } from '../../../shared/usage/recount-usage.ts'
+import { failed, ok, warning, type Finding } from './finding.ts'
+
+/** Four times as long as it takes until usage is counted again. */
+const LATE_S = 86_400
+const HOUR_S = 3_600
+
+/** Whether ClickHouse still has what it had, as the last count of usage found it. */
+export async function checkCounts(pool: Pool): Promise<Finding[]> {
+  const part = 'usage counted'
+  const { missing, months, ageS } = await inEveryNamespace(pool, (db) =>
+    everyUsageCountRepository(db).summarise(),
+  )
+  if (missing > 0)
+    return [
+      failed(
+        part,
+        `ClickHouse has lost ${missing} events of ${months.map(monthText).join(', ')} that it had: docs/operations.md says what to do under "When ClickHouse has lost a part"`,
+      ),
+    ]
+  if (ageS === undefined) return [ok(part, 'not yet, as is no usage of more than an hour ago')]
+  const says = `last ${Math.round(ageS / HOUR_S)} h ago, and nothing was missing`
+  if (ageS > LATE_S) return [warning(part, `${says}: does npm run rollup run?`)]
+  return [ok(part, says)]
+}

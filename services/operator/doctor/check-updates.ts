@@ -1,0 +1,28 @@
+import { ok, warning, type Finding } from './finding.ts'
+
+/**
+ * The newest minor version of each PostgreSQL that Tally runs on, as of KNOWN_ON. 18.4, the newest that can be embedded,
+ * has 28 holes that 18.6 closes.
+ */
+const NEWEST: Readonly<Record<number, number>> = { 16: 15, 17: 11, 18: 6 }
+const KNOWN_ON = '13 August 2026'
+
+/**
+ * Whether a version of PostgreSQL has holes that a newer one closes. It asks nobody: what has come out since this Tally
+ * was made is not known.
+ *
+ * @param versionNum as PostgreSQL has it in server_version_num: 180004 is 18.4
+ */
+export function checkUpdates(part: string, versionNum: number, isEmbedded: boolean): Finding {
+  const [major, minor] = [Math.floor(versionNum / 10_000), versionNum % 10_000]
+  const newest = NEWEST[major]
+  if (newest === undefined) return ok(part, `${major} is newer than what this Tally knows of`)
+  if (minor >= newest) return ok(part, `${major}.${minor}: none newer was known on ${KNOWN_ON}`)
+  const says = `${major}.${minor} has known security holes, which ${major}.${newest} of ${KNOWN_ON} closes`
+  return warning(
+    part,
+    isEmbedded
+      ? `${says}; only programs on this machine reach the embedded one, and only with its passwords; where others use this machine bring your own PostgreSQL (docs/operations.md, Updates)`
+      : `${says}: install it`,
+  )
+}

@@ -1,0 +1,97 @@
+import { reach } from '../errors/reach.ts'
+import { StartupError } from '../errors/startup-error.ts'
+import type { Logger } from '../logging/logger.ts'
+import { queryRows, type ClickHouse } from './clickhouse.ts'
+import { rollupEpochRepository } from './rollups/rollup-epochs.ts'
+
+/** A part of a table that ClickHouse could not read, and has put aside: its rows are in no answer any more. */
+export interface BrokenPart {
+  table: string
+  /** As its folder is called: `broken-on-start_202611_1_28_6`. */
+  name: string
+  path: string
+}
+
+// What somebody has put aside by hand has no reason.
+const BROKEN = `
+  SELECT table, name, path FROM system.detached_parts
+  WHERE database = currentDatabase() AND reason LIKE '%broken%' ORDER BY table, name LIMIT 1000`
+const READABLE = 'SELECT 1 FROM usage_events LIMIT 0'
+
+/** Made of the events, and can be made again; marks say what they lack. */
+const OF_ROLLUPS = /^usage_(by_(slot|day|month)|dirty_slots)/
+/** Kept for a day, to find accounts sooner that a sweep finds, too. */
+const NOT_MISSED = /^corrected_usage$/
+
+const NAMED_MAX = 3
+const WHAT_TO_DO = 'docs/operations.md says what to do under "When ClickHouse has lost a part"'
+
+/** Parts that were put aside as broken. */
+export const listBrokenParts = (client: ClickHouse): Promise<BrokenPart[]> =>
+  queryRows<BrokenPart>(client, BROKEN, {})
+
+/** Whether a table of which a part is lost makes answers wrong until somebody acts. */
+export const isLoss = ({ table }: BrokenPart): boolean => !NOT_MISSED.test(table)
+
+/**
+ * Looks whether the tables are whole, as far as ClickHouse knows. Tables let it put no part aside by itself
+ * (max_suspicious_broken_parts), so one that was has been put aside on purpose, or by somebody's setting.
+ *
+ * @param log where it is this process that keeps rollups: those that lack a part are given up, and computed anew; else
+ *   that is a reason to end, too
+ * @throws StartupError in one line, with what to do
+ */
+export async function requireWholeTables(client: ClickHouse, log: Logger | undefined): Promise<void> {
+  const broken = await reach('ClickHouse (CLICKHOUSE_URL)', async () => {
+    await queryRows(client, READABLE, {}).catch((err: unknown) => {
+      throw isUnloaded(err) ? unloaded(err) : err
+    })
+    return (await listBrokenParts(client)).filter(isLoss)
+  })
+  const ofRollups = broken.filter(({ table }) => OF_ROLLUPS.test(table))
+  const others = broken.filter((part) => !ofRollups.includes(part))
+  if (others.length > 0) throw lost(others)
+  if (ofRollups.length === 0) return
+  if (log === undefined) throw lost(ofRollups)
+  const epochs = rollupEpochRepository(client)
+  const now = await epochs.now()
+  for (const { epoch, state } of await epochs.list())
+    if (epoch > 0 && state !== 'given up') await epochs.giveUp(epoch, now)
+  // Only now: as long as they lie there, rollups are not to be relied on.
+  for (const { table, name } of ofRollups) await dropPart(client, table, name)
+  log.warn(
+    { parts: ofRollups.map(({ table, name }) => `${table} ${name}`) },
+    'rollups had lost parts: they are computed anew, and until then usage is read from the events, which is exact and slower',
+  )
+}
+
+/** ClickHouse's codes: a table does not load, or a part of it was refused. */
+const UNLOADED = new Set(['231', '695', '722'])
+
+const isUnloaded = (err: unknown): err is Error =>
+  err instanceof Error && 'code' in err && UNLOADED.has(String(err.code))
+
+const unloaded = (err: Error): StartupError =>
+  new StartupError(
+    `ClickHouse cannot load its tables: ${err.message.split('\n', 1)[0] ?? ''}; its log names the part: ${WHAT_TO_DO}`,
+    { cause: err },
+  )
+
+function lost(parts: readonly BrokenPart[]): StartupError {
+  const named = parts.slice(0, NAMED_MAX).map(({ table, path }) => `${table} (${path})`)
+  const more = parts.length > NAMED_MAX ? ` and ${parts.length - NAMED_MAX} more` : ''
+  return new StartupError(
+    `ClickHouse has put aside parts of its tables that it could not read: ${named.join(', ')}${more}; what they held is in no answer: ${WHAT_TO_DO}`,
+  )
+}
+
+const PLAIN_NAME = /^[\w-]+$/
+
+/** A text in the statement: DROP takes no parameter there. */
+async function dropPart(client: ClickHouse, table: string, name: string): Promise<void> {
+  for (const text of [table, name])
+    if (!PLAIN_NAME.test(text)) throw new Error(`not a name of ClickHouse: ${text}`)
+  await client.command({
+    query: `ALTER TABLE ${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`,
+  })
+}

@@ -1,0 +1,68 @@
+import { writeSync } from 'node:fs'
+
+const STANDARD_ERROR = 2
+
+/** How long a line waits for a reader who does not keep up; the whole process waits with it. */
+const BUSY_MS = 1_000
+const BUSY_PAUSE_MS = 10
+
+/** Writes some of the bytes, at least one. @returns how many @throws when none can be written */
+type WriteSome = (bytes: Buffer) => number
+
+/**
+ * Writes lines, each at once. One that cannot be written is given up: a full disk, or a reader that has gone, must not
+ * end what logs. What of it was written gets a line end before the next line.
+ *
+ * @param busyMs how long a line waits for a slow reader; after one that waited in vain, lines do not wait until one is
+ *   written
+ * @returns whether a line was written
+ * @internal
+ */
+export function lineWriter(writeSome: WriteSome, busyMs = BUSY_MS): (line: string) => boolean {
+  let isCutShort = false
+  let isStuck = false
+  return (line) => {
+    let left: Buffer = Buffer.from(isCutShort ? `\n${line}` : line)
+    const deadline = isStuck ? 0 : performance.now() + busyMs
+    try {
+      while (left.length > 0) {
+        const written = whenNotBusy(() => writeSome(left), deadline)
+        isCutShort = true
+        left = left.subarray(written)
+      }
+    } catch {
+      isStuck = true
+      return false
+    }
+    isCutShort = false
+    isStuck = false
+    return true
+  }
+}
+
+/** Tries again while a pipe has no room. Why asleep: a line that waited for the event loop would lose its place. */
+function whenNotBusy(write: () => number, deadline: number): number {
+  for (;;) {
+    try {
+      return write()
+    } catch (err) {
+      const isBusy = err instanceof Error && 'code' in err && err.code === 'EAGAIN'
+      if (!isBusy || performance.now() >= deadline) throw err
+      Atomics.wait(SLEEP, 0, 0, BUSY_PAUSE_MS)
+    }
+  }
+}
+
+/** Nobody wakes who sleeps on it. */
+const SLEEP = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+
+const write = lineWriter((bytes) => writeSync(STANDARD_ERROR, bytes))
+let dropped = 0
+
+/** Writes a line of the log to standard error, or drops and counts it. */
+export function writeLogLine(line: string): void {
+  if (!write(line)) dropped++
+}
+
+/** How many lines of the log of this process could not be written. */
+export const droppedLines = (): number => dropped

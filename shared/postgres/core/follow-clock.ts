@@ -1,0 +1,62 @@
+import type { Closeable } from '../../lifecycle/close-all.ts'
+import { repeat } from '../../lifecycle/repeat.ts'
+import type { Logger } from '../../logging/logger.ts'
+import { readClock } from './clock.ts'
+import type { Queryable } from './pool.ts'
+
+/** The database's clock, without asking it each time. */
+export interface FollowedClock extends Closeable {
+  /** Milliseconds since 1970. */
+  nowMs: () => number
+}
+
+interface FollowedBy {
+  wallMs?: () => number
+  /** A clock that nobody sets. */
+  monotonicMs?: () => number
+}
+
+const LOOK_EVERY_MS = 1_000
+/** As far as clocks of machines that are looked after may differ. */
+const DIFFERENCE_MAX_MS = 2_000
+
+/**
+ * Follows the database's clock until it is closed: what decides about money goes by one clock, whichever machine it is
+ * decided on. As long as ours agrees with it, ours is used, which is finer than what an answer takes on its way; when it
+ * does not, or was set since, the database's goes on by a clock that nobody sets.
+ *
+ * @throws when it does not answer the first time
+ */
+export async function followClock(
+  db: Queryable,
+  log: Logger,
+  { wallMs = Date.now, monotonicMs = () => performance.now() }: FollowedBy = {},
+): Promise<FollowedClock> {
+  let known = { ms: 0, at: 0 }
+  let isOff = false
+  const theirsMs = () => known.ms + monotonicMs() - known.at
+  const agrees = (ours: number) => Math.abs(ours - theirsMs()) <= DIFFERENCE_MAX_MS
+  const look = async () => {
+    const before = monotonicMs()
+    const theirs = (await readClock(db)).getTime()
+    const after = monotonicMs()
+    known = { ms: theirs, at: (before + after) / 2 }
+    const byMs = Math.round(wallMs() - theirsMs())
+    const wasOff = isOff
+    isOff = !agrees(wallMs())
+    if (isOff && !wasOff)
+      log.error({ byMs }, "the clock of this machine differs from PostgreSQL's, which is gone by")
+    else if (wasOff && !isOff) log.info("the clock of this machine is PostgreSQL's again")
+  }
+  await look()
+  const following = repeat('clock of PostgreSQL', LOOK_EVERY_MS, look, (err) => {
+    log.debug({ err }, "could not look at PostgreSQL's clock")
+  })
+  return {
+    ...following,
+    nowMs() {
+      const ours = wallMs()
+      return agrees(ours) ? ours : theirsMs()
+    },
+  }
+}

@@ -1,0 +1,57 @@
+import type { Micros } from '../time/microsecond-clock.ts'
+import type { Queryable } from './core/pool.ts'
+import { CLOCK_STEP_MICROS } from './gateways.ts'
+
+interface LookedRow {
+  now: string
+  reached: string
+  /** Null where there is no gateway. */
+  gateway_id: string | null
+  lowest: string
+  renewed_at: string
+  counts: boolean
+  counts_for_ms: number
+}
+
+// No parameters, so that the statement's time is before its snapshot: whoever is not in the one begins after the other.
+const LOOK = `
+  SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint AS now, reached_acceptance() AS reached,
+    gateway_id, lowest_accepted_at AS lowest, renewed_at::text, counts_until > statement_timestamp() AS counts,
+    (extract(epoch FROM counts_until - renewed_at) * 1000)::float8 AS counts_for_ms
+  FROM (SELECT) AS one LEFT JOIN gateways ON true`
+
+/**
+ * Reads, again and again, before which time no gateway appends anything any more: the lowest of the rows that count.
+ * Where there is none it is now, or what acceptances have reached when that is later; a gateway that begins after that
+ * begins there.
+ *
+ * A row counts by the database's clock, and also for as long as it was seen to be renewed lately by a clock that nobody
+ * sets: else all of them would count no longer once the database's clock is ahead for a moment, while gateways go on
+ * that do not know of it.
+ */
+export function lowestUnderWayIn(
+  db: Queryable,
+  wallMs: () => number = Date.now,
+  monotonicMs: () => number = () => performance.now(),
+): () => Promise<Micros> {
+  let seen = new Map<string, { renewedAt: string; ms: number }>()
+  return async () => {
+    const { rows } = await db.query<LookedRow>({ name: 'lowest-under-way', text: LOOK, values: [] })
+    const ms = monotonicMs()
+    const still = new Map<string, { renewedAt: string; ms: number }>()
+    let lowest = Infinity
+    for (const { gateway_id: id, lowest: own, renewed_at: renewedAt, counts, counts_for_ms: forMs } of rows) {
+      if (id === null) continue
+      const before = seen.get(id)
+      // What it was before somebody looked is for the database's clock to say.
+      const renewedMs = before === undefined && !counts ? -Infinity : ms
+      const known = before?.renewedAt === renewedAt ? before : { renewedAt, ms: renewedMs }
+      still.set(id, known)
+      if (counts || ms - known.ms < forMs) lowest = Math.min(lowest, Number(own))
+    }
+    seen = still
+    const now = Math.min(Number(rows[0]?.now), wallMs() * 1_000)
+    const bound = lowest === Infinity ? Math.max(now, Number(rows[0]?.reached)) : lowest
+    return bound - CLOCK_STEP_MICROS
+  }
+}

@@ -1,0 +1,64 @@
+import type { eventCountRepository } from '../clickhouse/events/event-counts.ts'
+import { groupBy } from '../collections/group-by.ts'
+import type { UsageCount } from '../postgres/usage-counts.ts'
+import type { retiredNamespaceRepository } from '../postgres/retired-namespaces.ts'
+import type { Micros } from '../time/microsecond-clock.ts'
+
+export interface RecountDeps {
+  /** Of every company. */
+  counts: { list: () => Promise<UsageCount[]> }
+  events: ReturnType<typeof eventCountRepository>
+  /** Asked after rows were counted, which may be deleted meanwhile. */
+  retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
+  signal: AbortSignal
+}
+
+/** A month of a namespace, counted again. */
+export interface Recount extends UsageCount {
+  /** Of `missing` and these: how many were counted before, by the count that is kept. */
+  counted: number
+}
+
+/**
+ * Counts the events of each month again, and holds them against what was counted before: of those accepted by then none
+ * may be missing, whatever has come since, however often it was loaded, corrected or voided.
+ *
+ * @param before up to when events are counted that were not counted yet; usage accepted by then is best loaded
+ * @returns month by month, each namespace that has, or had, events in it
+ */
+export async function* recountUsage(
+  { counts, events, retired, signal }: RecountDeps,
+  before: Micros,
+): AsyncGenerator<Recount[]> {
+  const known = groupBy(await counts.list(), ({ month }) => month)
+  const months = new Set([...known.keys(), ...(await events.listMonths())])
+  for (const month of [...months].sort((a, b) => a - b)) {
+    signal.throwIfAborted()
+    const stored = new Map((known.get(month) ?? []).map((count) => [count.namespaceId, count]))
+    const befores = new Map([...stored.values()].map((count) => [count.namespaceId, count.countedBefore]))
+    const found = new Map(
+      (await events.count(month, befores, before)).map((count) => [count.namespaceId, count]),
+    )
+    const namespaceIds = [...new Set([...stored.keys(), ...found.keys()])]
+    const reset = new Set(namespaceIds.length === 0 ? [] : await retired.listRetired(namespaceIds))
+    yield namespaceIds
+      .filter((id) => !reset.has(id))
+      .map((namespaceId) => {
+        const { again = 0, now = 0 } = found.get(namespaceId) ?? {}
+        const { events: counted = 0, countedBefore = 0 } = stored.get(namespaceId) ?? {}
+        return {
+          namespaceId,
+          month,
+          // A clock may have been set back.
+          events: before < countedBefore ? again : now,
+          countedBefore: Math.max(before, countedBefore),
+          counted,
+          missing: Math.max(0, counted - again),
+        }
+      })
+  }
+}
+
+/** As people write a month: 2026-09. */
+export const monthText = (month: number): string =>
+  `${Math.floor(month / 100)}-${String(month % 100).padStart(2, '0')}`

@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto'
+import { expect } from 'chai'
+import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { ClockWorld, openTimedPool } from '../../support/clock-world.ts'
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+
+const SECOND = 1_000
+const HOUR_S = 3_600
+const HOUR = HOUR_S * SECOND
+const DAY = 24 * HOUR
+const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
+const HISTORIES = process.env['FAULT_LONG'] === '1' ? 2_000 : 40
+const STEPS = 80
+/** How far clocks are set away: by hours in which time zones lie, by days, by what is still allowed and just not. */
+const AWAY = [
+  -DAY,
+  -HOUR,
+  -90 * SECOND,
+  -30 * SECOND,
+  -3 * SECOND,
+  -SECOND,
+  SECOND,
+  3 * SECOND,
+  90 * SECOND,
+].concat([2 * HOUR, 5.5 * HOUR, DAY, 40 * DAY])
+
+describe('clocks that are set to anything, at any time', function () {
+  this.timeout(1_200_000)
+  let database: TestDatabase
+  let pool: Pool
+  let setClock: (ms: number) => Promise<void>
+
+  before(async () => {
+    database = await createDatabase('random_clocks')
+    ;({ pool, setClock } = await openTimedPool(database))
+  })
+  after(async () => {
+    await pool.end()
+    await database.close()
+  })
+
+  /** Lives through a random history, until clocks are right again for some minutes. */
+  const live = async (seed: string, alone: boolean): Promise<ClockWorld> => {
+    const random = seededRandom(seed)
+    const below = (max: number) => randomInteger(random, max)
+    const world = new ClockWorld({ pool, setClock, random, alone })
+    await pool.query('UPDATE reached_acceptance SET reached_at = $1', [
+      // Of an installation that has taken reports before, or a new one.
+      world.justBooted ? 0 : (world.now - 60 * SECOND) * 1_000,
+    ])
+    await pool.query('DELETE FROM gateways')
+    const away = () => (below(3) === 0 ? 0 : (AWAY[below(AWAY.length)] ?? 0))
+    await world.setDatabaseClock()
+    // Machines that start with a clock that is wrong have it set within some minutes. Nothing would tell otherwise.
+    let isUnset = world.justBooted
+    const atBootMs = isUnset ? away() : 0
+    await step('all', atBootMs)
+    for (let n = alone ? 1 : 2; n > 0; n--) await world.startGateway(below(3) === 0 ? away() : atBootMs)
+
+    async function step(which: string, aheadMs: number): Promise<void> {
+      const { gateways } = world
+      if (which !== 'gateway') world.databaseAheadMs = aheadMs
+      if (which === 'all') {
+        for (const gateway of gateways) gateway.aheadMs = aheadMs
+        world.listerAheadMs = aheadMs
+      }
+      const gateway = gateways[below(gateways.length)]
+      if (which === 'gateway' && gateway !== undefined) gateway.aheadMs = aheadMs
+      if (which === 'gateway' && below(3) === 0) world.listerAheadMs = aheadMs
+      await world.setDatabaseClock()
+    }
+    async function replace(isCrash: boolean): Promise<void> {
+      const [gateway] = world.gateways.splice(below(world.gateways.length), 1)
+      if (gateway !== undefined) gateway.isDead = isCrash
+      if (!isCrash) {
+        await world.answered()
+        await gateway?.end()
+      }
+      world.deliver()
+      await world.startGateway(gateway?.aheadMs ?? 0)
+    }
+    for (let n = 0; n < STEPS; n++) {
+      const choice = below(100)
+      if (choice < 30) world.report()
+      if (choice < 45) await world.send()
+      else if (choice < 55) world.load()
+      else if (choice < 67) await world.follow(1 + below(5))
+      else if (choice < 82) await world.pass(50 + below(2_500))
+      else if (choice < 84) {
+        if (isUnset) await step('all', 0)
+        isUnset = false
+        await world.pass(below(400) * SECOND)
+      } else if (choice < 97)
+        await step(['database', 'gateway', 'gateway', 'all', 'all'][below(5)] ?? '', away())
+      else await replace(below(2) === 0)
+    }
+    world.databaseAheadMs = 0
+    world.listerAheadMs = 0
+    for (const gateway of world.gateways) gateway.aheadMs = 0
+    await world.setDatabaseClock()
+    for (let n = 0; n < 25; n++) {
+      await world.pass(15 * SECOND)
+      for (let left = world.waiting.length; left > 0; left--) await world.send()
+      await world.answered()
+      world.load()
+      await world.follow()
+    }
+    await world.pass(6 * SECOND)
+    world.load()
+    await world.follow()
+    return world
+  }
+
+  for (const [who, alone] of [
+    ['one process', true],
+    ['several', false],
+  ] as const)
+    it(`cost ${who} no report, no place in the list and nobody who follows it an event`, async () => {
+      let putOff = 0
+      for (let n = 0; n < HISTORIES; n++) {
+        const seed = `${SEED} ${who} ${n}`
+        const world = await live(seed, alone)
+        const told = `FAULT_SEED=${SEED}, history ${n} of ${who}`
+        expect(world.refused, `${told}: refused for good`).to.deep.equal([])
+        expect(world.waiting, `${told}: never taken`).to.deep.equal([])
+        const counted = new Map(
+          [...world.stored.values()].map(({ properties, quantity }) => [
+            (JSON.parse(properties) as { key: string }).key,
+            quantity,
+          ]),
+        )
+        expect(world.stored.size, `${told}: counted`).to.equal(world.reported.size)
+        expect(counted, `${told}: quantities`).to.deep.equal(world.reported)
+        const missed = [...world.stored.values()].filter(({ id }) => !world.followed.has(id))
+        expect(missed, `${told}: missed by who follows the list`).to.deep.equal([])
+        // By what nobody was told of for as long as a gateway goes on alone, at each start.
+        expect(world.furthestAheadS, `${told}: accepted ahead of PostgreSQL`).to.be.below(HOUR_S)
+        putOff += world.putOff
+      }
+      expect(putOff, 'reports that were told to come again').to.be.above(HISTORIES)
+    })
+})

@@ -1,0 +1,23 @@
+import { usageCounter } from '../../services/rollup/count-usage.ts'
+import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { openMetrics } from '../../shared/metrics/metrics.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { testLog } from './log.ts'
+
+const never = new AbortController().signal
+
+/**
+ * Counts every month there is, as the rollup service does.
+ *
+ * @param afterS how long ago usage was accepted that is counted
+ */
+export async function countAllUsage(pool: Pool, clickhouse: ClickHouse, afterS: number): Promise<void> {
+  const metrics = openMetrics()
+  const counter = usageCounter(
+    { pool, clickhouse, metrics, log: testLog },
+    { firstAfterMs: 0, everyS: 3_600, afterS },
+  )
+  // The gauge is set at the end.
+  do await counter.step(never)
+  while (/^tally_usage_missing_events Nan$/m.test((await metrics.scrape()).text))
+}

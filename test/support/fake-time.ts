@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { skipFor } from '../run/pending.ts'
+import { makeTempFolder } from './temp-folder.ts'
+
+/** A clock that processes see which were started with its settings. */
+export interface FakeTime {
+  /** For the process of Tally alone. */
+  env: Record<string, string>
+  /** … and for its PostgreSQL too. */
+  withPostgres: Record<string, string>
+  /** How far it is ahead of the time from now on, in seconds. */
+  set(aheadS: number): void
+  remove(): void
+}
+
+/**
+ * A clock of libfaketime; clocks that nobody sets are left alone.
+ *
+ * @param suite is pending where that library is missing; with REQUIRE_FAKETIME=1 it fails
+ */
+export async function makeFakeTime(suite: Mocha.Context): Promise<FakeTime> {
+  const library = findLibrary()
+  if (library === undefined) {
+    const reason = 'libfaketime is not there: Debian has it as "faketime"'
+    if (process.env['REQUIRE_FAKETIME'] === '1') throw new Error(`REQUIRE_FAKETIME=1, and ${reason}`)
+    return skipFor(suite, reason)
+  }
+  const folder = await makeTempFolder('fake-time')
+  const file = path.join(folder, 'time')
+  const env = {
+    LD_PRELOAD: library,
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_CACHE_DURATION: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  }
+  const set = (aheadS: number) => {
+    writeFileSync(`${file}.new`, `${aheadS < 0 ? '' : '+'}${aheadS}\n`)
+    renameSync(`${file}.new`, file) // nobody reads half of it
+  }
+  set(0)
+  return {
+    env,
+    withPostgres: { ...env, NODE_OPTIONS: `--require=${preloadOf(folder, env)}` },
+    set,
+    remove() {
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** Debian has it in a folder for each kind of machine. */
+const findLibrary = (): string | undefined =>
+  existsSync('/usr/lib')
+    ? readdirSync('/usr/lib')
+        .map((machine) => `/usr/lib/${machine}/faketime/libfaketimeMT.so.1`)
+        .find((file) => existsSync(file))
+    : undefined
+
+/** Tally starts PostgreSQL with an environment of its own; this adds what the library needs. */
+function preloadOf(folder: string, env: Record<string, string>): string {
+  const file = path.join(folder, 'preload.cjs')
+  writeFileSync(
+    file,
+    `const processes = require('node:child_process')
+const { spawn } = processes
+const fake = ${JSON.stringify(env)}
+processes.spawn = (program, args, options) =>
+  spawn(program, args, /postgres$/.test(program) ? { ...options, env: { ...options.env, ...fake } } : options)
+require('node:module').syncBuiltinESMExports()
+`,
+  )
+  return file
+}
