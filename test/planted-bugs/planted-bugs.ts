@@ -42,7 +42,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'services/loader/store-blocks.ts',
     right: '  const half = Math.ceil(parts.length / 2)\n',
     wrong:
-      '  for (const part of parts) await deps.bury(part, fault.reason)\n  if (parts.length > 0) return\n  const half = Math.ceil(parts.length / 2)\n',
+      '  for (const part of parts) await deps.deadLetter(part, fault.reason)\n  if (parts.length > 0) return\n  const half = Math.ceil(parts.length / 2)\n',
     suites: ['services/loader/store-blocks', 'services/loader/load-usage'],
   },
   {
@@ -353,7 +353,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
       reached('refill-locked')
       const balances = await readBalances(db, deps, namespaceId, configurations, limits)
 `,
-    wrong: `      const early = await readBalances(db, deps, namespaceId, keys.map((key) => ({ ...key, minimumBalance: ZERO, targetBalance: ZERO, occurrences: 0n })), limits)
+    wrong: `      const found = await Promise.all(keys.map((key) => refillConfigurationRepository(db).find(namespaceId, key)))
+      const asked = found.flatMap((one) => (one === undefined ? [] : [{ ...one, occurrences: 0n }]))
+      const early = await readBalances(db, deps, namespaceId, asked, limits)
       const configurations = await refillConfigurationRepository(db).lock(namespaceId, keys)
       if (configurations.length === 0) return new Map<string, RefillOutcome>()
       await lockBalances(db, namespaceId, configurations)
@@ -710,7 +712,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/clickhouse/usage/account-sums.ts',
     right: '  if (state.epoch === first.epoch.epoch)\n',
     wrong: `  const accounts = some.map(({ account }) => account)
-  some = await readSnapshots({ client, states, closedSums }, first.epoch, accounts, { isOpenWanted: false })
+  some = await readSnapshots({ client, states, closedSums }, first.epoch, accounts, { looksForMarks: false, isOpenWanted: false })
   if (state.epoch === first.epoch.epoch)
 `,
     suites: ['services/rollup/races'],
@@ -878,7 +880,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: 'return (lines, subjects) => sumsCache.whileWriting(subjects, () => store(lines, subjects))',
     wrong: `return (lines, subjects) => {
     const insert = () => sumsCache.whileWriting(subjects, () => insertLines(lines))
-    return markLate({ clock, dirty, reached, insertLines: insert }, marginS)(lines, subjects)
+    return markLate({ epochs, dirty, reached, insertLines: insert }, marginS)(lines, subjects)
   }`,
     suites: ['services/rollup/races'],
   },
