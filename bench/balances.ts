@@ -9,7 +9,7 @@ import { accountId, accountOfDraw, ACCOUNTS, CURRENCY } from './data-set/made-up
 import { startLoadGenerator, type LoadGenerator } from './load-generator.ts'
 import { untilLoaded } from './load-stage.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { adminUrlOf, scrape } from './scrape.ts'
+import { scrape } from './scrape.ts'
 import type { Load, LoadResult } from './send-load.ts'
 import { formatSideBySide, measureSideBySide } from './side-by-side.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
@@ -82,7 +82,7 @@ export async function benchBalances(options: BenchBalancesOptions): Promise<void
   const tally = await startTally({ dataFolder: dataSet.folder, env: { LOG_LEVEL: 'error' } })
   const [reader, reporter] = [startLoadGenerator(), startLoadGenerator()]
   try {
-    const adminUrl = await adminUrlOf(dataSet.folder)
+    const { adminUrl } = tally
     await until(async () => (await scrape(adminUrl)).sum('tally_api_warm_accounts') > 0, SETTLES_MS)
     const rows: Row[] = []
     for (const beside of [QUIET, FEW_EVENTS, MANY_EVENTS, IMPORT] as const) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { startTally, type RunningTally } from '../test/support/start-tally.ts'
 import { expectedUsage } from './expected-usage.ts'
 import { startLoadGenerator } from './load-generator.ts'
-import { adminUrlOf, scrape, type Scraped } from './scrape.ts'
+import { scrape, type Scraped } from './scrape.ts'
 import type { Load } from './send-load.ts'
 import { tallyClient, type TallyClient } from './tally-client.ts'
 import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
@@ -60,7 +60,7 @@ export async function openLoadStage(env: Record<string, string> = {}): Promise<L
 }
 
 async function stageOf(tally: RunningTally): Promise<LoadStage> {
-  const adminUrl = await adminUrlOf(tally.dataFolder)
+  const { adminUrl } = tally
   const client = tallyClient(tally)
   const references = await makeReferences(tally, ACCOUNTS)
   const bodies = makeBodies(references, BATCH, true)

@@ -4,7 +4,7 @@ import { usageThroughRollups } from '../shared/clickhouse/usage/usage-through-ro
 import { usageAggregateRepository } from '../shared/clickhouse/usage/usage-aggregates.ts'
 import { ALL_TIME } from '../shared/domain/time-range.ts'
 import { formatTable } from '../shared/text/format-table.ts'
-import { startTally } from '../test/support/start-tally.ts'
+import { startTally, type RunningTally } from '../test/support/start-tally.ts'
 import { until } from '../test/support/until.ts'
 import { buildDataSet } from './data-set/build-data-set.ts'
 import { openUsage, type DataSet } from './data-set/data-set.ts'
@@ -20,7 +20,7 @@ import {
 } from './data-set/made-up-events.ts'
 import { summarise, timeOf, type Latencies } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { adminUrlOf, scrape } from './scrape.ts'
+import { scrape } from './scrape.ts'
 import { compare, formatCompared, type Compared } from './targets.ts'
 import { tallyClient } from './tally-client.ts'
 
@@ -154,8 +154,8 @@ async function measureAnswers(
   const kinds = kindsOf(dataSet, requestIds)
   return [
     ...cold,
-    ...(await askTally(dataSet, {}, kinds, requests, async () => {
-      const ms = await timeOf(() => untilWarm(dataSet.folder))
+    ...(await askTally(dataSet, {}, kinds, requests, async ({ adminUrl }) => {
+      const ms = await timeOf(() => untilWarm(adminUrl))
       print(`usage of accounts that used something in the last day was read ahead in ${formatS(ms)} s`)
     })),
   ]
@@ -163,8 +163,7 @@ async function measureAnswers(
 
 const formatS = (ms: number): string => (ms / 1_000).toFixed(1)
 
-async function untilWarm(dataFolder: string): Promise<void> {
-  const adminUrl = await adminUrlOf(dataFolder)
+async function untilWarm(adminUrl: string): Promise<void> {
   await until(async () => (await scrape(adminUrl)).sum('tally_api_warm_accounts') > 0, WARM_WITHIN_MS)
 }
 
@@ -173,12 +172,12 @@ async function askTally(
   env: Record<string, string>,
   kindsInTurn: readonly (readonly Kind[])[],
   requests: number,
-  begin: () => Promise<void> = () => Promise.resolve(),
+  begin: (tally: RunningTally) => Promise<void> = () => Promise.resolve(),
 ): Promise<QueryRow[]> {
   const tally = await startTally({ dataFolder: dataSet.folder, env })
   const client = tallyClient(tally)
   try {
-    await begin()
+    await begin(tally)
     const rows: QueryRow[] = []
     for (const kinds of kindsInTurn) {
       const times = kinds.map(() => [] as number[])

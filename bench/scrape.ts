@@ -1,7 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
-import { ADMIN_ADDRESS_FILE } from '../services/operator/ask-running.ts'
-
 /** Metrics of a process as of now. */
 export interface Scraped {
   /** The sum over all label values; 0 when there is none. */
@@ -21,9 +17,4 @@ export function readMetrics(text: string): Scraped {
     if (name !== undefined) sums.set(name, (sums.get(name) ?? 0) + Number(value))
   }
   return { sum: (name) => sums.get(name) ?? 0 }
-}
-
-/** Where the Tally of a data folder shows its metrics. */
-export async function adminUrlOf(dataFolder: string): Promise<string> {
-  return `http://${(await readFile(path.join(dataFolder, ADMIN_ADDRESS_FILE), 'utf8')).trim()}`
 }

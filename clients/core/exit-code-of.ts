@@ -2,17 +2,24 @@ import { ConfigError } from '../../shared/config/env-reader.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
 import { isUsageError, npmHint } from '../../shared/errors/usage-error.ts'
+import { printableLines } from '../../shared/text/printable.ts'
 
 /**
- * Runs a program to its exit code, and says why when it ends early.
+ * Runs a program to its exit code, and says why when it ends early. Whatever it writes may be shown in a terminal,
+ * whoever it comes from.
  *
  * @param npmForm how it is called through npm
  */
-export async function exitCodeOf(
-  program: Program,
-  context: ProgramContext,
-  npmForm: string,
-): Promise<number> {
+export async function exitCodeOf(program: Program, given: ProgramContext, npmForm: string): Promise<number> {
+  const context: ProgramContext = {
+    ...given,
+    out: (line) => {
+      given.out(printableLines(line))
+    },
+    err: (line) => {
+      given.err(printableLines(line))
+    },
+  }
   try {
     return await program(context)
   } catch (err) {

@@ -1,4 +1,5 @@
 import { StartupError } from '../../shared/errors/startup-error.ts'
+import { printable } from '../../shared/text/printable.ts'
 import type { HttpAnswer } from '../core/http-sender.ts'
 import type { Ask } from '../core/reporting-client.ts'
 
@@ -62,7 +63,7 @@ async function report(ask: Ask, events: readonly Placed[], result: BatchResult):
   }
   const [only] = events
   if (events.length === 1 && only !== undefined) {
-    result.refused.push({ index: only.index, reason: `${answer.status} ${answer.text}` })
+    result.refused.push({ index: only.index, reason: `${answer.status} ${printable(answer.text)}` })
     return
   }
   // The answer is about the batch as a whole: it is too large, or Tally could not tell which event it is.

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { StartupError } from '../../shared/errors/startup-error.ts'
+import { printable } from '../../shared/text/printable.ts'
 import type { HttpAnswer, HttpRequest } from '../core/http-sender.ts'
 import type { Ask } from '../core/reporting-client.ts'
 
@@ -140,4 +141,4 @@ function bodyOf({ text }: HttpAnswer): unknown {
 }
 
 const unexpected = ({ method, path }: HttpRequest, { status, text }: HttpAnswer): StartupError =>
-  new StartupError(`${method} ${path} was answered with ${status} ${text.slice(0, 500)}`)
+  new StartupError(`${method} ${path} was answered with ${status} ${printable(text.slice(0, 500))}`)

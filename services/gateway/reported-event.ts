@@ -5,15 +5,15 @@ import { findTimeFault } from '../../shared/domain/usage-event.ts'
 import type { UsageSource } from '../../shared/domain/usage-source.ts'
 import { impossible, malformed, type Fault } from './faults.ts'
 
-/** An event as a caller reports it, after the check against openapi.yaml. */
+/** An event as a caller reports it, after the check against openapi.yaml. Null is as if it were left out. */
 export interface ReportedEvent {
   account_id: string
-  metric_id?: string
-  currency?: string
+  metric_id?: string | null
+  currency?: string | null
   quantity: string
-  occurred_at?: number
-  idempotency_key?: string
-  properties?: Properties
+  occurred_at?: number | null
+  idempotency_key?: string | null
+  properties?: Properties | null
 }
 
 /** A reported event that was looked at closely: everything but who reports it and when it was accepted. */
@@ -41,7 +41,8 @@ const NO_PROPERTIES: Properties = {}
 export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fault {
   const source = sourceOf(event)
   if (source === undefined) return impossible('metric_id, currency: exactly one of them is required')
-  const { occurred_at: occurredAt, idempotency_key: key } = event
+  const occurredAt = event.occurred_at ?? undefined
+  const key = event.idempotency_key ?? undefined
   if (occurredAt === undefined && key !== undefined)
     return impossible('occurred_at: required with idempotency_key, which stands for an event at one time')
   const timeFault = occurredAt === undefined ? undefined : findTimeFault(occurredAt, now)
@@ -64,8 +65,8 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
 }
 
 function sourceOf({ metric_id: metricId, currency }: ReportedEvent): UsageSource | undefined {
-  if (metricId === undefined) return currency?.toLowerCase()
-  return currency === undefined ? metricId : undefined
+  if (metricId == null) return currency?.toLowerCase()
+  return currency == null ? metricId : undefined
 }
 
 /**

@@ -1,18 +1,14 @@
-import { readFile } from 'node:fs/promises'
 import { request, type IncomingMessage } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import type { CommandLine } from './add-commands.ts'
 import type { CommandContext } from './command.ts'
-
-/** Where a running Tally writes on which host and port it takes commands. */
-export const ADMIN_ADDRESS_FILE = 'admin-address'
-/** Where it keeps what a caller must know. */
-export const ADMIN_TOKEN_FILE = 'admin-token'
+import { COMMAND_SOCKET, shortPathOf } from './command-socket.ts'
+import type { CommandLine } from './commands-app.ts'
 
 /**
- * Has a command run by the Tally that is running on this machine: an embedded engine cannot be opened by two processes.
+ * Has a command run by the Tally that is running in a data folder: an embedded engine cannot be opened by two
+ * processes.
  *
  * @returns the command's exit code
  * @throws StartupError when no Tally answers
@@ -23,21 +19,7 @@ export async function askRunning(
   args: readonly string[],
   { print, showProgress }: Pick<CommandContext, 'print' | 'showProgress'>,
 ): Promise<number> {
-  const [address, token] = await Promise.all(
-    [ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE].map((name) => readNote(path.resolve(dataFolder, name))),
-  )
-  const url = `http://${address}/commands/${encodeURIComponent(name)}`
-  const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
-  // Why not fetch: it gives up on an answer, or a pause in one, of more than five minutes, and an audit may be silent
-  // longer.
-  const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { method: 'POST', headers, agent: false })
-      .on('response', resolve)
-      .on('error', reject)
-      .end(JSON.stringify({ args }))
-  }).catch((err: unknown) => {
-    throw new StartupError(`no Tally answers on ${address}: start it with npm start`, { cause: err })
-  })
+  const response = await send(path.resolve(dataFolder), `/commands/${encodeURIComponent(name)}`, { args })
   if (response.statusCode !== 200)
     throw new StartupError(`the running Tally refused: ${response.statusCode} ${await text(response)}`)
   for await (const line of linesOf(response)) {
@@ -46,6 +28,33 @@ export async function askRunning(
     else showProgress(line.progress)
   }
   throw new StartupError('the running Tally stopped before the command was done')
+}
+
+async function send(dataFolder: string, target: string, body: object): Promise<IncomingMessage> {
+  try {
+    const socket = await shortPathOf(path.join(dataFolder, COMMAND_SOCKET))
+    const headers = { 'Content-Type': 'application/json' }
+    // Why not fetch: it knows no sockets, and gives up on an answer, or a pause in one, of more than five minutes; an
+    // audit may be silent longer.
+    return await new Promise<IncomingMessage>((resolve, reject) => {
+      request({ socketPath: socket.path, path: target, method: 'POST', headers, agent: false })
+        .on('response', resolve)
+        .on('error', reject)
+        .end(JSON.stringify(body))
+    }).finally(() => socket.release())
+  } catch (err) {
+    if (err instanceof StartupError) throw err
+    throw new StartupError(whyNotAsked(err, dataFolder), { cause: err })
+  }
+}
+
+function whyNotAsked(err: unknown, dataFolder: string): string {
+  const code = err instanceof Error && 'code' in err ? String(err.code) : ''
+  if (code === 'EACCES' || code === 'EPERM')
+    return `this user may not give commands to the Tally in ${dataFolder}: do it as the user it runs as`
+  if (['ENOENT', 'ENOTDIR', 'ECONNREFUSED'].includes(code))
+    return `no Tally runs in ${dataFolder}: start Tally with npm start, or set DATA_DIR to its data folder`
+  return `the Tally in ${dataFolder} cannot be asked: ${String(err)}`
 }
 
 /** The lines of an answer, as they come; a connection that breaks ends them. */
@@ -61,12 +70,4 @@ async function* linesOf(response: IncomingMessage): AsyncGenerator<CommandLine> 
   } catch (err) {
     throw new StartupError('the running Tally stopped before the command was done', { cause: err })
   }
-}
-
-async function readNote(file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((err: unknown) => {
-    const advice = 'start Tally with npm start, or set DATA_DIR to its data folder'
-    throw new StartupError(`cannot read ${file}: ${advice}`, { cause: err })
-  })
-  return text.trim()
 }

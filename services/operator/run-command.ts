@@ -2,6 +2,7 @@ import { DomainError } from '../../shared/errors/domain-error.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { isUsageError } from '../../shared/errors/usage-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { printableLines } from '../../shared/text/printable.ts'
 import type { CommandContext, CommandDeps } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { adviceOn } from './help-of.ts'
@@ -10,7 +11,7 @@ const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
 /**
- * Runs a command where the engines are open.
+ * Runs a command where the engines are open. Whatever it prints may be shown in a terminal, whoever it comes from.
  *
  * @returns the exit code: 0 well, 1 not well, 2 the words made no sense
  */
@@ -21,7 +22,13 @@ export async function runCommand(
   log: Logger,
   context: Omit<CommandContext, 'log'>,
 ): Promise<number> {
-  const { print, signal } = context
+  const { signal } = context
+  const print = (line: string) => {
+    context.print(printableLines(line))
+  }
+  const showProgress = (line: string) => {
+    context.showProgress(printableLines(line))
+  }
   const command = COMMANDS.find((known) => known.name === name)
   if (command === undefined) {
     print(
@@ -30,7 +37,7 @@ export async function runCommand(
     return EXIT_USAGE
   }
   try {
-    return await command.run(args, deps, { ...context, log })
+    return await command.run(args, deps, { print, showProgress, signal, log })
   } catch (err) {
     if (isUsageError(err)) {
       print(err.message + adviceOn(command, args))

@@ -1,10 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { adminApp } from '../../shared/service/admin-app.ts'
-import { addMetrics } from '../../shared/service/add-metrics.ts'
 import { forLongReads, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
-import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { dispatch } from './dispatch.ts'
 import type { Access } from '../../shared/http/open-access.ts'
@@ -17,9 +14,8 @@ import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
 import { openApi, type OpenedApi } from '../api/open-api.ts'
 import type { Acceptance } from '../gateway/acceptance.ts'
 import { openGateway, type OpenedGateway } from '../gateway/open-gateway.ts'
-import { addCommands } from '../operator/add-commands.ts'
 import type { Installation } from '../operator/command.ts'
-import { ADMIN_TOKEN_FILE } from '../operator/ask-running.ts'
+import { commandsApp } from '../operator/commands-app.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
 
@@ -66,34 +62,35 @@ export function makeTallyApp(
   return { handler: dispatch(handler, api.handler), relay, warming: api.warming }
 }
 
-/** Probes, and the commands of operators, for whoever can read the token in the data folder. */
-export async function makeAdminApp(
+/** Probes and metrics. */
+export const makeAdminApp = (
+  { isLive, isReady, metrics }: Parts,
+  { admin: { host } }: StandaloneConfig,
+  log: Logger,
+): RequestListener => adminApp({ probes: { isLive, isReady }, metrics, host, log })
+
+/** The commands of operators. */
+export function makeCommandsApp(
   parts: Parts,
   config: StandaloneConfig,
   folder: DataFolder,
   log: Logger,
-): Promise<RequestListener> {
-  const { pool, clickhouse, eventLog, listedUpTo, isLive, isReady, metrics, purges, stopping } = parts
-  const patient = forLongReads(clickhouse)
-  const token = await readOrMakeSecret(folder.join(ADMIN_TOKEN_FILE), () => randomBytes(32).toString('hex'))
-  return adminApp(
-    { isLive, isReady },
-    addMetrics(metrics),
-    addCommands({
-      deps: {
-        pool,
-        openUsage: () => Promise.resolve({ clickhouse: patient, log: eventLog, listedUpTo }),
-        openClickHouse: (queryTimeoutS) =>
-          Promise.resolve(queryTimeoutS === undefined ? patient : parts.rollupClickhouse),
-        openEventLog: () => Promise.resolve(eventLog),
-        installation: installationOf(config, folder),
-        purges,
-      },
-      token,
-      log: log.child({ part: 'operator' }),
-      stopping,
-    }),
-  )
+): RequestListener {
+  const { pool, eventLog, listedUpTo, purges, stopping } = parts
+  const clickhouse = forLongReads(parts.clickhouse)
+  return commandsApp({
+    deps: {
+      pool,
+      openUsage: () => Promise.resolve({ clickhouse, log: eventLog, listedUpTo }),
+      openClickHouse: (queryTimeoutS) =>
+        Promise.resolve(queryTimeoutS === undefined ? clickhouse : parts.rollupClickhouse),
+      openEventLog: () => Promise.resolve(eventLog),
+      installation: installationOf(config, folder),
+      purges,
+    },
+    log: log.child({ part: 'operator' }),
+    stopping,
+  })
 }
 
 const installationOf = (

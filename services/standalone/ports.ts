@@ -15,8 +15,8 @@ export const portsOf = (config: StandaloneConfig) =>
       portSetting: 'PORT',
       hostSetting: 'HOST',
     },
-    operators: {
-      name: 'the operators’ port',
+    admin: {
+      name: 'the admin port',
       host: config.admin.host,
       port: config.admin.port,
       portSetting: 'ADMIN_PORT',
@@ -36,8 +36,8 @@ export const portsOf = (config: StandaloneConfig) =>
  * @throws StartupError naming every port that cannot be had
  */
 export async function requirePorts(config: StandaloneConfig): Promise<void> {
-  const { api, operators, analysts } = portsOf(config)
-  const wanted: Port[] = config.clickhouse.url === undefined ? [api, operators, analysts] : [api, operators]
+  const { api, admin, analysts } = portsOf(config)
+  const wanted: Port[] = config.clickhouse.url === undefined ? [api, admin, analysts] : [api, admin]
   const servers: HttpServer[] = []
   const faults: string[] = []
   for (const port of wanted)

@@ -27,9 +27,9 @@ import { openAcceptance } from '../gateway/open-acceptance.ts'
 import { LOADER_TROUBLE, openLoader } from '../loader/open-loader.ts'
 import { openRefill, REFILL_CONNECTIONS } from '../refill/open-refill.ts'
 import { openRollup, ROLLUP_CONNECTIONS } from '../rollup/open-rollup.ts'
-import { ADMIN_ADDRESS_FILE } from '../operator/ask-running.ts'
+import { openCommandSocket } from '../operator/open-command-socket.ts'
 import { startAnalystEndpoint } from './analyst-endpoint.ts'
-import { makeAdminApp, makeTallyApp, type Parts } from './apps.ts'
+import { makeAdminApp, makeCommandsApp, makeTallyApp, type Parts } from './apps.ts'
 import type { StandaloneConfig } from './config.ts'
 import { openDataFolder, type DataFolder } from './data-folder.ts'
 import { openEngines, type Engines } from './engines.ts'
@@ -41,7 +41,8 @@ export interface Tally extends Closeable {
   port: number
   /** Host and port as they stand in a URL, for clients on this machine. */
   address: string
-  adminPort: number
+  /** The same of the port for probes and metrics. */
+  adminAddress: string
   /** Where analysts query the embedded ClickHouse; a server has a port of its own. */
   analystPort: number | undefined
   dataFolder: string
@@ -171,9 +172,10 @@ async function serve(
       log,
     ),
   )
+  opened.push(await openCommandSocket(makeCommandsApp(parts, config, folder, log), folder.path))
   const ports = portsOf(config)
   const servers = openServers(opened, log)
-  // Before the servers close: they wait for their answers.
+  // First of all: their socket waits for their answers when it closes.
   opened.push({
     name: 'commands',
     close() {
@@ -181,11 +183,7 @@ async function serve(
       return Promise.resolve()
     },
   })
-  const adminServer = await servers.open(await makeAdminApp(parts, config, folder, log), ports.operators)
-  await writeSecretFile(
-    folder.join(ADMIN_ADDRESS_FILE),
-    `${hostToCall(config.admin.host)}:${adminServer.port}\n`,
-  )
+  const adminServer = await servers.open(makeAdminApp(parts, config, log), ports.admin)
   const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
   const { handler, relay, warming } = makeTallyApp(parts, config, log)
   opened.push(relay, warming)
@@ -201,7 +199,7 @@ async function serve(
     name: 'Tally',
     port: server.port,
     address,
-    adminPort: adminServer.port,
+    adminAddress: `${hostToCall(config.admin.host)}:${adminServer.port}`,
     analystPort,
     dataFolder: folder.path,
     firstCompanies: firstCompanies.filter(({ keyFile }) => existsSync(keyFile)),

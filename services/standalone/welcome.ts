@@ -4,7 +4,7 @@ import type { Tally } from './tally.ts'
 
 /** What a user reads once Tally serves: where it is, where the keys are (never the keys), and what to try next. */
 export function welcome(tally: Tally, seconds: number): string[] {
-  const { dataFolder, firstCompanies, analystPort, address } = tally
+  const { dataFolder, firstCompanies, analystPort, address, adminAddress } = tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name
   const url = `http://${address}`
   return [
@@ -14,6 +14,7 @@ export function welcome(tally: Tally, seconds: number): string[] {
         `The key of the ${mode} company "${name}" is in ${show(path.basename(keyFile))}.`,
     ),
     ...(analystPort === undefined ? [] : [analystsLine(analystPort, show(ANALYST_PASSWORD_FILE))]),
+    `Probes and metrics are on http://${adminAddress}.`,
     'Try next:',
     `  curl -s -H "x-api-key: $(cat ${show('api-key')})" ${url}/v2/accounts`,
     '  README.md has a tour of five minutes.',

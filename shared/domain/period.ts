@@ -18,9 +18,19 @@ export function periodStartsIn(period: Period, { startAt, endAt }: TimeRange): n
 export const daysIn = ({ startAt, endAt }: TimeRange): number =>
   startAt >= endAt ? 0 : Math.floor((endAt - 1) / DAY_S) - Math.floor(startAt / DAY_S) + 1
 
-/** The same second of the same UTC date some years earlier; for 29 February in a year without one, of the 28th. */
+/**
+ * The same second of the same UTC date some years earlier; for 29 February in a year without one, of the 28th.
+ *
+ * @internal
+ */
 export const yearsBefore = (second: number, years: number): number =>
   Math.floor(monthsAfter(second, -12 * years))
+
+/** In calendar years: how far back usage may lie, a contract may start, and a range begins that nobody gave a start. */
+export const YEARS_BACK = 5
+
+/** The first second of those years. @param now Unix seconds, as is the result */
+export const earliestSecond = (now: number): number => yearsBefore(now, YEARS_BACK)
 
 const START_OF: Record<Period, (second: number) => number> = {
   day: (second) => second - (second % DAY_S),

@@ -4,8 +4,11 @@ import { characterCount } from './character-count.ts'
 const PROPERTIES_BYTES_MAX = 16 * 1024
 const PROPERTIES_DEPTH_MAX = 8
 
-/** Which properties can be asked for by name and value, as the query's own rules have it. */
-const PROPERTY_NAME = /^[A-Za-z0-9_]{1,100}$/
+/**
+ * Which properties can be asked for by name and value: PropertyName of openapi.yaml. A dot is a part of the name of a
+ * top-level property, and no path.
+ */
+const PROPERTY_NAME = /^[A-Za-z0-9_.-]{1,100}$/
 const PROPERTY_VALUE_CHARACTERS_MAX = 500
 
 export type Properties = Record<string, unknown>

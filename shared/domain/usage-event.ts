@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Micros } from '../time/microsecond-clock.ts'
+import { earliestSecond, YEARS_BACK } from './period.ts'
 import { randomHex } from './random-hex.ts'
 import type { UsageSource } from './usage-source.ts'
 
@@ -28,9 +29,10 @@ export interface UsageEvent {
   version: bigint
 }
 
-/** How far back and ahead of now usage may lie, in seconds. */
-const OCCURRED_BACK_MAX_S = 5 * 366 * 86_400
+/** How far ahead of now usage may lie, in seconds. */
 const OCCURRED_AHEAD_MAX_S = 5 * 60
+/** Years are no shorter than that. */
+const YEAR_S = 365 * 86_400
 
 /**
  * Says in one clause why usage cannot have happened at a time, or undefined when it can.
@@ -38,7 +40,9 @@ const OCCURRED_AHEAD_MAX_S = 5 * 60
  * @param occurredAt, now Unix seconds
  */
 export function findTimeFault(occurredAt: number, now: number): string | undefined {
-  if (occurredAt < now - OCCURRED_BACK_MAX_S) return 'lies more than five years back'
+  // Most usage is of today: the calendar is asked for what may be too old.
+  if (occurredAt < now - YEARS_BACK * YEAR_S && occurredAt < earliestSecond(now))
+    return 'lies more than five years back'
   if (occurredAt > now + OCCURRED_AHEAD_MAX_S) return 'lies more than five minutes ahead'
   return undefined
 }

@@ -1,8 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { Shares } from '../batching/shares.ts'
+import type { Caller } from '../domain/api-key.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
-import { identify, type FindCaller } from './authentication.ts'
+import { findCallerOf, identify, type FindCaller } from './authentication.ts'
 import { awaitRequest } from './body-slices.ts'
 import { bytesInFlight } from './bytes-in-flight.ts'
 import { noteCaller, notedCaller } from './callers.ts'
@@ -37,13 +38,32 @@ export function admit(
   const observers = new Map(operations.map((operation) => [operation, requests(routeOf(operation))]))
   const fail = answerError(log)
 
-  async function begin(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const caller = await identify(req, { findCaller, wrongKeys })
+  const refuse = (err: unknown, req: IncomingMessage, res: ServerResponse) => {
+    if (!res.headersSent) setCommonHeaders(res)
+    if (!fail(err, req, res)) res.destroy()
+  }
+  /** Without a promise where nobody has to wait: nearly every request comes this way. */
+  const begin = (caller: Caller, req: IncomingMessage, res: ServerResponse) => {
     noteCaller(req, caller)
     countUnderWay(caller.companyId, res)
     const turn = awaitRequest(() => isAwaited(req, res), caller.companyId)
-    if (turn !== undefined) await turn
-    app(req, res)
+    if (turn === undefined) app(req, res)
+    else
+      turn.then(
+        () => {
+          app(req, res)
+        },
+        (err: unknown) => {
+          refuse(err, req, res)
+        },
+      )
+  }
+  const beginUnknown = async (
+    found: Exclude<ReturnType<FindCaller>, Caller>,
+    req: IncomingMessage,
+    res: ServerResponse,
+  ) => {
+    begin(await identify(req, { findCaller, wrongKeys }, found), req, res)
   }
 
   return (req, res) => {
@@ -53,29 +73,52 @@ export function admit(
       return
     }
     observers.get(operation)?.(res)
-    begin(req, res).catch((err: unknown) => {
-      if (!res.headersSent) setCommonHeaders(res)
-      if (!fail(err, req, res)) res.destroy()
-    })
+    const found = findCallerOf(req, findCaller)
+    if (found === undefined || found instanceof Promise)
+      beginUnknown(found, req, res).catch((err: unknown) => {
+        refuse(err, req, res)
+      })
+    else
+      try {
+        begin(found, req, res)
+      } catch (err) {
+        refuse(err, req, res)
+      }
   }
 }
 
 /** What requests of an operation are counted as. */
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
 
+/** What stands below a part of a path: other parts, any part at all, and what the path asks for if it ends here. */
+interface PathNode {
+  parts: Map<string, PathNode>
+  any?: PathNode
+  operation?: Operation
+}
+
 /** Finds the operation that a request asks for, among those that need a key. */
 function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Operation | undefined {
-  const byMethod = new Map<string, { path: RegExp; operation: Operation }[]>()
+  const roots = new Map<string, PathNode>()
   for (const operation of operations) {
     if (operation.permission === undefined) continue
     const method = operation.method.toUpperCase()
-    const path = new RegExp(`^${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
-    byMethod.set(method, [...(byMethod.get(method) ?? []), { path, operation }])
+    let node: PathNode = roots.get(method) ?? { parts: new Map() }
+    roots.set(method, node)
+    for (const part of operation.path.slice(1).split('/')) {
+      const next: PathNode = (part.startsWith('{') ? node.any : node.parts.get(part)) ?? { parts: new Map() }
+      if (part.startsWith('{')) node.any = next
+      else node.parts.set(part, next)
+      node = next
+    }
+    node.operation = operation
   }
   return ({ method = '', url = '' }) => {
-    const [path = ''] = url.split('?', 1)
-    const ofMethod = byMethod.get(method === 'HEAD' ? 'GET' : method) ?? []
-    return ofMethod.find((known) => known.path.test(path))?.operation
+    const end = url.indexOf('?')
+    let node = roots.get(method === 'HEAD' ? 'GET' : method)
+    for (const part of url.slice(1, end < 0 ? undefined : end).split('/'))
+      node = node?.parts.get(part) ?? node?.any
+    return node?.operation
   }
 }
 

@@ -95,13 +95,15 @@ export function findCallerOf(req: IncomingMessage, findCaller: FindCaller): Retu
  * Finds who makes a request by its key, before anything of the body is read.
  *
  * @param wrongKeys how many wrong keys an address may try before its answers say that it should wait
+ * @param found what findCallerOf said, where it was asked already
  * @throws HttpError 401 for a wrong key: always, so that whoever has one that was revoked hears of it
  */
 export async function identify(
   req: IncomingMessage,
   { findCaller, wrongKeys }: { findCaller: FindCaller; wrongKeys: RateLimit },
+  found: ReturnType<FindCaller> = findCallerOf(req, findCaller),
 ): Promise<Caller> {
-  const caller = await findCallerOf(req, findCaller)
+  const caller = await found
   if (caller !== undefined) return caller
   const { headers } = await takeOf(wrongKeys, req.socket.remoteAddress ?? '', 1)
   throw new HttpError(401, 'Invalid API key', headers)

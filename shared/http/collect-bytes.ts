@@ -1,13 +1,14 @@
-import type { IncomingMessage } from 'node:http'
+import { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { bytesInFlight, tooMuchAtOnce } from './bytes-in-flight.ts'
+import { askForBody } from './expect-continue.ts'
 import { HttpError } from './http-error.ts'
 
 /**
  * Reads a stream to its end. Bytes are counted as they come, so that neither a long body nor a small one that inflates
  * to a long one takes more memory than the limit. On failure the stream is left paused, because the connection must
- * still bear the answer.
+ * still bear the answer. Of a request that announces more than the limit nothing is read.
  *
  * @param tooLarge makes the error for more than bytesMax
  * @param tenant whose they are
@@ -19,6 +20,9 @@ export function collectBytes(
   tooLarge: () => Error,
   tenant: string,
 ): Promise<Buffer> {
+  if (stream instanceof IncomingMessage && Number(stream.headers['content-length']) > bytesMax)
+    return Promise.reject(tooLarge())
+  askForBody(stream)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let bytes = 0
@@ -61,6 +65,7 @@ export async function collectGunzipped(
   tooLarge: () => Error,
   tenant: string,
 ): Promise<Buffer> {
+  askForBody(req)
   const gunzip = createGunzip()
   req.on('error', () => gunzip.destroy())
   try {

@@ -50,7 +50,8 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 function explain({ keyword, message }: SchemaFault, value: unknown, schema: Schema, outer: Schema): string {
-  const { type = '', title, format, const: constant, examples: [example] = [] } = schema
+  const { type: types = '', title, format, const: constant, examples: [example] = [] } = schema
+  const [type = ''] = [types].flat().filter((name) => name !== 'null')
   const such = (text: string) => (example === undefined ? '' : ` such as ${text}`)
   switch (keyword) {
     case 'required':

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isBodyHeldBack } from './expect-continue.ts'
 
 const KEPT_BYTES_MAX = 4 * 1_024 * 1_024
 const REST_MS = 1_000
@@ -7,15 +8,16 @@ const REST_BYTES = 16 * 1_024 * 1_024
 /**
  * Ends an answer, also one that is given while the body of its request is still on its way. Closed at once, a
  * connection would lose the answer, because a client that still writes is reset; so the rest is read and thrown away. A
- * short rest leaves the connection open for the next request. After a long one, or one of unknown length, the
- * connection closes, and the answer says so: a client that did not know would send its next request into the closing.
+ * short rest leaves the connection open for the next request. After a long one, one of unknown length, or one that the
+ * client holds back until it is asked for, the connection closes, and the answer says so: a client that did not know
+ * would send its next request into the closing.
  *
  * @param res its head is set and not yet sent
  */
 export function endAnswer(res: ServerResponse, text: string): void {
   const { req } = res
   if (!isUnread(req)) res.end(text)
-  else if (Number(req.headers['content-length']) <= KEPT_BYTES_MAX) {
+  else if (!isBodyHeldBack(req) && Number(req.headers['content-length']) <= KEPT_BYTES_MAX) {
     res.end(text)
     req.resume()
   } else {

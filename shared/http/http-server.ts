@@ -12,16 +12,22 @@ import type { Duplex } from 'node:stream'
 import { Shares } from '../batching/shares.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
+import { answerText } from './answer-text.ts'
+import { noteExpectation } from './expect-continue.ts'
+import { putInOriginForm } from './origin-form.ts'
 
-export interface HttpServerOptions {
-  /** What it is, for messages. */
-  name: string
+export interface HttpServerOptions extends ServerOptions {
   host: string
   port: number
   /** The setting that holds the port, for the message when it is taken. */
   portSetting: string
   /** The setting that holds the host, if there is one. */
   hostSetting?: string
+}
+
+interface ServerOptions {
+  /** What it is, for messages. */
+  name: string
   /** How long requests under way may take to finish when the server closes. */
   closeTimeoutMs: number
   /** The most bytes of a request before its body. */
@@ -47,31 +53,14 @@ const REQUESTS_PER_SOCKET_MAX = 0 // no limit
 const CLOSE_IDLE_EVERY_MS = 50
 
 /**
- * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes.
+ * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes. Whoever
+ * asks whether to send a body is told to when that is read, by what reads it (collect-bytes.ts), and not before.
  *
  * @throws StartupError when the port is taken, or the host is not one of this machine
  */
 export async function listen(handler: RequestListener, options: HttpServerOptions): Promise<HttpServer> {
-  const { host, closeTimeoutMs } = options
-  const {
-    headerBytesMax = HEADER_BYTES_MAX,
-    connectionsMax = CONNECTIONS_MAX,
-    requestTimeoutMs = REQUEST_TIMEOUT_MS,
-  } = options
-  const server = createServer(
-    {
-      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
-      requestTimeout: requestTimeoutMs,
-      connectionsCheckingInterval: CHECK_TIMEOUTS_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: headerBytesMax,
-    },
-    handler,
-  )
-  answerBrokenRequests(server, headerBytesMax)
-  shareConnections(server, connectionsMax)
-  server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
-  server.listen(options.port, host)
+  const server = makeServer(handler, options)
+  server.listen(options.port, options.host)
   try {
     await once(server, 'listening')
   } catch (err) {
@@ -81,20 +70,7 @@ export async function listen(handler: RequestListener, options: HttpServerOption
   return {
     name: options.name,
     port: typeof address === 'object' && address !== null ? address.port : options.port,
-    async close() {
-      const closed = once(server, 'close')
-      server.close()
-      // A kept-alive connection whose last answer was just sent is idle only now.
-      const sweep = setInterval(() => {
-        server.closeIdleConnections()
-      }, CLOSE_IDLE_EVERY_MS)
-      const timer = setTimeout(() => {
-        server.closeAllConnections()
-      }, closeTimeoutMs)
-      await closed
-      clearInterval(sweep)
-      clearTimeout(timer)
-    },
+    close: () => closeServer(server, options.closeTimeoutMs),
   }
 }
 
@@ -127,6 +103,73 @@ const plainAnswer = (status: number, text: string, headers: readonly string[] = 
     '',
     text,
   ].join('\r\n')
+
+/**
+ * Listens on a Unix socket, which is made for that and removed when the server closes.
+ *
+ * @param options the socket's path is one that is free, and no longer than the address of a socket may be
+ * @throws StartupError when it cannot be made
+ */
+export async function listenOnSocket(
+  handler: RequestListener,
+  options: ServerOptions & { path: string },
+): Promise<Closeable> {
+  const { name, path, closeTimeoutMs } = options
+  const server = makeServer(handler, options)
+  server.listen(path)
+  try {
+    await once(server, 'listening')
+  } catch (err) {
+    throw new StartupError(`${name} cannot be made at ${path}: ${String(err)}`, { cause: err })
+  }
+  return { name, close: () => closeServer(server, closeTimeoutMs) }
+}
+
+function makeServer(
+  handler: RequestListener,
+  {
+    headerBytesMax = HEADER_BYTES_MAX,
+    connectionsMax = CONNECTIONS_MAX,
+    requestTimeoutMs = REQUEST_TIMEOUT_MS,
+  }: ServerOptions,
+): Server {
+  const server = createServer(
+    {
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      connectionsCheckingInterval: CHECK_TIMEOUTS_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: headerBytesMax,
+    },
+    (req, res) => {
+      if (putInOriginForm(req)) handler(req, res)
+      else answerText(res, 400, 'the target of the request is neither a path nor a URL in HTTP')
+    },
+  )
+  server.on('checkContinue', (req: IncomingMessage, res: ServerResponse) => {
+    noteExpectation(req, res)
+    server.emit('request', req, res)
+  })
+  answerBrokenRequests(server, headerBytesMax)
+  shareConnections(server, connectionsMax)
+  server.maxRequestsPerSocket = REQUESTS_PER_SOCKET_MAX
+  return server
+}
+
+async function closeServer(server: Server, closeTimeoutMs: number): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  // A kept-alive connection whose last answer was just sent is idle only now.
+  const sweep = setInterval(() => {
+    server.closeIdleConnections()
+  }, CLOSE_IDLE_EVERY_MS)
+  const timer = setTimeout(() => {
+    server.closeAllConnections()
+  }, closeTimeoutMs)
+  await closed
+  clearInterval(sweep)
+  clearTimeout(timer)
+}
 
 /** Answers what never becomes a request, as Node does, but in words. */
 function answerBrokenRequests(server: Server, headerBytesMax: number): void {

@@ -32,7 +32,7 @@ export interface Schema {
   oneOf?: Schema[]
   /** Which field says by its value which of `oneOf` is meant. */
   discriminator?: { propertyName: string }
-  type?: string
+  type?: string | string[]
   /** What a value of it is, to go on after `is not`. */
   title?: string
   format?: string
@@ -40,7 +40,10 @@ export interface Schema {
   enum?: unknown[]
   examples?: unknown[]
   properties?: Record<string, Schema>
+  required?: string[]
   items?: Schema
+  /** Null says something else than to leave the field out. */
+  'x-null-is-a-value'?: true
 }
 
 /** One operation of the contract. */

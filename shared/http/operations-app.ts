@@ -9,16 +9,19 @@ import { faultDescriber, type SchemaFault } from './describe-fault.ts'
 import { admit, routeOf } from './admit.ts'
 import { authenticate, authenticateAgain, callerOf, type FindCaller } from './authentication.ts'
 import { notedCaller } from './callers.ts'
+import { checkQuery } from './check-query.ts'
 import { setCommonHeaders } from './common-headers.ts'
 import { enterWorld, type WorldAccess } from './enter-world.ts'
 import { errorResponder } from './error-responder.ts'
 import { goneSignal } from './gone-signal.ts'
 import { HttpError } from './http-error.ts'
 import { limitRate } from './limit-rate.ts'
+import { nullsAsAbsent } from './nulls-as-absent.ts'
 import { listOperations, readOpenApiDocument, type Operation } from './openapi-document.ts'
 import { parseBody, readBody } from './read-json-body.ts'
 import { needsBody } from './request-schema.ts'
 import { refuseControlText } from './refuse-control-text.ts'
+import { refuseLostIds } from './refuse-lost-ids.ts'
 import { requestDeadline } from './request-deadline.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { requestValidators } from './request-validators.ts'
@@ -71,6 +74,9 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
+  // As openapi.yaml has them: a proxy that keeps a path from the world must keep every way to it.
+  app.enable('case sensitive routing')
+  app.enable('strict routing')
   app.use(commonHeaders, getForHead)
   const checkText = refuseControlText(options.handlersCheckText !== true)
   const deadline = requestDeadline(options.requestTimeoutMs)
@@ -96,10 +102,15 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       if (permission !== undefined) route[method](authenticate(access, permission), ...limitRequests)
       route[method](readBody(options.bodyBytesMax))
       if (permission !== undefined) route[method](authenticateAgain(access))
-      route[method](deadline, parseBody, ...validate)
+      route[method](deadline, parseBody)
+      const withoutNulls = nullsAsAbsent(document, operation)
+      if (withoutNulls !== undefined) route[method](withoutNulls)
+      route[method](checkQuery(document, operation), ...validate)
       if (validate.length > 0)
         route[method](explainFaults(faultDescriber(document, operation), explainInvalid))
       if (needsBody(document, operation)) route[method](requireBody)
+      const withoutLostIds = refuseLostIds(document, operation)
+      if (withoutLostIds !== undefined) route[method](withoutLostIds)
       route[method](checkText)
       if (permission !== undefined)
         route[method](enterWorld(options.worlds, worldAccess ?? (method === 'get' ? 'look' : 'enter')))

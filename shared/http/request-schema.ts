@@ -57,10 +57,16 @@ export function kindsOf(document: OpenApiDocument, kind: Schema, propertyName: s
   return several
 }
 
+/** Whether it takes null. */
+export function isNullable(document: OpenApiDocument, schema: Schema): boolean {
+  const { type = [], anyOf = [] } = resolve<Schema>(document, schema)
+  return [type].flat().includes('null') || anyOf.some((one) => isNullable(document, one))
+}
+
 /**
  * Follows references, `allOf` and what may also be null; what is said beside them goes before what they say.
  */
-function flatten(document: OpenApiDocument, schema: Schema): Schema {
+export function flatten(document: OpenApiDocument, schema: Schema): Schema {
   const { allOf = [], anyOf = [], ...own } = resolve<Schema>(document, schema)
   const orNull = anyOf.filter(({ type }) => type !== 'null')
   const parts = [...allOf, ...(orNull.length === 1 ? orNull : [])]

@@ -1,6 +1,7 @@
 import { ConfigError } from '../config/env-reader.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import { isUsageError } from '../errors/usage-error.ts'
+import { printableLines } from '../text/printable.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
@@ -27,7 +28,7 @@ export function exitWith(main: () => void | Promise<void>): void {
         process.exit()
       },
       (err: unknown) => {
-        process.stderr.write(`${explain(err)}\n`)
+        process.stderr.write(`${printableLines(explain(err))}\n`)
         process.exit(isUsageError(err) ? EXIT_USAGE : EXIT_FAILED)
       },
     )

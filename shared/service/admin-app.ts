@@ -1,20 +1,47 @@
 import express, { type Express, type Response } from 'express'
+import { setCommonHeaders } from '../http/common-headers.ts'
+import { errorResponder } from '../http/error-responder.ts'
+import { HttpError } from '../http/http-error.ts'
+import { requireHost } from '../http/require-host.ts'
+import type { Logger } from '../logging/logger.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Probes } from './probes.ts'
 
-/** Adds further routes to an admin port. */
-export type AddRoutes = (app: Express) => void
+export interface AdminAppOptions {
+  probes: Probes
+  metrics: Metrics
+  /** ADMIN_HOST: requests may call the port so. */
+  host: string
+  log: Logger
+}
 
-/** The HTTP service of a process's admin port: probes for whoever can reach it. */
-export function adminApp({ isLive, isReady }: Probes, ...more: readonly AddRoutes[]): Express {
+/**
+ * The HTTP service of a process's admin port: probes, and metrics in Prometheus' text format, for whoever can reach it.
+ * No key is asked for, so it looks at the name that it is called by.
+ */
+export function adminApp({ probes, metrics, host, log }: AdminAppOptions): Express {
   const app = express()
   app.disable('x-powered-by')
+  app.enable('case sensitive routing')
+  app.enable('strict routing')
+  app.use((_req, res, next) => {
+    setCommonHeaders(res)
+    next()
+  }, requireHost(host))
   app.get('/livez', (_req, res) => {
-    answer(res, isLive(), 'stuck')
+    answer(res, probes.isLive(), 'stuck')
   })
   app.get('/readyz', async (_req, res) => {
-    answer(res, await isReady(), 'not ready')
+    answer(res, await probes.isReady(), 'not ready')
   })
-  for (const add of more) add(app)
+  app.get('/metrics', async (_req, res) => {
+    const { contentType, text } = await metrics.scrape()
+    res.set('Content-Type', contentType).send(text)
+  })
+  app.use(() => {
+    throw new HttpError(404, 'not found')
+  })
+  app.use(errorResponder(log))
   return app
 }
 

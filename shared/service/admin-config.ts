@@ -7,7 +7,7 @@ import { readPort } from '../config/common-settings.ts'
  * @param port each service has one of its own, so that all of them start on one machine
  */
 export const readAdminConfig = (read: EnvReader, port: number) => ({
-  port: readPort(read, 'ADMIN_PORT', 'the port for probes, metrics and commands', port),
+  port: readPort(read, 'ADMIN_PORT', 'the port for probes and metrics', port),
   host: read.string('ADMIN_HOST', {
     about: 'the address ADMIN_PORT is on; whoever reaches it reads the metrics',
     default: '127.0.0.1',

@@ -1,5 +1,4 @@
 import { adminApp } from './admin-app.ts'
-import { addMetrics } from './add-metrics.ts'
 import type { AdminConfig } from './admin-config.ts'
 import type { Probes } from './probes.ts'
 import { EnvReader } from '../config/env-reader.ts'
@@ -73,7 +72,7 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   try {
     const probes: Probes = { isLive: () => true, isReady: () => Promise.resolve(false) }
     const metrics = openMetrics()
-    const admin = await openAdminPort(config.admin, probes, metrics)
+    const admin = await openAdminPort(config.admin, probes, metrics, log)
     opened.push(admin)
     const { isLive, isReady, address } = await service.open(config, { opened, metrics, log })
     probes.isLive = isLive
@@ -92,11 +91,9 @@ async function openAdminPort(
   { host, port }: AdminConfig,
   probes: Probes,
   metrics: Metrics,
+  log: Logger,
 ): Promise<Closeable & { address: string }> {
-  const app = adminApp(
-    { isLive: () => probes.isLive(), isReady: () => probes.isReady() },
-    addMetrics(metrics),
-  )
+  const app = adminApp({ probes, metrics, host, log })
   const server = await listen(app, {
     name: 'the admin port',
     host,

@@ -1,5 +1,7 @@
+import { printable } from './printable.ts'
+
 /**
- * Lines of text in columns, the first one the headings; only `none` when there is nothing to list.
+ * Lines of printable text in columns, the first one the headings; only `none` when there is nothing to list.
  *
  * @param numbersFrom the first column that holds numbers: from there on cells stand to the right
  */
@@ -9,7 +11,7 @@ export function formatTable(
   numbersFrom = headings.length,
 ): string[] {
   if (rows.length === 0) return ['none']
-  const all = [headings, ...rows]
+  const all = [headings, ...rows].map((row) => row.map(printable))
   const widths = headings.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)))
   const pad = (cell: string, column: number) =>
     column < numbersFrom ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)

@@ -167,6 +167,7 @@ export const TRIES: Readonly<Record<string, Tries>> = {
       target: '/v2/customers',
       body: { name: 'c', external_id: world.takenExternalId },
     }),
+    impossible: () => ({ target: '/v2/customers', body: { name: 'c', external_id: '..' } }),
   },
   listCustomers: { good: fixed('/v2/customers') },
   updateCustomer: {
@@ -329,6 +330,7 @@ export const TRIES: Readonly<Record<string, Tries>> = {
       target: '/v2/products',
       body: { name: 'p', external_id: takenProductId },
     }),
+    impossible: () => ({ target: '/v2/products', body: { name: 'p', external_id: '.' } }),
   },
   getProduct: { good: ({ product }) => ({ target: `/v2/products/${product}` }) },
   updateProduct: {

@@ -246,6 +246,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     suites: ['shared/http/caller-cache'],
   },
   {
+    name: 'a whole number in a query is whatever JavaScript reads as a number',
+    file: 'shared/http/check-query.ts',
+    right: '!WHOLE_NUMBER.test(value))',
+    wrong: 'Number.isNaN(Number(value)))',
+    suites: ['contract/query-parameters'],
+  },
+  {
     name: 'a rotated key has every permission',
     file: 'shared/keys/rotate-key.ts',
     right: '{ companyId, name: found.name, secret, ...after }',

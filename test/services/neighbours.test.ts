@@ -10,6 +10,8 @@ import { until } from '../support/until.ts'
 import { makeWorld } from '../support/usage-world.ts'
 
 const AT_ONCE = 60
+/** Of the connections, for one row or list. */
+const LOCK_AT_ONCE = 4
 /** What a company may wait for beside one whose changes all wait for a lock; they do so for some seconds. */
 const PROMPT_MS = 1_500
 const WRONG_KEYS = 5
@@ -68,7 +70,7 @@ describe('what one company does', function () {
     await until(async () => (await waitingForLocks()) > 0)
     // Time for others to take connections, if they did.
     await sleep(200)
-    expect(await waitingForLocks()).to.equal(1)
+    expect(await waitingForLocks()).to.be.within(1, LOCK_AT_ONCE)
     for (const ask of [
       () => other.get(account(otherWorld)),
       () => other.get(`${account(otherWorld)}/balance?currency=usd`),
@@ -78,7 +80,7 @@ describe('what one company does', function () {
       expect(await msOf(ask)).to.be.below(PROMPT_MS)
   }
 
-  it('to one row, many times at once, holds one connection and keeps nobody waiting', () =>
+  it('to one row, many times at once, holds few connections and keeps nobody waiting', () =>
     whileHeld(
       `SELECT 1 FROM accounts WHERE account_id = '${greedyWorld?.account ?? ''}' FOR UPDATE`,
       async () => {
@@ -94,7 +96,7 @@ describe('what one company does', function () {
       },
     ))
 
-  it('to one list, many times at once, holds one connection and keeps nobody waiting', async () => {
+  it('to one list, many times at once, holds few connections and keeps nobody waiting', async () => {
     const { output } = await tally.command('companies', 'list')
     const [namespaceId = ''] =
       /\S+-\S+-\S+-\S+-\S+(?=\s+\S+Z\s*$)/.exec(

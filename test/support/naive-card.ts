@@ -8,7 +8,15 @@ import {
   type RateJson,
   type WorldJson,
 } from './billing-vectors.ts'
-import { readFraction, writeFraction } from './naive-fraction.ts'
+import {
+  fractionOf,
+  isLess,
+  NOTHING,
+  over,
+  readFraction,
+  writeFraction,
+  type Fraction,
+} from './naive-fraction.ts'
 import type { NaiveRange } from './naive-periods.ts'
 import { naiveCharge } from './naive-price.ts'
 import { naiveGroup, naiveQuantity, naiveUnrated } from './naive-usage.ts'
@@ -31,7 +39,9 @@ export function minorUnitsIn(currency: string): number {
 /**
  * What is due of a price for a piece.
  *
+ * @param quantity as it is shown
  * @param eventCount null: the quantity was not counted but agreed
+ * @param exactQuantity as it is priced
  * @returns null where it is due once, and the line did not start in this piece
  */
 export function naiveLine(
@@ -40,6 +50,7 @@ export function naiveLine(
   priceId: string,
   quantity: string,
   eventCount: number | null,
+  exactQuantity: Fraction = readFraction(quantity),
 ): PreviewLineJson | null {
   const price = priceOf(world, priceId)
   const terms = termsFromJson(price)
@@ -57,7 +68,7 @@ export function naiveLine(
     discount_percent: discountPercent,
     share,
     ...naiveCharge(terms, {
-      quantity,
+      quantity: exactQuantity,
       isMeasured: eventCount !== null,
       share,
       discountPercent,
@@ -73,6 +84,12 @@ export interface NaiveCard {
   warnings: PreviewJson['warnings']
   left: EventJson[][]
 }
+
+/** An average is a quotient, also where no decimal is. */
+const exactlyOf = (events: readonly EventJson[], aggregation = 'sum'): Fraction =>
+  aggregation === 'avg' && events.length > 0
+    ? over(readFraction(naiveQuantity(events, 'sum')), fractionOf(events.length))
+    : readFraction(naiveQuantity(events, aggregation))
 
 /**
  * What a card line comes to.
@@ -94,11 +111,18 @@ export function naiveCard(world: WorldJson, piece: NaivePiece, events: readonly 
       const due =
         rate.source === undefined
           ? naiveLine(world, piece, priceId, '1', null)
-          : naiveLine(world, piece, priceId, naiveQuantity(own, rate.aggregation ?? 'sum'), own.length)
+          : naiveLine(
+              world,
+              piece,
+              priceId,
+              naiveQuantity(own, rate.aggregation ?? 'sum'),
+              own.length,
+              exactlyOf(own, rate.aggregation),
+            )
       if (due === null) continue
       if (rate.group_by !== undefined && own.length === 0 && due.amount === '0') continue
       lines.push({ ...due, rate_id: rate.id, value })
-      if (due.quantity.startsWith('-'))
+      if (isLess(exactlyOf(own, rate.aggregation), NOTHING))
         warnings.push({ code: 'negative_quantity', line_id: line.id, rate_id: rate.id, value })
     }
   for (const override of line.price_overrides ?? [])

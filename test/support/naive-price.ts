@@ -16,8 +16,8 @@ import {
 } from './naive-fraction.ts'
 
 /** What is charged: quantities and amounts as decimal text. */
-export interface NaiveRequest {
-  quantity: string
+export interface NaiveRequest<Quantity = string> {
+  quantity: Quantity
   isMeasured: boolean
   share: { seconds: number; of: number }
   discountPercent: string
@@ -29,10 +29,13 @@ export interface NaiveRequest {
  * What a price comes to, written a second time and in another way, to compare with: it shares no arithmetic with what
  * it checks, walks tiers from the top, counts packages by taking them off, and rounds by looking at what is left over.
  */
-export function naiveCharge(terms: PriceTerms, request: NaiveRequest): ChargeJson {
+export function naiveCharge(terms: PriceTerms, request: NaiveRequest<string | Fraction>): ChargeJson {
   const share = fractionOf(request.share.seconds, request.share.of)
   const included = terms.model === 'flat' ? NOTHING : readFraction(terms.includedQuantity)
-  const billable = greater(NOTHING, minus(readFraction(request.quantity), included))
+  const billable = greater(
+    NOTHING,
+    minus(typeof request.quantity === 'string' ? readFraction(request.quantity) : request.quantity, included),
+  )
   const cost = naiveCost(terms, billable)
   let x = cost.amount
   x = minus(x, over(times(x, readFraction(request.discountPercent)), fractionOf(100)))

@@ -12,6 +12,8 @@ export interface RunningTally {
   url: string
   /** Where analysts query ClickHouse. */
   analystUrl: string
+  /** Where it answers probes and shows its metrics. */
+  adminUrl: string
   /** Of the live company `default`, with every permission. */
   key: string
   /** Of the test company `sandbox`. */
@@ -69,6 +71,7 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
     stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
   const url = await waitForUrl(child, () => output)
   const [, analystUrl = ''] = /^Analysts query ClickHouse on (\S+)/m.exec(output) ?? []
+  const [, adminUrl = ''] = /^Probes and metrics are on (\S+)\.$/m.exec(output) ?? []
   const readKey = (name: string) => readFile(path.join(dataFolder, name), 'utf8').then((text) => text.trim())
   const stop = () => {
     child.kill('SIGINT')
@@ -77,6 +80,7 @@ export async function startTally(options: StartOptions = {}): Promise<RunningTal
   return {
     url,
     analystUrl,
+    adminUrl,
     key: await readKey('api-key'),
     testKey: await readKey('test-api-key'),
     dataFolder,

@@ -1,4 +1,5 @@
 import cliProgress from 'cli-progress'
+import { printableLines } from '../../../shared/text/printable.ts'
 
 /** Shows how many contracts are written, while it goes on. */
 export interface Progress {
@@ -36,7 +37,7 @@ export function showProgress(
   let done = 0
   return {
     note: (line) => {
-      bars.log(`${line}\n`)
+      bars.log(`${printableLines(line)}\n`)
     },
     update(count) {
       done = count

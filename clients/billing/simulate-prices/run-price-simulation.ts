@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import cliProgress from 'cli-progress'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { printableJson } from '../../../shared/text/printable.ts'
 import { connect, readConnection, showUrl, type ConnectionSettings } from '../../core/connection.ts'
 import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
 import type { Ask } from '../../core/reporting-client.ts'
@@ -88,7 +89,7 @@ async function simulate({ options, changes, settings, ask }: Simulating, context
         )
       : undefined
   if (options.json) {
-    context.out(JSON.stringify({ currency, usage_as_of: usageAsOf, totals, data: accounts ?? [] }))
+    context.out(printableJson({ currency, usage_as_of: usageAsOf, totals, data: accounts ?? [] }))
     return
   }
   context.out(`in ${currency}, with all usage that was accepted before ${timeText(usageAsOf)}`)

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
+import { isLostInUrls } from '../../../shared/domain/external-id.ts'
+import { isPrintable } from '../../../shared/text/printable.ts'
 import type { TallyResources } from '../tally-resources.ts'
 
 /** Finds the ids of accounts by their external ids; an external id that no account has is absent. */
@@ -11,15 +13,16 @@ const KNOWN_MAX = 200_000
  * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an
  * import.
  *
- * @param create whether to make accounts that are missing, named by their external ids
+ * @param create whether to make accounts that are missing, named by their external ids, where these can be found again
  */
 export function accountIds(resources: TallyResources, create: boolean): AccountIds {
   const known = new LRUCache<string, string>({ max: KNOWN_MAX })
   const asked = new Map<string, Promise<string | undefined>>()
   const ask = async (externalId: string): Promise<string | undefined> => {
-    const account = create
-      ? await resources.ensureAccount(externalId)
-      : await resources.findAccountByExternalId(externalId)
+    const account =
+      create && canBeFound(externalId)
+        ? await resources.ensureAccount(externalId)
+        : await resources.findAccountByExternalId(externalId)
     if (account !== undefined) known.set(externalId, account.id)
     return account?.id
   }
@@ -38,6 +41,17 @@ export function accountIds(resources: TallyResources, create: boolean): AccountI
     )
     return found
   }
+}
+
+/** Nobody would find an account again by an id that cannot be seen, or that Tally does not take. */
+const canBeFound = (externalId: string): boolean => isPrintable(externalId) && !isLostInUrls(externalId)
+
+/** What to say of an account that is not there. */
+export function adviceOnMissing(externalId: string): string {
+  if (canBeFound(externalId)) return '; --create makes it'
+  return isLostInUrls(externalId)
+    ? ', and none can be made, as URLs lose such an id'
+    : ', and --create makes none with characters that cannot be seen'
 }
 
 /** More accounts of one name are not looked for. */
@@ -69,8 +83,8 @@ export async function resolveAccount(
       `several accounts are named ${JSON.stringify(text)}; say which by its id: ${named.map(({ id }) => id).join(', ')}`,
     )
   if (first !== undefined) return first.id
-  if (create) return (await resources.ensureAccount(text)).id
+  if (create && canBeFound(text)) return (await resources.ensureAccount(text)).id
   throw new StartupError(
-    `there is no account with the id, external id or name ${JSON.stringify(text)}; --create makes it`,
+    `there is no account with the id, external id or name ${JSON.stringify(text)}${adviceOnMissing(text)}`,
   )
 }

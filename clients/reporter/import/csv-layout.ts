@@ -1,4 +1,5 @@
 import { UsageError } from '../../../shared/errors/usage-error.ts'
+import { printable } from '../../../shared/text/printable.ts'
 import type { WantedColumns } from './input-line.ts'
 
 /** Where the wanted columns of a CSV are. */
@@ -17,7 +18,7 @@ export function namedLayout(header: readonly string[], wanted: WantedColumns, de
     const index = header.indexOf(column)
     if (index < 0)
       throw new UsageError(
-        `there is no column ${JSON.stringify(column)}; ${otherDelimiter(header, delimiter) ?? `there are ${header.join(', ')}`}`,
+        `there is no column ${JSON.stringify(column)}; ${otherDelimiter(header, delimiter) ?? `there are ${header.map(printable).join(', ')}`}`,
       )
     if (header.includes(column, index + 1))
       throw new UsageError(`there are several columns ${JSON.stringify(column)}; use --no-header and numbers`)

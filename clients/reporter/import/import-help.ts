@@ -13,15 +13,18 @@ examples:
 
 what to read
   --file FILE             a file, from the folder you are in, or - for standard input
-  --format csv|ndjson     guessed from the ending: .csv .tsv .ndjson .jsonl. UTF-8
-  --delimiter CHARACTER   between cells of CSV, or the word tab; a comma unless the file ends in .tsv
+  --format csv|ndjson     guessed from the ending: .csv .tsv .ndjson .jsonl. UTF-8; lines end in LF or CR LF, and CR alone
+                          ends none. Byte order marks at the start of a line are passed over
+  --delimiter CHARACTER   between cells of CSV, or the word tab; a comma unless the file ends in .tsv. A first line such
+                          as sep=; is no hint but a line of the CSV: take it out
   --no-header             the first line of the CSV is data; columns are numbers from 1
 
 what it means
   --time COLUMN           when it happened. Events have whole seconds: fractions are cut
   --time-format FORMAT    auto (default), text, unix-s, unix-ms, unix-us or unix-ns. Text is ISO 8601, or
                           2026-01-31 23:59:59 with an optional fraction and zone; auto takes it and all Unix times.
-                          A date alone is midnight, in UTC unless --utc-offset is given
+                          A date alone is midnight, in UTC unless --utc-offset is given. 31/01/2026 and 01/31/2026 are
+                          refused: which is the day cannot be told, and no option says so. Export ISO dates
   --utc-offset +HH:MM     the zone of times that do not say; UTC unless given
   --quantity COLUMN=METRIC
                           a quantity, and the metric it is of, by name or id; or a currency: cost=currency:usd.
@@ -32,7 +35,8 @@ what it means
   --account-column COLUMN the account of each line, by external id
   --property COLUMN[=NAME]
                           a property to keep with each event; empty ones are left out. Repeat it for more
-  --create                make accounts and metrics that are missing
+  --create                make accounts and metrics that are missing; no account whose external id has characters in
+                          it that cannot be seen, such as a zero width space
   --source NAME           tells inputs apart that may hold equal lines; see below
 
 how

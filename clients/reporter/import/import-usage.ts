@@ -2,7 +2,7 @@ import { InFlight } from '../in-flight.ts'
 import type { EventSource } from '../metric-source.ts'
 import { reportBatch } from '../report-batch.ts'
 import type { Ask } from '../../core/reporting-client.ts'
-import type { AccountIds } from './account-ids.ts'
+import { adviceOnMissing, type AccountIds } from './account-ids.ts'
 import { batchesOf, type DraftedLine } from './batches-of.ts'
 import type { ImportCounts } from './import-counts.ts'
 import type { BadLine, InputLines } from './input-line.ts'
@@ -95,11 +95,12 @@ async function sendBatch(lines: readonly DraftedLine[], deps: ImportDeps): Promi
   const events: PlacedEvent[] = []
   for (const line of lines) {
     for (const draft of line.drafts) {
-      const id = 'id' in account ? account.id : accountIds?.get(draft.accountExternalId ?? '')
+      const externalId = draft.accountExternalId ?? ''
+      const id = 'id' in account ? account.id : accountIds?.get(externalId)
       if (id === undefined)
         bad.set(
           line,
-          `there is no account with the external id ${JSON.stringify(draft.accountExternalId)}; --create makes it`,
+          `there is no account with the external id ${JSON.stringify(externalId)}${adviceOnMissing(externalId)}`,
         )
       else events.push({ line, json: eventJson(draft, id, deps.sources) })
     }

@@ -1,4 +1,5 @@
 import cliProgress from 'cli-progress'
+import { printableLines } from '../../../shared/text/printable.ts'
 import type { ImportCounts } from './import-counts.ts'
 
 /** Shows how far an import is, while it runs. */
@@ -53,7 +54,7 @@ function barProgress(counts: ImportCounts, bytesTotal: number, screen: NodeJS.Wr
   }, BAR_EVERY_MS)
   return {
     note: (line) => {
-      bars.log(`${line}\n`)
+      bars.log(`${printableLines(line)}\n`)
     },
     stop: () => {
       clearInterval(timer)

@@ -26,8 +26,9 @@ interface RawRecord {
 }
 
 /**
- * Reads CSV: quoted cells may hold delimiters, doubled quotes and line ends; lines end in LF or CR LF; a byte order
- * mark is passed over, and so are empty lines.
+ * Reads CSV: quoted cells may hold delimiters, doubled quotes and line ends; lines end in LF or CR LF. Byte order marks
+ * at the start of the input are passed over, and at the start of a record, where files were put together; so are empty
+ * lines.
  *
  * Why `relax_quotes`, and a check of our own: csv-parse otherwise either stops at a stray quote or swallows lines after
  * it without a word. Relaxed it finds its feet at the next line end, and what is not well-formed is named as a bad line
@@ -41,15 +42,22 @@ export async function* readCsv(input: Readable, wanted: WantedColumns, options: 
   const isWellFormed = wellFormedCsv(options.delimiter)
   const parser = parserOf(options.delimiter)
   const broken = watchForBreak(parser)
-  pipeline(input, parser, () => undefined) // an error of the input comes out of the parser
+  pipeline(input, withoutMarks, parser, () => undefined) // an error of the input comes out of the parser
   let layout = options.header ? undefined : numberedLayout(wanted)
   let next = 1
   let records = 0
   for await (const { record, raw } of parser as AsyncIterable<RawRecord>) {
     if (++records > broken.after) break
-    const { text, line, lastLine } = placeOf(raw, next)
+    const { text: marked, line, lastLine } = placeOf(raw, next)
     next = lastLine + 1
-    const fault = isWellFormed(text) ? undefined : 'has a quote where none belongs'
+    const text = marked.replace(MARKS, '')
+    if (text.length < marked.length) record[0] = (record[0] ?? '').replace(MARKS, '')
+    const fault =
+      text.length < marked.length && text.startsWith('"')
+        ? QUOTED_AFTER_MARK
+        : isWellFormed(text)
+          ? undefined
+          : 'has a quote where none belongs'
     if (layout === undefined) {
       if (fault !== undefined) throw new UsageError(`line ${line}, which names the columns, ${fault}`)
       layout = namedLayout(record, wanted, options.delimiter)
@@ -63,9 +71,33 @@ export async function* readCsv(input: Readable, wanted: WantedColumns, options: 
     yield { line: next, lastLine: next, fault: `${fault}; nothing from here on was read` }
 }
 
+/** Byte order marks, which say nothing in UTF-8, at the start of text. */
+const MARKS = /^\uFEFF+/
+const MARK = Buffer.from('\uFEFF')
+
+/** The parser takes a quote for one within a cell then, and the cell for none that is quoted. */
+const QUOTED_AFTER_MARK =
+  'begins with a byte order mark before a quote, as where two files were put together: remove the mark'
+
+/** Passes over byte order marks at the start of an input. */
+async function* withoutMarks(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let start: Buffer | undefined = Buffer.alloc(0)
+  for await (const chunk of input) {
+    if (start === undefined) {
+      yield chunk
+      continue
+    }
+    start = Buffer.concat([start, chunk])
+    while (start.subarray(0, MARK.length).equals(MARK)) start = start.subarray(MARK.length)
+    if (start.equals(MARK.subarray(0, start.length))) continue // it may be one of which not all is there
+    yield start
+    start = undefined
+  }
+  if (start !== undefined && start.length > 0) yield start
+}
+
 const parserOf = (delimiter: string): Parser =>
   parse({
-    bom: true,
     delimiter,
     raw: true,
     record_delimiter: ['\r\n', '\n'],

@@ -2,7 +2,7 @@ import { parseBillingCurrency } from '../../../shared/domain/billing/billing-cur
 import type { Cadence } from '../../../shared/domain/billing/periods.ts'
 import type { StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
 import { newUuid } from '../../../shared/domain/ids.ts'
-import { yearsBefore } from '../../../shared/domain/period.ts'
+import { earliestSecond, YEARS_BACK } from '../../../shared/domain/period.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { contractRepository, type NewContract } from '../../../shared/postgres/contracts.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
@@ -25,9 +25,6 @@ export interface NewContractBody {
   /** With the default of openapi.yaml filled in. */
   lines: NewLineBody[]
 }
-
-/** How far back a contract may start, in calendar years: as far as usage is asked for. */
-const YEARS_BACK = 5
 
 /**
  * Makes a contract with its lines. Within a transaction.
@@ -54,7 +51,7 @@ export async function makeContract(
 
 function newContractOf(body: NewContractBody, now: number): NewContract {
   const { starts_at: startsAt = now, anchor_at: anchorAt = startsAt, ends_at: endsAt = null } = body
-  if (startsAt < yearsBefore(now, YEARS_BACK))
+  if (startsAt < earliestSecond(now))
     throw new DomainError('unprocessable', `starts_at: lies more than ${YEARS_BACK} years back`)
   if (endsAt !== null && endsAt <= startsAt)
     throw new DomainError('unprocessable', 'ends_at: must be after starts_at')

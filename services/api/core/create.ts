@@ -20,8 +20,8 @@ export type Once = <T>(
 
 /**
  * The key is used up in the transaction that does the work, so a failed request leaves it free and a crash leaves
- * neither. Requests to one route of a namespace come one after the other, as what they make stands in a list that is
- * kept in order of creation.
+ * neither. Requests to one route of a namespace come a few at a time, as what they make stands in a list that is kept in
+ * order of creation.
  *
  * @throws DomainError conflict when the key was used before on this route
  */

@@ -1,5 +1,5 @@
 import type { Request, RequestHandler } from 'express'
-import { yearsBefore } from '../../../shared/domain/period.ts'
+import { earliestSecond } from '../../../shared/domain/period.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
@@ -73,13 +73,11 @@ function usageQueryOf({ query }: Pick<Request, 'query'>): UsageQuery {
   return { aggregation, currency: currency?.toLowerCase() }
 }
 
-const YEARS_BACK = 5
-
-/** The range a request asks for; where it may be left out, five years until now. */
+/** The range a request asks for; where it may be left out, all that usage may lie in until now. */
 function rangeOf({ query }: Pick<Request, 'query'>, now: Date): TimeRange {
   const { start_at: startAt, end_at: endAt } = query as unknown as { start_at?: number; end_at?: number }
   const second = Math.floor(now.getTime() / 1_000)
-  return { startAt: startAt ?? yearsBefore(second, YEARS_BACK), endAt: endAt ?? second }
+  return { startAt: startAt ?? earliestSecond(second), endAt: endAt ?? second }
 }
 
 const periodUsageToBody = (aggregation: Aggregation, buckets: readonly PeriodBucket[]) => ({

@@ -10,6 +10,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
+import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { addsUp, isClean, type AuditResult, type Finding } from '../audit/audit-result.ts'
 import { auditUsage, type AuditDeps } from '../audit/audit-usage.ts'
@@ -182,5 +183,5 @@ const timeOf = (second: number): string =>
 function describeFinding({ kind, eventId, place, detail }: Finding): string {
   const where =
     place === undefined ? '' : ` (partition ${place.partition}, offset ${place.offset}, line ${place.line})`
-  return `${kind.toUpperCase()}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${detail}`}`
+  return `${kind.toUpperCase()}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
 }

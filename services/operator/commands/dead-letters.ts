@@ -11,6 +11,7 @@ import {
 } from '../../../shared/postgres/dead-letters.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
+import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import type { CommandContext, Command } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
@@ -85,10 +86,10 @@ function show(letter: DeadLetter, { print }: CommandContext): number {
   print(`from     ${topic}, partition ${partition}, offset ${offset}, line ${line}`)
   print(`since    ${createdAt.toISOString()}`)
   print(`retried  ${retriedAt?.toISOString() ?? 'never'}`)
-  print(`reason   ${reason}`)
+  print(`reason   ${printable(reason)}`)
   const text = value.toString()
   const isText = Buffer.from(text).equals(value)
-  print(isText ? `text     ${text}` : `base64   ${value.toString('base64')}`)
+  print(isText ? `text     ${printable(text)}` : `base64   ${value.toString('base64')}`)
   return 0
 }
 

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireUsageStore } from '../../../shared/clickhouse/require-usage-store.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
+import { printable, printableJson } from '../../../shared/text/printable.ts'
 import type { Command, CommandDeps } from '../command.ts'
 import { checkClickHouse, CLICKHOUSE } from '../doctor/check-clickhouse.ts'
 import { checkDeadLetters, checkGateways, checkLag, EVENT_LOG } from '../doctor/check-event-log.ts'
@@ -35,7 +36,7 @@ export const doctor: Command = {
       options: { strict: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
     })
     const findings = await runChecks(await checksOf(deps, log))
-    if (values.json) print(JSON.stringify({ findings }))
+    if (values.json) print(printableJson({ findings }))
     else for (const line of describe(findings)) print(line)
     const has = (level: Level) => findings.some((finding) => finding.level === level)
     return has('failed') || (values.strict && has('warning')) ? 1 : 0
@@ -85,7 +86,7 @@ function describe(findings: readonly Finding[]): string[] {
   const count = (level: Level) => findings.filter((finding) => finding.level === level).length
   const [failed, warnings] = [count('failed'), count('warning')]
   return [
-    ...findings.map(({ level, part, says }) => `${level.padEnd(LEVEL_WIDTH)}  ${part}: ${says}`),
+    ...findings.map(({ level, part, says }) => `${level.padEnd(LEVEL_WIDTH)}  ${part}: ${printable(says)}`),
     failed + warnings === 0
       ? 'everything is as it should be'
       : `${failed} failed, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`,

@@ -13,7 +13,6 @@ import { NAMES } from '../../../shared/redis/names.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import type { CommandContext, Command, CommandDeps } from '../command.ts'
 import { companyNamed, companyOfKey } from '../find-company.ts'
-import { printable } from '../printable.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const DEFAULT_PERMISSIONS = 'read:all,write:all'
@@ -83,7 +82,7 @@ async function list(args: readonly string[], pool: Pool, print: Print): Promise<
 
 const cellsOf = (key: ApiKey): string[] => [
   key.id,
-  printable(key.name),
+  key.name,
   `…${key.lastCharacters}`,
   key.permissions.join(','),
   key.createdAt.toISOString(),

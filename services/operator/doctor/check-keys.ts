@@ -1,6 +1,6 @@
 import { apiKeyRepository, type EndingKey } from '../../../shared/postgres/api-keys.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
-import { printable } from '../printable.ts'
+import { printable } from '../../../shared/text/printable.ts'
 import { ok, warning, type Finding } from './finding.ts'
 
 const DAYS = 7

@@ -14,6 +14,10 @@ const FILE = 'engine.xml'
  * give up all but those of analysts. Without a file of ours the engine would take one called config.xml from the
  * working directory or the home directory.
  *
+ * Why the zone of the whole process: the engine takes its own from there when it starts, and not from a file as a server
+ * does. It would be the machine's, and days and times that analysts write without a zone would be other ones. Nothing
+ * else of ours is told in a local time.
+ *
  * @param folder the engine's data folder; made, for us alone, when it is missing
  * @param analyticsDatabases the databases whose views analysts may read
  * @returns arguments for the first connection; later ones find the engine as it was started
@@ -27,6 +31,7 @@ export async function writeEngineConfig(
   const draft = `${file}.${process.pid}.new`
   await writeFile(draft, configOf(analyticsDatabases), { mode: 0o600, flush: true })
   await rename(draft, file)
+  process.env['TZ'] = 'UTC'
   return [`--config-file=${file}`, `--users_config=${file}`]
 }
 

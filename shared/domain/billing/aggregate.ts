@@ -1,5 +1,5 @@
 import { addAmounts, compareAmounts, formatAmount, type Amount } from '../../amount/amount.ts'
-import { parseRatio, ratioOf, RATIO_ZERO, type Ratio } from '../../amount/ratio.ts'
+import { divideRatios, parseRatio, ratioOf, RATIO_ZERO, type Ratio } from '../../amount/ratio.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import { formatAggregation, type Aggregation } from '../usage-aggregate.ts'
 
@@ -46,8 +46,17 @@ function isLater(a: LatestEvent, b: LatestEvent): boolean {
 }
 
 /**
- * One aggregation: exact, but for an average, which has 18 places, half even, as everywhere in usage. Of no events it
- * is 0.
+ * One aggregation as it is priced: exact, an average as sum over count. With its 18 places a third of a great price
+ * would be off by a dollar. Of no events it is 0.
+ */
+export function exactQuantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
+  if (usage === undefined || aggregation !== 'avg') return quantityOf(usage, aggregation)
+  return divideRatios(parseRatio(formatAmount(usage.sum)), ratioOf(usage.count))
+}
+
+/**
+ * The same as it is shown: an average has 18 places, half even, as everywhere in usage and as the query of a line gives
+ * it.
  */
 export function quantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined) return RATIO_ZERO

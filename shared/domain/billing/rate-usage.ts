@@ -9,7 +9,7 @@ import {
 import { groupBy } from '../../collections/group-by.ts'
 import type { Aggregation } from '../usage-aggregate.ts'
 import type { UsageSource } from '../usage-source.ts'
-import { mergeUsage, quantityOf, type MeasuredUsage } from './aggregate.ts'
+import { exactQuantityOf, mergeUsage, quantityOf, type MeasuredUsage } from './aggregate.ts'
 import { chargeOf, isDueOnce, type Charge, type ChargeRequest } from './charge.ts'
 import type { CardLine, PriceLine, PriceOverride } from './contract.ts'
 import { groupOf, REST, type Rateable } from './matches.ts'
@@ -37,7 +37,7 @@ export interface InvoiceLine extends Charge {
   endAt: number
   /** Of the rate's group_by; null: the rest, or all. */
   value: string | null
-  /** As it was counted, also below zero, or agreed; 1 for a fixed charge. */
+  /** As it was counted, also below zero, an average with 18 places; or agreed; 1 for a fixed charge. */
   quantity: Ratio
   /** null where nothing was counted. */
   eventCount: bigint | null
@@ -73,14 +73,22 @@ interface CardCharges {
 export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnits: number): InvoiceLine[] {
   const { line } = piece
   const price = priceIn(prices, line.priceId)
-  const due = invoiceLine(piece, null, REST, price, null, {
-    quantity: parseRatio(line.quantity),
-    isMeasured: false,
-    share: piece.share,
-    discountPercent: parseRatio(line.discountPercent),
-    startsHere: startsWith(piece),
-    minorUnits,
-  })
+  const quantity = parseRatio(line.quantity)
+  const due = invoiceLine(
+    piece,
+    null,
+    REST,
+    price,
+    { quantity, eventCount: null },
+    {
+      quantity,
+      isMeasured: false,
+      share: piece.share,
+      discountPercent: parseRatio(line.discountPercent),
+      startsHere: startsWith(piece),
+      minorUnits,
+    },
+  )
   return due === undefined ? [] : [due]
 }
 
@@ -123,9 +131,15 @@ export function chargeCardLine(
     for (const { value, priceId } of pricedValues(rate)) {
       const price = agreedPrice(piece.line, rate, value, priceIn(prices, priceId), prices, used)
       const usage = groups.get(value)
-      const line = invoiceLine(piece, rate, value, price, usage?.count ?? 0n, {
-        quantity: rate.source === null ? RATIO_ONE : quantityOf(usage, rate.aggregation),
-        isMeasured: rate.source !== null,
+      const isMeasured = rate.source !== null
+      const quantity = isMeasured ? exactQuantityOf(usage, rate.aggregation) : RATIO_ONE
+      const counted = {
+        quantity: isMeasured && rate.aggregation === 'avg' ? quantityOf(usage, 'avg') : quantity,
+        eventCount: isMeasured ? (usage?.count ?? 0n) : null,
+      }
+      const line = invoiceLine(piece, rate, value, price, counted, {
+        quantity,
+        isMeasured,
         share: piece.share,
         discountPercent,
         startsHere,
@@ -134,7 +148,7 @@ export function chargeCardLine(
       if (line === undefined) continue
       if (rate.groupBy !== null && usage === undefined && isZeroRatio(line.amount)) continue
       lines.push(line)
-      if (compareRatios(line.quantity, RATIO_ZERO) < 0)
+      if (compareRatios(quantity, RATIO_ZERO) < 0)
         warnings.push({ code: 'negative_quantity', lineId: piece.line.id, rateId: rate.id, value })
     }
   }
@@ -227,13 +241,13 @@ const sumOf = (rows: readonly UsageRow[]): Ratio =>
 /** Whether its line begins with it. */
 const startsWith = ({ line, startAt }: Piece): boolean => line.startsAt === startAt
 
-/** @returns undefined where a price that is due once was due in an earlier piece of its line */
+/** @param counted as it is shown @returns undefined where a price that is due once was due in an earlier piece of its line */
 function invoiceLine(
   { line, startAt, endAt }: Piece<CardLine> | Piece<PriceLine>,
   rate: Rate | null,
   value: string | null,
   price: Price,
-  eventCount: bigint | null,
+  counted: Pick<InvoiceLine, 'quantity' | 'eventCount'>,
   request: ChargeRequest,
 ): InvoiceLine | undefined {
   if (isDueOnce(price.terms) && !request.startsHere) return undefined
@@ -246,8 +260,8 @@ function invoiceLine(
     startAt,
     endAt,
     value,
-    quantity: request.quantity,
-    eventCount: request.isMeasured ? eventCount : null,
+    quantity: counted.quantity,
+    eventCount: counted.eventCount,
     discountPercent: line.discountPercent,
     share: request.share,
     billableQuantity,

@@ -6,10 +6,15 @@ import { CONNECT_MS, type Pool } from './pool.ts'
 export interface PoolTurns {
   /** By namespace. */
   connections: FairSemaphore
-  /** By namespace and name: who would wait for a lock with a connection in hand waits here for it. */
+  /** By namespace and name: nearly all who would wait for a lock with a connection in hand wait here for it. */
   locks: FairSemaphore
 }
 
+/**
+ * Of one lock: one has it, and the others begin or end. With one at a time a company made a third as many accounts a
+ * second.
+ */
+const LOCK_AT_ONCE = 4
 const WAITING_MAX = 10_000
 /** … of one namespace, and of one name. */
 const WAITING_MAX_OF_ONE = 1_000
@@ -28,7 +33,11 @@ export function takeTurns(pool: Pool, connectionsMax: number): void {
       atOnce: connectionsMax,
       atOnceOfOne: Math.ceil(connectionsMax / 2),
     }),
-    locks: requestSemaphore('of the same is changed', { ...waiting, atOnce: Infinity, atOnceOfOne: 1 }),
+    locks: requestSemaphore('of the same is changed', {
+      ...waiting,
+      atOnce: Infinity,
+      atOnceOfOne: LOCK_AT_ONCE,
+    }),
   })
 }
 

@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { DomainError } from '../../errors/domain-error.ts'
 import type { Pool, PoolClient } from './pool.ts'
 import { turnsOf } from './pool-turns.ts'
@@ -18,8 +19,8 @@ export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise
  *
  * @param work what it does outside of the database it may do again: a transaction that PostgreSQL ends because two wait
  *   for each other (two accounts that swap their external ids) has left nothing behind, and is run once more
- * @param lock what of the namespace the work locks first, in words of the caller's own: of those with the same words
- *   one at a time takes a connection, as the others would wait for its lock with theirs in hand
+ * @param lock what of the namespace the work locks first, in words of the caller's own: of those with the same words a
+ *   few at a time take a connection, as the others would wait for that lock with theirs in hand
  * @throws DomainError overloaded when no turn comes in time, or another process does not give up a lock; nothing was
  *   done then
  */
@@ -49,15 +50,8 @@ async function runInNamespace<T>(
   work: (db: PoolClient) => Promise<T>,
   end: End,
 ): Promise<T> {
-  const runOnce = () =>
-    run(
-      pool,
-      async (db) => {
-        await db.query("SELECT set_config('tally.namespace_id', $1, true)", [namespaceId])
-        return work(db)
-      },
-      end,
-    )
+  const begin = `BEGIN; SET LOCAL tally.namespace_id = ${pg.escapeLiteral(namespaceId)}`
+  const runOnce = () => run(pool, work, { begin, end })
   const turns = turnsOf(pool)?.connections
   for (let attempt = 1; ; attempt++) {
     try {
@@ -81,19 +75,21 @@ async function runInNamespace<T>(
  * all companies have left behind. Nothing that answers a caller may use it.
  */
 export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promise<T>): Promise<T> =>
-  run(pool, async (db) => {
-    await db.query("SELECT set_config('tally.every_namespace', 'on', true)")
-    return read(db)
-  })
+  run(pool, read, { begin: "BEGIN; SET LOCAL tally.every_namespace = 'on'" })
 
 /** How a transaction ends whose work resolved. */
 type End = 'COMMIT' | 'ROLLBACK'
 
-async function run<T>(pool: Pool, work: (db: PoolClient) => Promise<T>, end: End = 'COMMIT'): Promise<T> {
+/** @param begin one message, as each is a way to the database and back */
+async function run<T>(
+  pool: Pool,
+  work: (db: PoolClient) => Promise<T>,
+  { begin = 'BEGIN', end = 'COMMIT' }: { begin?: string; end?: End } = {},
+): Promise<T> {
   const db = await pool.connect()
   let broken: Error | undefined
   try {
-    await db.query('BEGIN')
+    await db.query(begin)
     const result = await work(db)
     await db.query(end)
     return result

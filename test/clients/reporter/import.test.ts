@@ -459,6 +459,62 @@ describe('import', () => {
     expect(tooLong.err).to.contain('--url must be without /v2')
   })
 
+  it('shows names of columns that cannot be seen by their numbers', async () => {
+    const file = await fileWith(`\u200bat,tokens,\u001b[31m\n${AT},1,x\n`)
+    const { code, err } = await importWith(['--file', file, ...TOKENS, '--account', 'x', '--dry-run'])
+    expect(code).to.equal(2)
+    expect(err).to.contain('there is no column "at"; there are \\u{200b}at, tokens, \\u{1b}[31m')
+    const wanted = await importWith([
+      '--file',
+      file,
+      '--time',
+      '\ufeffat',
+      ...TOKENS.slice(2),
+      '--account',
+      'x',
+    ])
+    expect(wanted.err).to.contain('there is no column "\\u{feff}at"')
+  })
+
+  it('makes no account whose id cannot be seen or asked for, and says so', async () => {
+    const name = newName('acme')
+    const [first, second] = ['account,at,tokens', `${name},${AT},1`]
+    // Two files put together: the second begins with a mark. Then an id with something in it.
+    const file = await fileWith(
+      `\ufeff\ufeff${first}\n${second}\n\ufeff${name},${AT},2\n${name}\u200b,${AT},4\n\u202e${name},${AT},8\n..,${AT},16\n`,
+    )
+    const { code, err } = await run(['--file', file, ...TOKENS, '--account-column', 'account', '--create'])
+    expect(code).to.equal(1)
+    const refusal = (id: string) =>
+      `account with the external id "${id}", and --create makes none with characters that cannot be seen\n`
+    expect(err).to.equal(
+      `bad line 4: there is no ${refusal(`${name}\\u{200b}`)}bad line 5: there is no ${refusal(`\\u{202e}${name}`)}` +
+        'bad line 6: there is no account with the external id "..", and none can be made, as URLs lose such an id\n',
+    )
+    expect(await usageOf(tally, name)).to.deep.equal({ tokens: '3/2' })
+    const fixed = await run([
+      '--file',
+      await fileWith(`at,tokens\n${AT},1\n`),
+      ...TOKENS,
+      '--account',
+      `${name}\u200b`,
+      '--create',
+    ])
+    expect(fixed).to.include({ code: 1, out: '' })
+    expect(fixed.err).to.contain('--create makes none with characters that cannot be seen')
+  })
+
+  it('reports for an account whose id cannot be seen when it is there', async () => {
+    const name = `${newName('acme')}\u200d`
+    const headers = { 'x-api-key': tally.key, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'x', external_id: name })
+    expect((await fetch(`${tally.url}/v2/accounts`, { method: 'POST', headers, body })).status).to.equal(200)
+    const file = await fileWith(`account,at,tokens\n${name},${AT},1\n`)
+    const { code } = await run(['--file', file, ...TOKENS, '--account-column', 'account', '--create'])
+    expect(code).to.equal(0)
+    expect(await usageOf(tally, name)).to.deep.equal({ tokens: '1/1' })
+  })
+
   it('refuses a file that is not there, a folder and UTF-16 in one line', async () => {
     const to = [...TOKENS, '--account', 'x', '--format', 'csv', '--dry-run']
     for (const [file, reason] of [

@@ -41,6 +41,29 @@ describe('reading CSV', () => {
     expect(first).to.have.property('text', '1,2')
   })
 
+  it('passes over several, at the start and where files were put together, so that a line stays the same', async () => {
+    const two = '\uFEFF\uFEFF'
+    expect(await short(`${two}a,b\n1,2`)).to.deep.equal(['2: 1|2'])
+    expect(await short(`${two}"a","b"\n"1","2"`)).to.deep.equal(['2: 1|2'])
+    const text = `a,b\n1,2\n${two}3,4\n`
+    expect(await short(text)).to.deep.equal(['2: 1|2', '3: 3|4'])
+    expect((await read(text))[1]).to.have.property('text', '3,4')
+    expect(await short('a,b\n1,2\n\uFEFF"3","4"\n')).to.deep.equal([
+      '2: 1|2',
+      '3! begins with a byte order mark before a quote, as where two files were put together: remove the mark',
+    ])
+    expect(await short('a,b\n1,\uFEFF2\n')).to.deep.equal(['2: 1|\uFEFF2'])
+  })
+
+  it('passes over one that comes byte by byte', async () => {
+    const cuts = [1, 2, 3, 4, 5, 6, 7]
+    expect((await read('\uFEFF\uFEFFa,b\n1,2', AB, {}, cuts)).map(shortOf)).to.deep.equal(['2: 1|2'])
+    // No mark, though it begins like one.
+    expect(
+      (await read('\uFEBFa,b\n1,2', { cells: ['b'], properties: [] }, {}, cuts)).map(shortOf),
+    ).to.deep.equal(['2: 2'])
+  })
+
   it('takes quoted cells with delimiters, quotes and line ends, and numbers lines by where records begin', async () => {
     const text = 'a,b\r\n"1,1","say ""x"""\r\n"2\r\n\r\n2",3\r\n4,5\r\n'
     expect(await short(text)).to.deep.equal(['2: 1,1|say "x"', '3-5: 2\r\n\r\n2|3', '6: 4|5'])

@@ -176,7 +176,7 @@ describe('simulate', () => {
     ],
     [
       'late events before all usage',
-      ['--start-at', new Date(Date.now() - 5 * 366 * 86_400_000 + 3_600_000).toISOString()],
+      ['--start-at', new Date(Date.now() - 5 * 365 * 86_400_000 + 3_600_000).toISOString()],
       'give --late 0',
     ],
   ] as [string, string[], string][])

@@ -185,6 +185,30 @@ describe('usage by property over HTTP', function () {
     }
   })
 
+  it('takes dots and dashes for a part of the name of a top-level property, and for no path', async () => {
+    const world = await makeStoredWorld(running)
+    const [m0 = ''] = world.metrics
+    await world.store(
+      { source: m0, quantity: '1', occurredAt: now - 100, properties: { 'gen_ai.request.model': 'large' } },
+      {
+        source: m0,
+        quantity: '2',
+        occurredAt: now - 100,
+        properties: { gen_ai: { request: { model: 'large' } } },
+      },
+      {
+        source: m0,
+        quantity: '4',
+        occurredAt: now - 100,
+        properties: { 'gen_ai.request': { model: 'large' } },
+      },
+      { source: m0, quantity: '8', occurredAt: now - 100, properties: { '-.': 7 } },
+    )
+    expect(await ask(world, 'gen_ai.request.model', 'large')).to.deep.equal([[m0, '1']])
+    expect(await ask(world, '-.', '7')).to.deep.equal([[m0, '8']])
+    expect(await ask(world, 'a'.repeat(98) + '.-', 'x')).to.deep.equal([])
+  })
+
   it('adds up all accounts, by metric and currency in their order, within the range', async () => {
     const world = await makeStoredWorld(running, 2, 2)
     const [, other = ''] = world.accounts
@@ -225,7 +249,14 @@ describe('usage by property over HTTP', function () {
       ['value=a', 400, /property/],
       ['property=a', 400, /value/],
       ['property=a&value=', 400, /value/],
-      ['property=a.b&value=x', 400, /property/],
+      [
+        'property=a%20b&value=x',
+        400,
+        /property: "a b" is not the name of a property, of letters, digits, dots/,
+      ],
+      ['property=a%2Fb&value=x', 400, /property/],
+      ['property=a%3Db&value=x', 400, /property/],
+      ['property=&value=x', 400, /property/],
       ['property=é&value=x', 400, /property/],
       [`property=${'a'.repeat(101)}&value=x`, 400, /property/],
       [`property=a&value=${'x'.repeat(501)}`, 400, /value/],

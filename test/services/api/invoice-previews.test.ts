@@ -46,15 +46,15 @@ const WORLD: InvoiceCase['world'] = {
         source: 'metric_calls',
         aggregation: 'sum',
         starts_at: 0,
-        group_by: 'region',
+        group_by: 'cloud.region-id',
         prices: [{ value: 'eu', price_id: 'price_eu' }],
         price_id: 'price_rest',
       },
     ],
   },
   events: [
-    event('event_1', 'metric_calls', '3', 1, { region: 'eu' }),
-    event('event_2', 'metric_calls', '4', 2, { region: 'us' }),
+    event('event_1', 'metric_calls', '3', 1, { 'cloud.region-id': 'eu' }),
+    event('event_2', 'metric_calls', '4', 2, { 'cloud.region-id': 'us' }),
     event('event_3', 'metric_calls', '0.5', 9),
     event('event_4', 'metric_storage', '7', 3),
   ],
@@ -158,7 +158,11 @@ describe('invoice previews over HTTP', function () {
       aggregation: 'sum' as const,
       starts_at: 0,
       ...(n % 2 === 0
-        ? { group_by: 'region', prices: [{ value: 'eu', price_id: 'price_eu' }], price_id: 'price_rest' }
+        ? {
+            group_by: 'cloud.region-id',
+            prices: [{ value: 'eu', price_id: 'price_eu' }],
+            price_id: 'price_rest',
+          }
         : { price_id: 'price_rest' }),
     }))
     const { contractId } = await makeAgreement(running, many, {

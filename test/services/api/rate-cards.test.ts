@@ -244,7 +244,7 @@ describe('rate cards over HTTP', function () {
       [usage({ prices: [] }), 'rates[1].prices: must not be empty'],
       [usage({ prices: [{ value: 'x' }] }), 'rates[1].prices[0].price_id: is required'],
       [usage({ prices: [{ value: '', price_id: price }] }), 'rates[1].prices[0].value: must not be empty'],
-      [usage({ group_by: 'a-b' }), /^rates\[1\]\.group_by: "a-b" is not the name of a property/],
+      [usage({ group_by: 'a b' }), /^rates\[1\]\.group_by: "a b" is not the name of a property/],
       [usage({ group_by: 'x'.repeat(101) }), /^rates\[1\]\.group_by: /],
       [usage({ starts_at: -1 }), /^rates\[1\]\.starts_at: /],
       [filters({ property: 'model' }), 'rates[1].filters[0].values: is required'],

@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { yearsBefore } from '../../../shared/domain/period.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { until } from '../../support/until.ts'
 import { gzipped, makeWorld, type Reported } from '../../support/usage-world.ts'
 
 describe('reporting usage over HTTP', function () {
@@ -101,6 +103,24 @@ describe('reporting usage over HTTP', function () {
     }
   })
 
+  it('takes usage as far back as ranges go that were not told', async () => {
+    const earliest = yearsBefore(Math.floor(Date.now() / 1_000), 5) + 60
+    const edge = await world.report({
+      currency: 'usd',
+      quantity: '1',
+      occurred_at: earliest,
+      properties: { edge: String(earliest) },
+    })
+    expect(edge.status, edge.text).to.equal(202)
+    const found = await until(async () => {
+      const { body } = await api.get<{ data: object[] }>(
+        `/v2/events/aggregate?property=edge&value=${earliest}`,
+      )
+      return body.data.length > 0 && body.data
+    })
+    expect(found).to.deep.equal([{ metric_id: null, currency: 'usd', quantity: '1' }])
+  })
+
   it('refuses what is well-formed and still impossible', async () => {
     const cases: [Reported, RegExp][] = [
       [{}, /metric_id, currency: exactly one/],
@@ -109,7 +129,7 @@ describe('reporting usage over HTTP', function () {
       [{ currency: 'usd', account_id: `account_${'0'.repeat(32)}` }, /account_id: there is no such account/],
       [{ currency: 'usd', idempotency_key: 'k' }, /occurred_at: required with idempotency_key/],
       [
-        { currency: 'usd', occurred_at: now - 5 * 366 * 86_400 - 60 },
+        { currency: 'usd', occurred_at: yearsBefore(now, 5) - 60 },
         /occurred_at: lies more than five years back/,
       ],
       [{ currency: 'usd', occurred_at: now + 7_200 }, /occurred_at: lies more than five minutes ahead/],

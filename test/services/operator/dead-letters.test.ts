@@ -28,6 +28,20 @@ describe('dead letters', function () {
     expect(heapMb, 'MB of memory').to.be.below(50)
   })
 
+  it('show reason and bytes in one line each, whatever is in them', async () => {
+    await stage.db.pool.query(
+      `INSERT INTO dead_letters (topic, partition, log_offset, line, reason, value)
+       VALUES ($1, 0, 1, 0, E'bad\u202e\nreason', convert_to(E'\x1b[2Jbytes\n', 'UTF8'))`,
+      [USAGE_TOPIC],
+    )
+    const list = await stage.run('dead-letters', 'list')
+    expect(list.output).to.contain(' bad\\u{202e}\\u{a}reason')
+    const [, id = ''] = /^(\d+) /m.exec(list.output) ?? []
+    const { output } = await stage.run('dead-letters', 'show', id)
+    expect(output).to.contain('\nreason   bad\\u{202e}\\u{a}reason\n')
+    expect(output).to.contain('\ntext     \\u{1b}[2Jbytes\\u{a}')
+  })
+
   it('are retried once each, though each makes a new one', async () => {
     await deadLetter(1_200, 10)
     const done = new AbortController()

@@ -305,7 +305,7 @@ describe('npm run doctor', function () {
       expect(text).to.match(/^1 wait: npm run dead-letters/m)
       expect(text).to.match(/^1 fell silent: .* for (5\d|60) s more$/m)
       expect(text).to.match(/\(rotated and used\) of Doctor ends \S+: it was rotated, and is still used/)
-      expect(text).to.contain('(soon\ufffd[2J) of Doctor ends')
+      expect(text).to.contain('(soon\\u{1b}[2J) of Doctor ends')
       expect(text).not.to.contain('later')
       expect((await stage.run('doctor')).code).to.equal(0)
       expect((await stage.run('doctor', '--strict')).code).to.equal(1)

@@ -56,4 +56,27 @@ describe('companies and keys by command', function () {
     const { output } = await tally.command('companies', 'list')
     expect(output).to.match(new RegExp(`${name} +test`))
   })
+
+  it('show names that a terminal would obey by the numbers of their characters', async () => {
+    const [hostile, shown] = ['\u202ea\u001b[2J\nb\ufeff', '\\u{202e}a\\u{1b}[2J\\u{a}b\\u{feff}']
+    const company = `${tally.company} ${hostile}`
+    const made = await tally.command('companies', 'create', '--name', company)
+    const { id } = await issue('--company', tally.company, '--name', hostile)
+    const api = new ApiClient(tally.url, tally.key)
+    const account = await api.create<{ id: string }>('/v2/accounts', { name: hostile })
+    const listed = {
+      made: made.output,
+      missing: (await tally.command('keys', 'list', '--company', hostile)).output,
+      companies: (await tally.command('companies', 'list')).output,
+      keys: (await tally.command('keys', 'list', '--company', tally.company)).output,
+      trail: (await tally.command('trail', '--company', tally.company, '--resource', account.id)).output,
+    }
+    for (const [name, output] of Object.entries(listed)) {
+      expect(output, name).not.to.match(/(?!\n)\p{C}/u)
+      expect(output, name).to.contain('\\u{202e}a')
+    }
+    expect(listed.companies).to.contain(`${tally.company} ${shown} `)
+    expect(listed.keys).to.match(new RegExp(`^${id} +${shown.replaceAll(/[\\{}[\]]/g, '\\$&')} `, 'm'))
+    expect(listed.trail).to.contain('{"name":"\\u{202e}a\\u001b[2J\\nb\\u{feff}"}')
+  })
 })

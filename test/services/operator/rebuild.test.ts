@@ -1,10 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { ADMIN_ADDRESS_FILE } from '../../../services/operator/ask-running.ts'
 import { readRollupConfig } from '../../../services/rollup/config.ts'
 import { openClickHouse, queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../../shared/clickhouse/config.ts'
@@ -243,8 +242,7 @@ describe('npm run rebuild', function () {
       await writeFile(path.join(dataFolder, 'test-api-key'), services.testKey, { mode: 0o600 })
       const tally = await startTally({ dataFolder, env: { ...engines.env, ROLLUP_PAUSE_MS: '100' } })
       try {
-        const address = (await readFile(path.join(dataFolder, ADMIN_ADDRESS_FILE), 'utf8')).trim()
-        const ask = async (target: string) => (await fetch(`http://${address}/${target}`)).text()
+        const ask = async (target: string) => (await fetch(`${tally.adminUrl}/${target}`)).text()
         await until(async () =>
           /^tally_rollup_failures_total\{step="build"\} [2-9]/m.test(await ask('metrics')),
         )

@@ -57,7 +57,7 @@ describe('Tally as a process', function () {
 
   it('makes keys that only we can read, and keeps everything through a stop and a kill', async () => {
     let tally = await start()
-    for (const name of ['api-key', 'test-api-key', 'admin-token', 'postgres-passwords.json'])
+    for (const name of ['api-key', 'test-api-key', 'analyst-password', 'postgres-passwords.json'])
       expect((await stat(path.join(folder, name))).mode & 0o777, name).to.equal(0o600)
     const { key } = tally
     const world = await makeWorld(new ApiClient(tally.url, key))

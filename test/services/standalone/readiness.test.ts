@@ -1,7 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import path from 'node:path'
 import { expect } from 'chai'
-import { ADMIN_ADDRESS_FILE } from '../../../services/operator/ask-running.ts'
 import { USAGE_TOPIC } from '../../../shared/event-log/event-log.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { breakReads } from '../../support/break-reads.ts'
@@ -19,9 +16,8 @@ describe('/readyz', function () {
     const tally = await startTally({
       env: { DATABASE_URL: db.serviceUrl, DATABASE_OWNER_URL: db.ownerUrl, LOADER_FAILING_MAX_S: '1' },
     })
-    const address = (await readFile(path.join(tally.dataFolder, ADMIN_ADDRESS_FILE), 'utf8')).trim()
     const probe = async () => {
-      const response = await fetch(`http://${address}/readyz`)
+      const response = await fetch(`${tally.adminUrl}/readyz`)
       return { status: response.status, text: await response.text() }
     }
     expect(await probe()).to.deep.equal({ status: 200, text: 'ok' })

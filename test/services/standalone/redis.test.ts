@@ -1,7 +1,6 @@
-import { copyFile, mkdir, readFile } from 'node:fs/promises'
+import { copyFile, mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { ADMIN_ADDRESS_FILE } from '../../../services/operator/ask-running.ts'
 import { newApiKey } from '../../../shared/domain/api-key.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { runCommand, runProgram } from '../../support/by-hand.ts'
@@ -124,8 +123,7 @@ describe('two Tallies with one Redis', function () {
       const limit = Math.max(2 * quantile(before, 0.99), redis.config.timeoutMs + 20)
       expect(quantile(during, 0.99)).to.be.lessThan(limit)
       expect(Math.max(...during)).to.be.lessThan(2 * Math.max(...before) + 3 * redis.config.timeoutMs)
-      const address = (await readFile(path.join(other.dataFolder, ADMIN_ADDRESS_FILE), 'utf8')).trim()
-      expect((await fetch(`http://${address}/readyz`)).status).to.equal(200)
+      expect((await fetch(`${other.adminUrl}/readyz`)).status).to.equal(200)
       await use(key)
       expect((await runCommand(one.dataFolder, 'keys', 'revoke', id)).code).to.equal(0)
       expect(await refusedAfter(key)).to.be.lessThan(5_000)

@@ -217,10 +217,19 @@ describe('properties', () => {
   it('are found by name and value where both can be asked for', () => {
     const pairs = propertyPairs(
       JSON.parse(
-        '{"model":"gpt=4","n":1.50,"big":1e21,"yes":true,"no":null,"empty":"","o":{"x":1},"a-b":"x","_ok9":"ü","l":[1],"__proto__":"p"}',
+        '{"model":"gpt=4","n":1.50,"big":1e21,"yes":true,"no":null,"empty":"","o":{"x":1},"a-b":"x","gen_ai.request":"y","a b":"z","_ok9":"ü","l":[1],"__proto__":"p"}',
       ) as Properties,
     )
-    expect(pairs).to.deep.equal(['model=gpt=4', 'n=1.5', 'big=1e+21', 'yes=true', '_ok9=ü', '__proto__=p'])
+    expect(pairs).to.deep.equal([
+      'model=gpt=4',
+      'n=1.5',
+      'big=1e+21',
+      'yes=true',
+      'a-b=x',
+      'gen_ai.request=y',
+      '_ok9=ü',
+      '__proto__=p',
+    ])
     expect(propertyPairs({ a: '😀'.repeat(500) })).to.have.length(1)
     expect(propertyPairs({ a: '😀'.repeat(501) })).to.have.length(0)
     expect(propertyPairs({ ['n'.repeat(100)]: 1, ['m'.repeat(101)]: 1 })).to.have.length(1)

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import {
   contentOf,
   correctionVersion,
+  findTimeFault,
   occurredAtOfEventId,
   reportVersion,
   usageEventId,
@@ -13,6 +14,26 @@ const NAMESPACE = '0f8fad5b-d9cb-469f-a165-70867728950e'
 const ACCOUNT = 'account_0f8fad5bd9cb469fa16570867728950e'
 const METRIC = 'metric_7c9e6679742540de944be07fc1f90ae7'
 const keyed = (key: string): IdentityKey => ({ kind: 'event', key })
+
+describe('the time of a usage event', () => {
+  const at = (text: string) => Date.parse(text) / 1_000
+
+  it('lies as far back as ranges go that were not told: five calendar years, leap years or not', () => {
+    for (const [now, earliest] of [
+      ['2026-11-26T20:00:00Z', '2021-11-26T20:00:00Z'], // with one leap day
+      ['2029-01-01T00:00:00Z', '2024-01-01T00:00:00Z'], // with two
+      ['2028-02-29T12:00:00Z', '2023-02-28T12:00:00Z'],
+    ] as const) {
+      expect(findTimeFault(at(earliest), at(now)), now).to.equal(undefined)
+      expect(findTimeFault(at(earliest) - 1, at(now)), now).to.equal('lies more than five years back')
+    }
+  })
+
+  it('lies five minutes ahead at most', () => {
+    expect(findTimeFault(1_700_000_300, 1_700_000_000)).to.equal(undefined)
+    expect(findTimeFault(1_700_000_301, 1_700_000_000)).to.equal('lies more than five minutes ahead')
+  })
+})
 
 describe('the id of a usage event', () => {
   // The expected ids were computed with Python's hashlib.

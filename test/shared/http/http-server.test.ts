@@ -1,11 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { answerText } from '../../../shared/http/answer-text.ts'
+import { HttpError } from '../../../shared/http/http-error.ts'
 import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
+import { readBytes } from '../../../shared/http/read-json-body.ts'
 import { until } from '../../support/until.ts'
 
 const GOOD = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 const TOO_LARGE = `GET /?${'x'.repeat(17 * 1_024)} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+const BYTES_MAX = 1_000
 
 describe('an HTTP server', () => {
   let server: HttpServer
@@ -18,7 +24,17 @@ describe('an HTTP server', () => {
         if (req.url === '/held') {
           res.writeHead(200, { 'Content-Length': 10 }).write('first')
           held.push(() => res.end(' half'))
-        } else res.end('fine')
+        } else if (req.url?.startsWith('/told') === true) {
+          res.end(`told ${req.url} of ${req.headers.host ?? ''}`)
+        } else if (req.url === '/reads') {
+          readBytes(req, BYTES_MAX).then(
+            (body) => res.end(`read ${body.length}`),
+            (err: unknown) => {
+              if (err instanceof HttpError) answerText(res, err.status, err.message)
+            },
+          )
+        } else if (req.url === '/refuses') answerText(res, 401, 'who are you')
+        else res.end('fine')
       },
       { name: 'the test', host: '127.0.0.1', port: 0, portSetting: 'none', closeTimeoutMs: 500 },
     )
@@ -94,5 +110,89 @@ describe('an HTTP server', () => {
     again.socket.write(GOOD)
     await until(() => Promise.resolve(again.got().endsWith('fine')))
     await small.close()
+  })
+
+  /** What comes back for text that is sent as it is, until the answer ends so or the connection is closed. */
+  async function answerTo(text: string, ending: string): Promise<string> {
+    const { socket, got } = await open()
+    let isClosed = false
+    socket.on('close', () => (isClosed = true)).on('error', () => undefined)
+    socket.write(text)
+    await until(() => Promise.resolve(got().endsWith(ending) || isClosed))
+    socket.destroy()
+    return got()
+  }
+
+  it('takes a target with a host in it, as clients of a proxy send it, before the header Host', async () => {
+    for (const [target, told] of [
+      ['http://api.example/told?limit=1', 'told /told?limit=1 of api.example'],
+      ['HTTP://Api.example:8080/told', 'told /told of Api.example:8080'],
+      ['https://[::1]:8080/told', 'told /told of [::1]:8080'],
+      ['/told', 'told /told of x'],
+      ['/told//a', 'told /told//a of x'],
+      ['http://api.example/told/http://x/', 'told /told/http://x/ of api.example'],
+    ] as const)
+      expect(await answerTo(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`, told), target).to.match(
+        /^HTTP\/1\.1 200 /,
+      )
+    for (const target of ['http://api.example', 'http://api.example?limit=1'])
+      expect(await answerTo(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`, 'fine'), target).to.match(
+        /^HTTP\/1\.1 200 /,
+      )
+  })
+
+  it('refuses any other target in words, and leaves * to what answers', async () => {
+    const words = 'the target of the request is neither a path nor a URL in HTTP'
+    for (const target of ['ftp://api.example/told', 'http:///told', 'http://me@api.example/told', 'x://a/'])
+      expect(await answerTo(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`, words), target).to.match(
+        /^HTTP\/1\.1 400 /,
+      )
+    const answer = await answerTo('OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n', 'fine')
+    expect(answer).to.match(/^HTTP\/1\.1 200 /)
+  })
+
+  describe('asked whether a body may be sent', () => {
+    const head = (path: string, length: number, more = '') =>
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n` +
+      `Content-Length: ${length}\r\n${more}\r\n`
+
+    it('says so when the body is going to be read, and keeps the connection', async () => {
+      const { socket, got } = await open()
+      socket.write(head('/reads', 4))
+      await until(() => Promise.resolve(got().includes('\r\n\r\n')))
+      expect(got()).to.equal('HTTP/1.1 100 Continue\r\n\r\n')
+      socket.write('1234')
+      await until(() => Promise.resolve(got().endsWith('read 4')))
+      expect(got()).not.to.match(/connection: close/i)
+      socket.write(head('/reads', 2))
+      await until(() => Promise.resolve(got().split('100 Continue').length === 3))
+      socket.write('12')
+      await until(() => Promise.resolve(got().endsWith('read 2')))
+      socket.destroy()
+    })
+
+    it('answers at once when the body is not wanted, and closes: a body or a request may come next', async () => {
+      for (const [sent, ending, status] of [
+        [head('/refuses', 4), 'who are you', 401],
+        [head('/reads', BYTES_MAX + 1), 'the body is larger than 1000 bytes', 413],
+        [head('/reads', 4, 'Content-Encoding: br\r\n'), 'only gzip is taken', 415],
+        [head('/elsewhere', 4), 'fine', 200],
+      ] as const) {
+        const answer = await answerTo(sent, ending)
+        expect(answer).to.match(new RegExp(`^HTTP/1\\.1 ${status} `))
+        expect(answer).to.match(/connection: close/i)
+        expect(answer).not.to.contain('100 Continue')
+      }
+    })
+
+    it('says so for a body in gzip, too', async () => {
+      const { socket, got } = await open()
+      const body = gzipSync('{"a":1}')
+      socket.write(head('/reads', body.length, 'Content-Encoding: gzip\r\n'))
+      await until(() => Promise.resolve(got().endsWith('100 Continue\r\n\r\n')))
+      socket.write(body)
+      await until(() => Promise.resolve(got().endsWith('read 7')))
+      socket.destroy()
+    })
   })
 })

@@ -31,6 +31,16 @@ const PRICES = new Map(
     price_committed: { ...unit('product_a', '1'), minimum_amount: '3' },
     price_fee: { product_id: 'product_a', currency: 'usd', model: 'flat', amount: '9' },
     price_fee_deal: { product_id: 'product_a', currency: 'usd', model: 'flat', amount: '5' },
+    price_huge: unit('product_a', '3000000000000000000'),
+    price_tiers: {
+      product_id: 'product_a',
+      currency: 'usd',
+      model: 'graduated',
+      tiers: [
+        { up_to: '0.25', unit_amount: '0' },
+        { up_to: null, unit_amount: '12' },
+      ],
+    },
     price_cut: { product_id: 'product_a', currency: 'usd', model: 'percentage', percent: '50' },
     price_once: { product_id: 'product_c', currency: 'usd', model: 'flat', amount: '9', recurring: false },
   }).map(([id, json]) => [id, priceFromJson(id, json)]),
@@ -140,6 +150,35 @@ describe('an invoice', () => {
     expect(shown(preview(contract(cardLine()), { rates: committed }))).to.deep.equal([
       ['b', 'price_committed', '0', '3'],
     ])
+  })
+
+  it('prices an average as the quotient that it is, and shows it with 18 places', () => {
+    const averaged = (price_id: string, ...quantities: string[]) => {
+      const rates = [
+        rateFromJson({ id: 'rate_a', source: 'metric_t', aggregation: 'avg', starts_at: 0, price_id }),
+      ]
+      const events = quantities.map((quantity) => event('metric_t', quantity))
+      const { lines, warnings } = preview(contract(cardLine()), { rates, events })
+      return lines.map(({ quantity, billableQuantity, exactAmount, amount }) => [
+        ...[quantity, billableQuantity, exactAmount, amount].map(formatRatio),
+        ...warnings.map(({ code }) => code),
+      ])
+    }
+    // A third of a price of 3 * 10^18, which is off by a dollar with 18 places.
+    expect(averaged('price_huge', '1', '0', '0')).to.deep.equal([
+      ['0.333333333333333333', '1/3', '1000000000000000000', '1000000000000000000'],
+    ])
+    expect(averaged('price_huge', '2', '2', '-2')).to.deep.equal([
+      ['0.666666666666666667', '2/3', '2000000000000000000', '2000000000000000000'],
+    ])
+    expect(averaged('price_tiers', '1', '0', '0')).to.deep.equal([['0.333333333333333333', '1/3', '1', '1']])
+    expect(averaged('price_one', '1.5', '2.5')).to.deep.equal([['2', '2', '2', '2']])
+    // Less than nothing, though not in 18 places.
+    const least = '-0.000000000000000001'
+    expect(averaged('price_one', least, '0', '0', '0')).to.deep.equal([
+      ['0', '0', '0', '0', 'negative_quantity'],
+    ])
+    expect(averaged('price_one')).to.deep.equal([['0', '0', '0', '0']])
   })
 
   it('takes the greatest of the rest, not all less what is listed', () => {

@@ -1,14 +1,15 @@
 import { once } from 'node:events'
-import { rm, writeFile } from 'node:fs/promises'
-import { createServer, request, type ClientRequest, type IncomingMessage } from 'node:http'
+import { rm } from 'node:fs/promises'
+import { request, type ClientRequest, type IncomingMessage, type RequestListener } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { addCommands } from '../../../services/operator/add-commands.ts'
-import { ADMIN_ADDRESS_FILE, ADMIN_TOKEN_FILE, askRunning } from '../../../services/operator/ask-running.ts'
-import { adminApp } from '../../../shared/service/admin-app.ts'
-import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
+import { askRunning } from '../../../services/operator/ask-running.ts'
+import { COMMAND_SOCKET } from '../../../services/operator/command-socket.ts'
+import { commandsApp } from '../../../services/operator/commands-app.ts'
+import { openCommandSocket } from '../../../services/operator/open-command-socket.ts'
+import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { openPool, type Pool } from '../../../shared/postgres/core/pool.ts'
 import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
 import { testLog } from '../../support/log.ts'
@@ -16,13 +17,11 @@ import { makeTempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 import { makeReport } from '../../support/usage-event.ts'
 
-const TOKEN = 'a token'
-
 describe('commands in a running Tally', function () {
   this.timeout(60_000)
   let stage: AuditStage
   let owner: Pool
-  let server: HttpServer
+  let server: Closeable
   let folder: string
   let stopping: AbortController
   /** How often the audit read records. */
@@ -59,28 +58,17 @@ describe('commands in a running Tally', function () {
         return log.read(...from)
       },
     }
-    const app = adminApp(
-      { isLive: () => true, isReady: () => Promise.resolve(true) },
-      addCommands({
-        deps: {
-          ...stage.deps,
-          openUsage: async () => ({ ...(await stage.deps.openUsage()), log: counting }),
-        },
-        token: TOKEN,
-        log: testLog,
-        stopping: stopping.signal,
-      }),
-    )
-    const port = { port: 0, portSetting: 'ADMIN_PORT', closeTimeoutMs: 1_000 }
-    server = await listen(app, { name: 'the port', host: '127.0.0.1', ...port })
-    await point(server.port)
+    const app = commandsApp({
+      deps: {
+        ...stage.deps,
+        openUsage: async () => ({ ...(await stage.deps.openUsage()), log: counting }),
+      },
+      log: testLog,
+      stopping: stopping.signal,
+    })
+    server = await openCommandSocket(app, folder)
   })
   afterEach(() => server.close())
-
-  const point = async (port: number) => {
-    await writeFile(path.join(folder, ADMIN_ADDRESS_FILE), `127.0.0.1:${port}\n`)
-    await writeFile(path.join(folder, ADMIN_TOKEN_FILE), TOKEN)
-  }
 
   /** Keeps every audit from reading where the log ends. */
   const holdAudits = async (): Promise<() => Promise<void>> => {
@@ -100,12 +88,14 @@ describe('commands in a running Tally', function () {
     return rowCount === 1
   }
 
-  const send = (name: string): ClientRequest =>
-    request(`http://127.0.0.1:${server.port}/commands/${name}`, {
+  const send = (name: string, body = '{"args":[]}'): ClientRequest =>
+    request({
+      socketPath: path.join(folder, COMMAND_SOCKET),
+      path: `/commands/${name}`,
       method: 'POST',
       agent: false,
-      headers: { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' },
-    }).end('{"args":[]}')
+      headers: { 'Content-Type': 'application/json' },
+    }).end(body)
 
   const ask = async (name: string, ...args: string[]) => {
     const [printed, told]: [string[], string[]] = [[], []]
@@ -167,19 +157,38 @@ describe('commands in a running Tally', function () {
     expect(reads).to.equal(0)
   })
 
+  it('are refused in plain words when they are no commands', async () => {
+    for (const [name, body, status, words] of [
+      ['keys', '', 400, 'args: must be a list of text'],
+      ['keys', '{}', 400, 'args: must be a list of text'],
+      ['keys', '{"args":[1]}', 400, 'args: must be a list of text'],
+      ['keys', 'null', 400, 'args: must be a list of text'],
+      ['keys', '{"args":', 400, /^the body is not JSON: /],
+      ['%ff', '{"args":[]}', 400, /^Failed to decode param/],
+      ['a/b', '{"args":[]}', 404, 'not found'],
+    ] as const) {
+      const [response] = (await once(send(name, body), 'response')) as [IncomingMessage]
+      expect(response.statusCode, body).to.equal(status)
+      expect(response.headers['content-type']).to.equal('text/plain; charset=utf-8')
+      expect(await text(response)).to.match(typeof words === 'string' ? new RegExp(`^${words}$`) : words)
+    }
+    expect((await ask('unheard-of')).code).to.equal(2)
+  })
+
   it('are given up with one line when Tally is gone or goes', async () => {
-    const cut = createServer((_req, res) => {
+    const cut: RequestListener = (_req, res) => {
       res.write('{"out":"begun"}\n', () => res.destroy())
-    })
-    cut.listen(0, '127.0.0.1')
-    await once(cut, 'listening')
-    const address = cut.address()
-    const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-    await point(port)
-    expect(await failureOf(ask('audit'))).to.contain('stopped before the command was done')
-    cut.close()
-    await once(cut, 'close')
-    expect(await failureOf(ask('audit'))).to.contain(`no Tally answers on 127.0.0.1:${port}`)
+    }
+    const elsewhere = await makeTempFolder('commands')
+    const cutting = await openCommandSocket(cut, elsewhere)
+    const askThere = () =>
+      askRunning(elsewhere, 'audit', [], { print: () => undefined, showProgress: () => undefined })
+    expect(await failureOf(askThere())).to.contain('stopped before the command was done')
+    await cutting.close()
+    const gone = `no Tally runs in ${elsewhere}: start Tally with npm start, or set DATA_DIR to its data folder`
+    expect(await failureOf(askThere())).to.contain(gone)
+    await rm(elsewhere, { recursive: true })
+    expect(await failureOf(askThere())).to.contain(gone)
   })
 })
 

@@ -1,0 +1,58 @@
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
+import path from 'node:path'
+import { StartupError } from '../../shared/errors/startup-error.ts'
+import { listenOnSocket } from '../../shared/http/http-server.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import { COMMAND_SOCKET, shortPathOf } from './command-socket.ts'
+
+/** How long answers under way may take when it closes; commands end before that. */
+const CLOSE_MS = 4_000
+
+/** What commands needed before they went over a socket; left behind it would be a secret that nobody looks after. */
+const BEFORE = ['admin-token', 'admin-address']
+
+/**
+ * Takes commands over a Unix socket in the data folder, until it is closed. Who may connect is left to the file system:
+ * the folder of the socket can be entered by our user alone, so no secret is sent, and nobody else can listen in our
+ * place. A socket that is there already is one of a Tally that was killed: the data folder's lock is ours.
+ *
+ * @param dataFolder its absolute path; it is locked
+ * @throws StartupError when it cannot be made, or only with a path that is too long
+ */
+export async function openCommandSocket(handler: RequestListener, dataFolder: string): Promise<Closeable> {
+  for (const name of BEFORE) await rm(path.join(dataFolder, name), { force: true })
+  const socket = path.join(dataFolder, COMMAND_SOCKET)
+  await makeFolder(path.dirname(socket))
+  await rm(socket, { force: true })
+  const short = await shortPathOf(socket)
+  try {
+    const server = await listenOnSocket(handler, {
+      name: 'the socket for commands',
+      path: short.path,
+      closeTimeoutMs: CLOSE_MS,
+    })
+    await chmod(socket, 0o600)
+    return {
+      name: 'socket for commands',
+      async close() {
+        await server.close() // which removes the socket
+        await short.release()
+      },
+    }
+  } catch (err) {
+    await short.release()
+    throw err
+  }
+}
+
+/** @throws StartupError when it is something else already, or another user's */
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const found = await lstat(folder)
+  if (!found.isDirectory() || found.uid !== process.geteuid?.())
+    throw new StartupError(
+      `${folder} is no folder of this user: remove it, or set DATA_DIR to another folder`,
+    )
+  await chmod(folder, 0o700)
+}

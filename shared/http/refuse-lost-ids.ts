@@ -1,0 +1,21 @@
+import type { RequestHandler } from 'express'
+import { isLostInUrls } from '../domain/external-id.ts'
+import { HttpError } from './http-error.ts'
+import type { OpenApiDocument, Operation } from './openapi-document.ts'
+import { requestSchema } from './request-schema.ts'
+
+/**
+ * Refuses new external ids that no URL can hold. What has one of before keeps it.
+ *
+ * @returns undefined where a body has none
+ */
+export function refuseLostIds(document: OpenApiDocument, operation: Operation): RequestHandler | undefined {
+  const { properties = {} } = requestSchema(document, operation, 'body') ?? {}
+  if (!('external_id' in properties)) return undefined
+  return (req, _res, next) => {
+    const { external_id: id } = (req.body ?? {}) as { external_id?: string | null }
+    if (typeof id === 'string' && isLostInUrls(id))
+      throw new HttpError(422, `external_id: ${JSON.stringify(id)} would be lost in a URL, take another`)
+    next()
+  }
+}
