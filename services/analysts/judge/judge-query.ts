@@ -3,6 +3,7 @@ import type { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-sessi
 import { ClickHouseException, exceptionOfEngine } from '../exception.ts'
 import { judgeResolved, SHOWN_WHOLE } from './judge-resolved.ts'
 import { judgeTree } from './judge-tree.ts'
+import { requireSmallColumnPatterns } from './pattern.ts'
 import type { CallRules } from './require-harmless-call.ts'
 import { parseSyntaxTree } from './syntax-tree.ts'
 import { requireHarmlessTokens, type Token } from './tokens.ts'
@@ -90,6 +91,7 @@ export async function judgeWritten(
       'analysts may run one SELECT over their views, and SHOW TABLES and DESCRIBE; nothing else.',
     )
   requireHarmlessTokens(tokens, params, rules.zones)
+  requireSmallColumnPatterns(text)
   const explain = explainerOf(session, params, limits)
   judgeTree(parseSyntaxTree(await explain('AST', text)), rules)
   return { text, format, isKnownStatement: false }
