@@ -7,13 +7,14 @@ import { limitSettings, type AnalystLimits } from './analyst-limits.ts'
 import { analystSettings } from './analyst-settings.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
 import { FunctionNames, LIST_FUNCTIONS, type FunctionRow } from './judge/function-names.ts'
-import { judgeQuery, type JudgeRules } from './judge/judge-query.ts'
+import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
 import { TimeZones } from './judge/time-zones.ts'
 import { nativeForRevision } from './native/native-for-revision.ts'
 import { requireOutputFormat } from './output-format.ts'
 import { textOf, type QueryRequest } from './query-request.ts'
 import { requireAnalystsConfined } from './require-analysts-confined.ts'
 import { schemaStatements } from './schema-statements.ts'
+import { timeBudget, type TimeBudget } from './time-budget.ts'
 
 export interface AnalystEngineOptions {
   engine: EmbeddedEngine
@@ -67,7 +68,8 @@ export class AnalystEngine {
   }
 
   /**
-   * Judges a query and runs it.
+   * Judges a query and runs it. The engine computes constants while it is judged and again for the answer, so all of it
+   * has the time of one query.
    *
    * @param comment names it for kill
    * @throws ClickHouseException when it may not run, or another error of the engine
@@ -77,7 +79,9 @@ export class AnalystEngine {
     const own = analystSettings(request.settings, this.limits, this.rules.zones)
     const limits = { ...limitSettings(this.limits), log_comment: comment }
     const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
-    return this.sessions.use(async (session) => {
+    const budget = timeBudget(own.max_execution_time ?? this.limits.timeoutS)
+    return this.sessions.use(async (connection) => {
+      const session = within(budget, connection)
       const judged = await judgeQuery(session, textOf(request), params, limits, this.rules)
       const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
       const result = await session.run({ text: judged.text, settings: { ...limits, ...own }, params, format })
@@ -102,6 +106,14 @@ export class AnalystEngine {
     this.sessions.close()
   }
 }
+
+/** A connection whose statements have the time of a budget together. */
+const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({
+  run: (statement) =>
+    budget.spend((leftS) =>
+      session.run({ ...statement, settings: { ...statement.settings, max_execution_time: leftS } }),
+    ),
+})
 
 async function rulesOf(session: ChdbSession, database: string): Promise<JudgeRules> {
   const result = await session.run({ text: LIST_FUNCTIONS, settings: {}, format: 'JSONEachRow' })

@@ -21,6 +21,9 @@ export interface JudgeRules extends CallRules {
   statements: ReadonlyMap<string, string>
 }
 
+/** A connection, or what bounds the statements on one. */
+export type QueryRunner = Pick<ChdbSession, 'run'>
+
 const QUERY_BYTES_MAX = 256 * 1_024
 
 /** The name of the parameter that carries a query as a value. */
@@ -55,7 +58,7 @@ const JUDGMENT_BYTES_MAX = 4 * 1_024 * 1_024
  * @throws ClickHouseException saying why not
  */
 export async function judgeQuery(
-  session: ChdbSession,
+  session: QueryRunner,
   query: string,
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
@@ -73,7 +76,7 @@ export async function judgeQuery(
  * @internal
  */
 export async function judgeWritten(
-  session: ChdbSession,
+  session: QueryRunner,
   query: string,
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
@@ -98,7 +101,7 @@ export async function judgeWritten(
 }
 
 function explainerOf(
-  session: ChdbSession,
+  session: QueryRunner,
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
 ): (what: string, text: string) => Promise<string[]> {
@@ -126,7 +129,7 @@ const tooMuchToJudge = (): ClickHouseException =>
   )
 
 async function formatAndTokenize(
-  session: ChdbSession,
+  session: QueryRunner,
   query: string,
   settings: ClickHouseSettings,
 ): Promise<{ formatted: string; tokens: Token[] }> {

@@ -78,6 +78,16 @@ describe('limits of the ClickHouse endpoint', function () {
     expect(new Set((await Promise.all(heavy)).map(({ code }) => code))).to.deep.equal(new Set([159]))
   })
 
+  it('gives judging and answering the time of one query together', async () => {
+    // Computed while it is judged, and again for the answer; nothing ends it within.
+    const constant = (n: number) =>
+      `SELECT (SELECT arraySum(x -> length(${'SHA512('.repeat(9)}toString(x)${')'.repeat(9)}), range(${n})))`
+    const { ms } = await timed(service(constant(400_000)))
+    const once = Math.round((400_000 * 1_500) / ms)
+    const { answer } = await timed(ask(constant(once)))
+    expect([answer.status, answer.code], answer.text).to.deep.equal([408, 159])
+  })
+
   it('lets an analyst only lower the limits', async () => {
     const { answer, ms } = await timed(ask(ENDLESS, { max_execution_time: '1' }))
     expect(answer.code).to.equal(159)
