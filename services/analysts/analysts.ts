@@ -16,7 +16,10 @@ export interface AnalystsOptions extends AnalystEngineOptions {
 }
 
 /** The analysts, as the endpoint's user. */
-export interface Analysts extends EndpointUser, Closeable {}
+export interface Analysts extends EndpointUser, Closeable {
+  /** How many queries wait for their turn now. */
+  waiting: () => number
+}
 
 /** As much as a query may have. */
 const BODY_BYTES_MAX = 256 * 1_024
@@ -42,6 +45,7 @@ export async function openAnalysts({ password, waitingMax, ...options }: Analyst
     password,
     bodyBytesMax: BODY_BYTES_MAX,
     mayGet: true,
+    waiting: () => queue.queued,
     async answer(request, signal, send) {
       requireDatabase(request, analyticsDatabase(database))
       const comment = `${COMMENT}${randomUUID()}`

@@ -184,7 +184,10 @@ async function serve(
     },
   })
   const adminServer = await servers.open(makeAdminApp(parts, config, log), ports.admin)
-  const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
+  const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, {
+    ...parts,
+    log,
+  })
   const { handler, relay, warming } = makeTallyApp(parts, config, log)
   opened.push(relay, warming)
   // Last to open: whoever connects finds everything there.
