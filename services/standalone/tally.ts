@@ -48,6 +48,8 @@ export interface Tally extends Closeable {
   dataFolder: string
   /** The companies of a new installation, as far as the files of their keys are there. */
   firstCompanies: FirstCompany[]
+  /** Those of them whose files are gone. */
+  missingKeys: FirstCompany[]
 }
 
 /**
@@ -206,6 +208,7 @@ async function serve(
     analystPort,
     dataFolder: folder.path,
     firstCompanies: firstCompanies.filter(({ keyFile }) => existsSync(keyFile)),
+    missingKeys: firstCompanies.filter(({ keyFile }) => !existsSync(keyFile)),
     close: () => closeAll(opened, log),
   }
 }
