@@ -11,7 +11,6 @@ import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { measureAppends } from './measure-appends.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
-import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { referenceRepository } from '../../shared/postgres/references.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
@@ -25,7 +24,8 @@ import { knownReferences } from './known-references.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import { relayRevisions } from './relay-revisions.ts'
 import { reportListener } from './report-listener.ts'
-import { reportUsage, type RequestKeys } from './report-usage.ts'
+import { reportUsage } from './report-usage.ts'
+import { requestKeysIn } from './request-keys.ts'
 import { seedNamespace } from './seed-namespace.ts'
 import { revisionSender } from './send-revisions.ts'
 
@@ -105,17 +105,5 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
       bodyBytesMax: gateway.bodyBytesMax,
     }),
     relay: relayRevisions({ pool, sender, metrics, log, ...told }),
-  }
-}
-
-/** Keys of requests, each step a transaction of its own: the events between them go to the log, not to PostgreSQL. */
-function requestKeysIn(pool: Pool): RequestKeys {
-  return {
-    begin: (namespaceId, route, key, body, at) =>
-      inNamespace(pool, namespaceId, (db) =>
-        idempotencyKeyRepository(db).begin(namespaceId, route, key, body, at),
-      ),
-    complete: (namespaceId, route, key) =>
-      inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).complete(namespaceId, route, key)),
   }
 }

@@ -25,7 +25,7 @@ interface ReportRoute {
   eventsOf: (body: unknown) => readonly ReportedEvent[] | undefined
   label: (index: number) => string
   answerOf: (events: readonly UsageEvent[]) => object
-  /** Counts and times a request that Express is not to answer. */
+  /** Counts and times a request whose caller was found here. */
   observe: (res: ServerResponse, startedAt: number) => void
 }
 
@@ -59,20 +59,16 @@ export function reportListener(work: GatewayWork, options: GatewayAppOptions): R
       express(req, res)
       return
     }
+    route.observe(res, startedAt)
     countUnderWay(caller.companyId, res)
     noteCaller(req, caller)
-    const json = await readJson(req, res, startedAt).catch((err: unknown) => {
-      route.observe(res, startedAt)
-      throw err
-    })
+    const json = await readJson(req, res, startedAt)
     const events = route.eventsOf(json.body)
     if (events === undefined) {
-      route.observe(res, startedAt)
       keepJson(req, json)
       express(req, res)
       return
     }
-    route.observe(res, startedAt)
     await limitRate(res, limits.events, caller.keyId, events.length)
     const world = caller.mode === 'live' ? caller : await enterUntilAnswered(worlds, caller, res)
     const taken = await report({

@@ -10,19 +10,21 @@ import {
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { awaitNextSlice } from '../../shared/http/body-slices.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import {
+  KEY_FORM,
+  type KeyedRequest,
+  type KeyForm,
+  type ReportedEvents,
+} from '../../shared/postgres/idempotency-keys.ts'
 import { unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { GatewayPoint } from './crash-points.ts'
+import { digestOfReports } from './digest-of-reports.ts'
 import { impossible, throwFaults, type Fault } from './faults.ts'
 import type { FindUnknown } from './known-references.ts'
 import { recordsOf } from './records-of.ts'
 import { checkEvent, findLostDigits, type CheckedEvent, type ReportedEvent } from './reported-event.ts'
-
-/** Keeps Idempotency-Key headers of reports; see shared/postgres/idempotency-keys.ts. */
-export interface RequestKeys {
-  begin(namespaceId: string, route: string, key: string, body: Buffer, at: Micros): Promise<Micros>
-  complete(namespaceId: string, route: string, key: string): Promise<void>
-}
+import type { RequestKeys } from './request-keys.ts'
 
 export interface ReportUsageDeps {
   log: Pick<EventLog, 'append' | 'partitions'>
@@ -41,6 +43,7 @@ export interface Report {
   events: readonly ReportedEvent[]
   /** The bytes of the whole request. */
   body: Buffer
+  /** Method and path, which the ids of events with the request's key are made of: it never changes. */
   route: string
   /** The Idempotency-Key header. */
   requestKey: string | undefined
@@ -68,16 +71,17 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     await awaitNextSlice(bytes)
     const checked = await checkAll(report, unixSeconds(clock() + ahead), findUnknown)
     await awaitNextSlice(bytes) // before it is accepted: from then on the list of events cannot pass it until it is in the log
+    const keyed =
+      requestKey === undefined ? undefined : { route, key: requestKey, digest: digestOfReports(checked) }
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
-      const defaultAt =
-        requestKey === undefined
-          ? acceptedAt + ahead
-          : await requestKeys.begin(namespaceId, route, requestKey, report.body, acceptedAt + ahead)
-      if (requestKey !== undefined) reached('gateway-keyed')
+      const now = acceptedAt + ahead
+      const begun = keyed && (await requestKeys.begin(namespaceId, keyed, report.body, now))
+      if (keyed !== undefined) reached('gateway-keyed')
+      const identityOf = identitiesOf(keyed, begun?.form)
       return checked.map((event, index) => {
-        const occurredAt = event.occurredAt ?? unixSeconds(defaultAt)
-        const key = identityOf(event, requestKey, index)
+        const occurredAt = event.occurredAt ?? unixSeconds(begun?.at ?? now)
+        const key = identityOf(event, index)
         return usageEventOf(event, { namespaceId, acceptedAt, occurredAt, key })
       })
     }
@@ -88,15 +92,33 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
       return appended
     })
     reached('gateway-appended')
-    if (requestKey !== undefined) await requestKeys.complete(namespaceId, route, requestKey)
+    if (keyed !== undefined) await requestKeys.complete(namespaceId, keyed, reportedOf(events))
     reached('gateway-completed')
     return events
   }
 }
 
-function identityOf(event: CheckedEvent, requestKey: string | undefined, index: number): IdentityKey {
-  if (event.key !== undefined) return { kind: 'event', key: event.key }
-  return requestKey === undefined ? { kind: 'random' } : { kind: 'request', key: requestKey, index }
+/**
+ * What identifies the events of a request: their own keys, or else the header's, or nothing.
+ *
+ * @param form in which the request began that the key stands for
+ */
+function identitiesOf(
+  keyed: Pick<KeyedRequest, 'route' | 'key'> | undefined,
+  form: KeyForm | undefined,
+): (event: CheckedEvent, index: number) => IdentityKey {
+  const identify = (index: number): IdentityKey => {
+    if (keyed === undefined) return { kind: 'random' }
+    const { route, key } = keyed
+    return form === KEY_FORM.ofBytes ? { kind: 'request', key, index } : { kind: 'route', route, key, index }
+  }
+  return ({ key }, index) => (key === undefined ? identify(index) : { kind: 'event', key })
+}
+
+function reportedOf(events: readonly UsageEvent[]): ReportedEvents {
+  const [first] = events
+  if (first === undefined) throw new Error('a request without events was taken')
+  return { firstId: first.id, count: events.length }
 }
 
 interface Stamp {

@@ -17,8 +17,8 @@ export const ANALYST_PASSWORD_FILE = 'analyst-password'
 
 /** ClickHouse takes a URL of this length, and clients put parameters there. */
 const HEADER_BYTES_MAX = 1_024 * 1_024
-/** Few, because each may have so much in memory before it has shown a password. */
-const CONNECTIONS_MAX = 64
+/** Few, because each may have so much in memory before it has shown a password. One address has half of them. */
+const CONNECTIONS_MAX = 128
 
 /**
  * Starts the port where analysts query the embedded ClickHouse; a ClickHouse server has a port of its own.

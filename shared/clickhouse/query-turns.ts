@@ -51,9 +51,13 @@ export function queryTurns(connections: number): Record<'short' | 'long', QueryT
     },
     long: {
       async acquire(request) {
+        const until = performance.now() + WAIT_MS
         const releaseLong = await long.acquire(request)
         try {
-          const release = await all.acquire(request)
+          const release = await all.acquire({
+            ...request,
+            waitMs: Math.max(1, Math.ceil(until - performance.now())),
+          })
           return () => {
             release()
             releaseLong()

@@ -2,8 +2,8 @@ import { DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
 import { withMembers, type ClickHouse } from './clickhouse.ts'
 
 /**
- * The same client, whose queries are timed once it is their turn, until their first rows arrive; our answers are small, so that is nearly all
- * of it.
+ * The same client, whose queries are timed once it is their turn, until their first rows arrive; our answers are small,
+ * so that is nearly all of it.
  */
 export function timeQueries(metrics: Metrics, client: ClickHouse): ClickHouse {
   const took = metrics.histogram(

@@ -1,5 +1,5 @@
 import type { Micros } from '../time/microsecond-clock.ts'
-import { contentOf, correctionVersion, type UsageEvent } from './usage-event.ts'
+import { contentOf, correctionVersion, isSameContent, type UsageEvent } from './usage-event.ts'
 
 /** What a correction changes. */
 export type EventChange =
@@ -18,7 +18,7 @@ export interface EventRevision {
 /** Whether an event is no other after a change than before; what was voided cannot be changed into what it is. */
 export function changesNothing(event: UsageEvent, change: EventChange): boolean {
   if ('void' in change) return event.voided
-  return !event.voided && contentOf({ ...event, ...change }) === contentOf(event)
+  return !event.voided && isSameContent({ ...event, ...change }, event)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { canonicalJson } from './canonical-json.ts'
 import { characterCount } from './character-count.ts'
 
 /** Limits of the free-form properties of a usage event. */
@@ -16,16 +17,17 @@ export type Properties = Record<string, unknown>
 export type PropertiesCheck = { json: string; hasNumber: boolean } | { fault: string }
 
 /**
- * Checks free-form properties and brings them into the JSON text that is stored.
+ * Checks free-form properties and brings them into the JSON text that is stored: their one form (canonical-json.ts), so
+ * the same properties are the same text, in whatever order their fields were sent.
  *
  * @param properties a parsed JSON object
  * @returns the text, and whether a number is in it (the caller then checks that no digit was lost in parsing); or what
  *   is wrong, as the end of a sentence that starts with "properties"
  */
 export function checkProperties(properties: Properties): PropertiesCheck {
-  const seen = { hasNumber: false }
+  const seen = { hasNumber: false, isOrdered: true }
   const isShallow = isWithinDepth(properties, 1, seen)
-  const json = isShallow ? JSON.stringify(properties) : ''
+  const json = !isShallow ? '' : seen.isOrdered ? JSON.stringify(properties) : canonicalJson(properties)
   // JSON has no other way to write what findFault looks for, so most properties need not be looked at by character.
   if (!isShallow || json.includes('\\u')) {
     const fault = findFault(properties, 1)
@@ -42,10 +44,21 @@ export function checkProperties(properties: Properties): PropertiesCheck {
 /** Of one UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3
 
-function isWithinDepth(value: object, depth: number, seen: { hasNumber: boolean }): boolean {
+/** What is noticed on the way. */
+interface Seen {
+  hasNumber: boolean
+  /** False when fields may have to be put in order. */
+  isOrdered: boolean
+}
+
+function isWithinDepth(value: object, depth: number, seen: Seen): boolean {
   if (depth > PROPERTIES_DEPTH_MAX) return false
+  let before = ''
   // Why not Object.entries: this runs for every event, and what JSON.parse makes has no enumerable names but its own.
   for (const name in value) {
+    // The places of a list are names here, too, and always in order.
+    if (name < before && !Array.isArray(value)) seen.isOrdered = false
+    before = name
     const inner = (value as Properties)[name]
     if (typeof inner === 'number') seen.hasNumber = true
     else if (typeof inner === 'object' && inner !== null && !isWithinDepth(inner, depth + 1, seen))

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Micros } from '../time/microsecond-clock.ts'
+import { isSameJson } from './canonical-json.ts'
 import { earliestSecond, YEARS_BACK } from './period.ts'
 import { randomHex } from './random-hex.ts'
 import type { UsageSource } from './usage-source.ts'
@@ -18,7 +19,7 @@ export interface UsageEvent {
   occurredAt: number
   /** When the gateway took it. */
   acceptedAt: Micros
-  /** A JSON object as text, exactly as it will be stored. */
+  /** A JSON object as text, exactly as it will be stored: in canonical order, unless it was stored before there was one. */
   properties: string
   /** See propertyPairs. */
   propertyPairs: readonly string[]
@@ -49,7 +50,11 @@ export function findTimeFault(occurredAt: number, now: number): string | undefin
 
 /** Where the key of an identity comes from; each kind has a tag of its own, so that they can never meet. */
 export type IdentityKey =
-  { kind: 'event'; key: string } | { kind: 'request'; key: string; index: number } | { kind: 'random' }
+  | { kind: 'event'; key: string }
+  | { kind: 'route'; route: string; key: string; index: number }
+  // Of requests that began before identities told the route: one key gave the same ids on either.
+  | { kind: 'request'; key: string; index: number }
+  | { kind: 'random' }
 
 /**
  * The id of a usage event: `event_`, 8 hexadecimal digits of `occurredAt` as a 32-bit number, then 24 that are the
@@ -57,8 +62,9 @@ export type IdentityKey =
  * report has the same id on any gateway, without a lookup, and the id alone says in which time slot the event lies.
  *
  * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
- * @param key the caller's idempotency key; or the request's Idempotency-Key header and the event's place in the
- *   request; or neither, and then every report is an event of its own
+ * @param key the caller's idempotency key; or the route, the request's Idempotency-Key header and the event's place in
+ *   the request, for a header stands for one request of its route; or neither, and then every report is an event of its
+ *   own
  */
 export function usageEventId(
   namespaceId: string,
@@ -77,6 +83,16 @@ function identityDigits(namespaceId: string, accountId: string, source: string, 
       return randomHex(12)
     case 'event':
       return digest96(['tally/event', namespaceId, accountId, source, key.key])
+    case 'route':
+      return digest96([
+        'tally/route',
+        namespaceId,
+        accountId,
+        source,
+        key.route,
+        key.key,
+        key.index.toString(),
+      ])
     case 'request':
       return digest96(['tally/request', namespaceId, accountId, source, key.key, key.index.toString()])
   }
@@ -124,6 +140,20 @@ export const correctionVersion = (correctedAt: Micros, content: string): bigint 
 /** Why the last one is kept: all events of a request share their acceptedAt. */
 let versionTop = { at: -1, bits: 0n }
 
-/** What two reports of one event must agree in to be the same report. */
-export const contentOf = (event: { quantity: string; properties: string; voided?: boolean }): string =>
+/** What of an event two reports or corrections of it may differ in. */
+interface Content {
+  /** Canonical decimal text. */
+  quantity: string
+  properties: string
+  voided?: boolean
+}
+
+/** The content as text, which versions are made of: it is as the properties are stored. */
+export const contentOf = (event: Content): string =>
   `${event.quantity}\n${event.voided === true ? 'voided' : ''}\n${event.properties}`
+
+/** Whether two contents say the same; properties may be in any order of fields. */
+export const isSameContent = (a: Content, b: Content): boolean =>
+  a.quantity === b.quantity &&
+  (a.voided === true) === (b.voided === true) &&
+  isSameJson(a.properties, b.properties)

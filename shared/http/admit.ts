@@ -49,14 +49,13 @@ export function admit(
     const turn = awaitRequest(() => isAwaited(req, res), caller.companyId)
     if (turn === undefined) app(req, res)
     else
-      turn.then(
-        () => {
+      turn
+        .then(() => {
           app(req, res)
-        },
-        (err: unknown) => {
+        })
+        .catch((err: unknown) => {
           refuse(err, req, res)
-        },
-      )
+        })
   }
   const beginUnknown = async (
     found: Exclude<ReturnType<FindCaller>, Caller>,
@@ -115,11 +114,20 @@ function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Op
   }
   return ({ method = '', url = '' }) => {
     const end = url.indexOf('?')
-    let node = roots.get(method === 'HEAD' ? 'GET' : method)
-    for (const part of url.slice(1, end < 0 ? undefined : end).split('/'))
-      node = node?.parts.get(part) ?? node?.any
-    return node?.operation
+    const parts = url.slice(1, end < 0 ? undefined : end).split('/')
+    return operationBelow(roots.get(method === 'HEAD' ? 'GET' : method), parts)
   }
+}
+
+/** As Express finds it: what begins as a path by name may still be one with any part there. */
+function operationBelow(
+  node: PathNode | undefined,
+  parts: readonly string[],
+  index = 0,
+): Operation | undefined {
+  const part = parts[index]
+  if (node === undefined || part === undefined) return node?.operation
+  return operationBelow(node.parts.get(part), parts, index + 1) ?? operationBelow(node.any, parts, index + 1)
 }
 
 /** Of one company, in this process. */
@@ -129,15 +137,28 @@ const underWay = new Shares({ max: Infinity, maxOfOne: UNDER_WAY_MAX })
 const UNREAD_BYTES = 64 * 1_024
 
 /**
+ * Whether a company may have one more answer.
+ *
+ * @throws HttpError 503 when it leaves too much unread
+ */
+export function requireAnswersRead(companyId: string): void {
+  if (bytesInFlight.isFull(companyId))
+    throw new HttpError(
+      503,
+      'too many bodies are on their way, or answers were not read: read them, and try again',
+      { 'Retry-After': '1' },
+    )
+}
+
+/**
  * Counts a request until it is answered and the answer was read, and what of the answer was not.
  *
- * @throws HttpError 429 when a company has too many under way; 503 when it leaves too much unread
+ * @throws HttpError 429 when a company has too many under way; 503 when it leaves too much unread; 400 when the client
+ *   has gone, as nothing would end the count
  */
 export function countUnderWay(companyId: string, res: ServerResponse): void {
-  if (bytesInFlight.isFull(companyId))
-    throw new HttpError(503, 'too many answers were not read: read them, and try again', {
-      'Retry-After': '1',
-    })
+  if (res.closed) throw new HttpError(400, 'the request was cut short')
+  requireAnswersRead(companyId)
   if (!underWay.take(companyId, 1))
     throw new HttpError(429, 'rate limit exceeded', {
       'RateLimit-Policy': `"requests-at-once";q=${UNDER_WAY_MAX}`,
@@ -148,6 +169,10 @@ export function countUnderWay(companyId: string, res: ServerResponse): void {
   res.once('prefinish', () => {
     const left = res.writableLength
     if (left < UNREAD_BYTES || res.closed) return
+    if (bytesInFlight.isFull(companyId)) {
+      res.destroy() // those that were let in together read none of theirs
+      return
+    }
     unread = left
     bytesInFlight.add(companyId, unread)
   })

@@ -59,8 +59,9 @@ export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
       )
 
 /**
- * Wait for this before a request is begun: each round begins a few dozen, those of tenants in turn. Without that, one tenant's many connections, all of which have something to say in a round, would keep others
- * waiting for all of them, in each of the rounds that a request takes.
+ * Wait for this before a request is begun: each round begins a few dozen, those of tenants in turn. Without that, one
+ * tenant's many connections, all of which have something to say in a round, would keep others waiting for all of them,
+ * in each of the rounds that a request takes.
  *
  * @returns undefined when it may begin at once
  * @throws HttpError 400 when it is not wanted any more

@@ -6,7 +6,7 @@ import type { TestWorlds } from '../postgres/test-worlds.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
-import { admit, routeOf } from './admit.ts'
+import { admit, requireAnswersRead, routeOf } from './admit.ts'
 import { authenticate, authenticateAgain, callerOf, type FindCaller } from './authentication.ts'
 import { notedCaller } from './callers.ts'
 import { checkQuery } from './check-query.ts'
@@ -163,8 +163,10 @@ function longTurns(): (handle: RequestHandler) => RequestHandler {
     waitingMaxOfOne: LONG_WAITING_MAX_OF_ONE,
   })
   return (handle) => async (req, res, next) => {
-    const release = await semaphore.acquire({ tenant: callerOf(res).companyId, signal: goneSignal(res) })
+    const { companyId } = callerOf(res)
+    const release = await semaphore.acquire({ tenant: companyId, signal: goneSignal(res) })
     try {
+      requireAnswersRead(companyId) // those before it may have had large answers since it was let in
       await handle(req, res, next)
     } finally {
       release()

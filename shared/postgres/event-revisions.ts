@@ -79,6 +79,9 @@ const LIST_NEWEST_OF_ALL = `
   SELECT DISTINCT ON (namespace_id, event_id) ${COLUMNS} FROM event_revisions
   WHERE (namespace_id, event_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))
   ORDER BY namespace_id, event_id, revision DESC`
+const LIST_FIRST_OF_ALL = `
+  SELECT ${COLUMNS} FROM event_revisions
+  WHERE revision = 0 AND (namespace_id, event_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`
 
 /** After every other one. */
 const LAST_NAMESPACE = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -190,14 +193,17 @@ export const everyRevisionRepository = (db: Queryable) => ({
   },
 
   /** The newest revision of each of these events. */
-  async listNewest(keys: readonly EventKey[]): Promise<EventRevision[]> {
-    const { rows } = await db.query<RevisionRow>(LIST_NEWEST_OF_ALL, [
-      keys.map(({ namespaceId }) => namespaceId),
-      keys.map(({ id }) => id),
-    ])
-    return rows.map(revisionFromRow)
-  },
+  listNewest: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_NEWEST_OF_ALL, keys),
+
+  /** The reports of those of these events that were corrected: revision 0. */
+  listFirst: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_FIRST_OF_ALL, keys),
 })
+
+async function listOf(db: Queryable, query: string, keys: readonly EventKey[]): Promise<EventRevision[]> {
+  const values = [keys.map(({ namespaceId }) => namespaceId), keys.map(({ id }) => id)]
+  const { rows } = await db.query<RevisionRow>(query, values)
+  return rows.map(revisionFromRow)
+}
 
 function valuesOf(
   namespaceId: string,

@@ -3,61 +3,155 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
-const INSERT_COMPLETE = `
-  INSERT INTO idempotency_keys (namespace_id, route, key, first_used_at, completed_at)
-  SELECT $1, $2, $3, at, at FROM clock_timestamp() AS at
+/**
+ * How the row of a key is to be read: see migrations/0022_keys_name_what_they_made.sql. New ones are of the last form.
+ */
+export const KEY_FORM = { ofBytes: 1, ofContent: 2 } as const
+export type KeyForm = (typeof KEY_FORM)[keyof typeof KEY_FORM]
+
+/** A request that came with an Idempotency-Key. */
+export interface KeyedRequest {
+  /** Method and path, with the ids that stand in it: a key is used once on a route. */
+  route: string
+  key: string
+  /** A SHA-256 of what is asked for: the same however it is written. */
+  digest: Buffer
+}
+
+/** A key that is in use for work outside of the database. */
+export interface BegunKey {
+  /** When it was begun: the time of the first attempt. */
+  at: Micros
+  /** In which form that attempt was begun. */
+  form: KeyForm
+}
+
+/** What a report came to. */
+export interface ReportedEvents {
+  firstId: string
+  count: number
+}
+
+const INSERT_USED = `
+  INSERT INTO idempotency_keys (namespace_id, route, key, first_used_at, completed_at, form, digest)
+  SELECT $1, $2, $3, at, at, ${KEY_FORM.ofContent}, $4 FROM clock_timestamp() AS at
+  WHERE NOT EXISTS (SELECT FROM idempotency_keys WHERE namespace_id = $1 AND route = $5 AND key = $3)
   ON CONFLICT (namespace_id, route, key) DO NOTHING`
+const NAME_RESOURCE = `
+  UPDATE idempotency_keys SET resource_id = $4 WHERE namespace_id = $1 AND route = $2 AND key = $3`
 const INSERT_BEGUN = `
-  INSERT INTO idempotency_keys (namespace_id, route, key, first_used_at, body_digest)
-  VALUES ($1, $2, $3, 'epoch'::timestamptz + $4 * interval '1 microsecond', $5)
+  INSERT INTO idempotency_keys (namespace_id, route, key, first_used_at, form, digest)
+  VALUES ($1, $2, $3, 'epoch'::timestamptz + $4 * interval '1 microsecond', ${KEY_FORM.ofContent}, $5)
   ON CONFLICT (namespace_id, route, key) DO NOTHING`
+const COMPLETE = `
+  UPDATE idempotency_keys SET completed_at = clock_timestamp(), resource_id = $4, event_count = $5
+  WHERE namespace_id = $1 AND route = $2 AND key = $3`
 const FIND = `
   SELECT (extract(epoch FROM first_used_at) * 1000000)::bigint AS first_used_at, completed_at IS NOT NULL AS is_complete,
-    body_digest = $4 AS is_same
-  FROM idempotency_keys WHERE namespace_id = $1 AND route = $2 AND key = $3`
-const COMPLETE = `
-  UPDATE idempotency_keys SET completed_at = clock_timestamp() WHERE namespace_id = $1 AND route = $2 AND key = $3`
+    form, digest, resource_id, event_count
+  FROM idempotency_keys WHERE namespace_id = $1 AND route IN ($2, $4) AND key = $3
+  ORDER BY route = $2 DESC LIMIT 1`
 
 interface FoundRow {
   first_used_at: string
   is_complete: boolean
-  is_same: boolean
+  form: KeyForm
+  digest: Buffer | null
+  resource_id: string | null
+  event_count: number | null
 }
 
-/** Idempotency-Key headers, each used once in a namespace and on a route. */
-export const idempotencyKeyRepository = (db: Queryable) => ({
-  /**
-   * Uses up a key, within the transaction that creates what it stands for: when that fails, the key stays free.
-   *
-   * @throws DomainError conflict when it was used before
-   */
-  async use(namespaceId: string, route: string, key: string): Promise<void> {
-    const { rowCount } = await db.query(INSERT_COMPLETE, [namespaceId, route, key])
-    if (rowCount === 0) throw alreadyUsed()
-  },
-
-  /**
-   * Begins to use a key for work that is done outside of the database.
-   *
-   * @param body of the request
-   * @param at now
-   * @returns the time to work with: now, or that of an earlier attempt that was not completed
-   * @throws DomainError conflict when an earlier use was completed, or had another body
-   */
-  async begin(namespaceId: string, route: string, key: string, body: Buffer, at: Micros): Promise<Micros> {
-    const digest = hash('sha256', body, 'buffer')
-    const { rowCount } = await db.query(INSERT_BEGUN, [namespaceId, route, key, at, digest])
-    if (rowCount === 1) return at
-    const { rows } = await db.query<FoundRow>(FIND, [namespaceId, route, key, digest])
+/**
+ * Idempotency-Key headers, each used once in a namespace and on a route. docs/reference/keys.md has what is answered
+ * when.
+ */
+export const idempotencyKeyRepository = (db: Queryable) => {
+  const find = async (
+    namespaceId: string,
+    { route, key }: KeyedRequest,
+    formerRoute = route,
+  ): Promise<FoundRow> => {
+    const { rows } = await db.query<FoundRow>(FIND, [namespaceId, route, key, formerRoute])
     const [found] = rows
-    if (found?.is_same !== true || found.is_complete) throw alreadyUsed()
-    return Number(found.first_used_at)
-  },
+    if (found === undefined) throw new Error('an Idempotency-Key that was there is gone')
+    return found
+  }
 
-  async complete(namespaceId: string, route: string, key: string): Promise<void> {
-    await db.query(COMPLETE, [namespaceId, route, key])
-  },
-})
+  return {
+    /**
+     * Uses up a key, within the transaction that makes or changes what it stands for: when that fails, the key stays
+     * free. Another request with it waits until this one ends.
+     *
+     * @param formerRoute under which an earlier version kept keys of this route
+     * @throws DomainError conflict when it was used before
+     */
+    async use(namespaceId: string, request: KeyedRequest, formerRoute = request.route): Promise<void> {
+      const { route, key, digest } = request
+      const { rowCount } = await db.query(INSERT_USED, [namespaceId, route, key, digest, formerRoute])
+      if (rowCount === 0) throw usedBefore(await find(namespaceId, request, formerRoute), digest)
+    },
 
-const alreadyUsed = (): DomainError =>
-  new DomainError('conflict', 'Idempotency-Key: this key was used before')
+    /** Notes what the key was used up for, in the same transaction. */
+    async nameResource(namespaceId: string, { route, key }: KeyedRequest, resourceId: string): Promise<void> {
+      await db.query(NAME_RESOURCE, [namespaceId, route, key, resourceId])
+    },
+
+    /**
+     * Begins to use a key for work that is done outside of the database, or goes on with what began before and asks for
+     * the same.
+     *
+     * @param body the bytes of the request, which attempts of form 1 are told by
+     * @param at now
+     * @returns the time and the form to work with: of now, or of the attempt that began
+     * @throws DomainError conflict when the key was used up; unprocessable when what began asks for something else, or
+     *   cannot be seen to ask for the same
+     */
+    async begin(namespaceId: string, request: KeyedRequest, body: Buffer, at: Micros): Promise<BegunKey> {
+      const { route, key, digest } = request
+      const { rowCount } = await db.query(INSERT_BEGUN, [namespaceId, route, key, at, digest])
+      if (rowCount === 1) return { at, form: KEY_FORM.ofContent }
+      const found = await find(namespaceId, request)
+      const own = found.form === KEY_FORM.ofBytes ? hash('sha256', body, 'buffer') : digest
+      if (found.is_complete) throw usedBefore(found, own)
+      if (found.digest?.equals(own) !== true) throw begunOtherwise()
+      return { at: Number(found.first_used_at), form: found.form }
+    },
+
+    /** Uses a key up whose work is done. */
+    async complete(
+      namespaceId: string,
+      { route, key }: KeyedRequest,
+      { firstId, count }: ReportedEvents,
+    ): Promise<void> {
+      await db.query(COMPLETE, [namespaceId, route, key, firstId, count])
+    },
+  }
+}
+
+const SUBJECT = 'Idempotency-Key:'
+
+/** @param digest of this request, made as that of the found one was */
+function usedBefore(found: FoundRow, digest: Buffer): DomainError {
+  const { resource_id: resourceId, event_count: count } = found
+  const before = `${SUBJECT} this key was used before`
+  if (resourceId === null)
+    return new DomainError(
+      'conflict',
+      `${before}, by an earlier version of Tally, which did not keep what for`,
+    )
+  const made = count === null || count === 1 ? resourceId : `${count} events, the first of them ${resourceId}`
+  const isOther = isKnownToDiffer(found, digest)
+  const content = isOther ? ', with another content: nothing of this request was done' : ''
+  return new DomainError('conflict', `${before}, for ${made}${content}`)
+}
+
+/** Other bytes may say the same. */
+const isKnownToDiffer = (found: FoundRow, digest: Buffer): boolean =>
+  found.form === KEY_FORM.ofContent && found.digest?.equals(digest) !== true
+
+const begunOtherwise = (): DomainError =>
+  new DomainError(
+    'unprocessable',
+    `${SUBJECT} another request has begun with this key, and whether it counts is not known: nothing of this one was ` +
+      'done, send that one again or this one with another key',
+  )

@@ -20,6 +20,7 @@ const COPIED = [
   'clients',
   'services',
   'clickhouse',
+  'docs/reference/keys.md',
   'openapi.yaml',
   'package.json',
   'tsconfig.json',

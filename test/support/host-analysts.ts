@@ -76,7 +76,7 @@ const server = await listen(
     portSetting: '',
     closeTimeoutMs: 1_000,
     headerBytesMax: MB,
-    connectionsMax: 512,
+    connectionsMax: 1_024,
   },
 )
 process.stdout.write(`${server.port}\n`)

@@ -3,9 +3,11 @@ import { request, type IncomingHttpHeaders, type IncomingMessage, type RequestLi
 import { buffer } from 'node:stream/consumers'
 import { Acceptance } from '../../services/gateway/acceptance.ts'
 import { gatewayApp } from '../../services/gateway/app.ts'
+import type { GatewayPoint } from '../../services/gateway/crash-points.ts'
 import { knownReferences } from '../../services/gateway/known-references.ts'
 import { reportListener } from '../../services/gateway/report-listener.ts'
-import { reportUsage, type RequestKeys } from '../../services/gateway/report-usage.ts'
+import { reportUsage } from '../../services/gateway/report-usage.ts'
+import { requestKeysIn } from '../../services/gateway/request-keys.ts'
 import { seedNamespace } from '../../services/gateway/seed-namespace.ts'
 import { newApiKey, type Permission } from '../../shared/domain/api-key.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
@@ -14,7 +16,6 @@ import { listen } from '../../shared/http/http-server.ts'
 import { lookUpCallers } from '../../shared/http/open-access.ts'
 import { accountRepository } from '../../shared/postgres/accounts.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
-import { idempotencyKeyRepository } from '../../shared/postgres/idempotency-keys.ts'
 import { metricRepository } from '../../shared/postgres/metrics.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { referenceRepository } from '../../shared/postgres/references.ts'
@@ -60,6 +61,10 @@ export interface TestGateway {
   /** What was taken of its limits since the last look. */
   takeUses(): string[]
   send(sent: Sent): Promise<Got>
+  /** The next request that gets to this point goes no further, as if the gateway had crashed there. */
+  crashAt(point: GatewayPoint): void
+  /** Of its database. */
+  pool: Pool
   stop(): Promise<void>
 }
 
@@ -71,7 +76,8 @@ export const startGateways = async (): Promise<{ listener: TestGateway; express:
   express: await startGateway('gateway_express', gatewayApp),
 })
 
-async function startGateway(
+/** @param purpose names its database: letters, digits and underscores */
+export async function startGateway(
   purpose: string,
   make: (...wiring: Parameters<typeof reportListener>) => RequestListener,
 ): Promise<TestGateway> {
@@ -95,6 +101,7 @@ async function startGateway(
   })
   const lines: string[] = []
   const uses: string[] = []
+  let crash: GatewayPoint | undefined
   const report = reportUsage({
     log: {
       partitions: eventLog.partitions,
@@ -113,6 +120,11 @@ async function startGateway(
       1_000,
     ),
     requestKeys: requestKeysIn(pool),
+    reached: (point) => {
+      if (point !== crash) return
+      crash = undefined
+      throw new Error(`crashed at ${point}`)
+    },
   })
   // Corrections take one way only, and have tests of their own.
   const correct = () => Promise.reject(new Error('no corrections here'))
@@ -145,6 +157,8 @@ async function startGateway(
     takeLines: () => lines.splice(0),
     takeUses: () => uses.splice(0),
     send: (sent) => send(server.port, sent),
+    crashAt: (point) => (crash = point),
+    pool,
     async stop() {
       await server.close()
       await eventLog.close()
@@ -198,15 +212,6 @@ async function fill(pool: Pool): Promise<void> {
     })
   })
 }
-
-const requestKeysIn = (pool: Pool): RequestKeys => ({
-  begin: (namespaceId, route, key, body, at) =>
-    inNamespace(pool, namespaceId, (db) =>
-      idempotencyKeyRepository(db).begin(namespaceId, route, key, body, at),
-    ),
-  complete: (namespaceId, route, key) =>
-    inNamespace(pool, namespaceId, (db) => idempotencyKeyRepository(db).complete(namespaceId, route, key)),
-})
 
 async function send(port: number, { method = 'POST', path, headers, body }: Sent): Promise<Got> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { RequestListener } from 'node:http'
 import { openApi } from '../../services/api/open-api.ts'
 import { Acceptance } from '../../services/gateway/acceptance.ts'
+import type { GatewayPoint } from '../../services/gateway/crash-points.ts'
 import { openGateway } from '../../services/gateway/open-gateway.ts'
 import { openLoader } from '../../services/loader/open-loader.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { makeSumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
-import { newApiKey } from '../../shared/domain/api-key.ts'
+import { newApiKey, PERMISSIONS, type Mode } from '../../shared/domain/api-key.ts'
 import { LOADER_GROUP, USAGE_TOPIC, type NewRecord } from '../../shared/event-log/event-log.ts'
 import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
 import { openPostgresEventLog } from '../../shared/event-log/postgres/postgres-event-log.ts'
@@ -15,8 +16,10 @@ import { listen } from '../../shared/http/http-server.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { testWorlds } from '../../shared/postgres/test-worlds.ts'
 import { withTransaction } from '../../shared/postgres/core/transaction.ts'
 import { openPurges } from '../../shared/redis/purges.ts'
@@ -40,6 +43,15 @@ const LOADER = {
   flushMs: 20,
 }
 
+interface StageOptions {
+  lookUpTimeoutMs?: number
+  slotS?: number
+  /** Told where reports and corrections get to; what it throws ends them there. */
+  reached?: Reached<GatewayPoint>
+  /** Makes the connections of the API. */
+  poolOfApi?: (pool: Pool) => Pool
+}
+
 /**
  * Gateway, loader and API in this process, on databases of their own and wired as the services wire them, with holds
  * that only the inside has: the log can be made to refuse, the loader to stand still, and lines to arrive in another
@@ -47,7 +59,8 @@ const LOADER = {
  *
  * @param purpose names the databases: letters, digits and underscores
  */
-export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000, slotS = 300 } = {}) {
+export async function startWholeStage(purpose: string, options: StageOptions = {}) {
+  const { lookUpTimeoutMs = 5_000, slotS = 300, reached, poolOfApi = (given: Pool) => given } = options
   const db = await createDatabase(purpose)
   const clickhouse = await createClickHouse(purpose)
   const computing = await connectAgain(clickhouse)
@@ -77,16 +90,17 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
   }
   const sharing = { redis: undefined, purges: openPurges(undefined) }
   const opened: Closeable[] = []
+  const apiPool = poolOfApi(pool)
   const access = openAccess(
-    pool,
-    testWorlds(pool, 1_000),
+    apiPool,
+    testWorlds(apiPool, 1_000),
     { eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 },
     sharing,
     opened,
     testLog,
   )
   const requests = requestMetrics(metrics)
-  const options = { requestTimeoutMs: 30_000, lookUpTimeoutMs }
+  const timeouts = { requestTimeoutMs: 30_000, lookUpTimeoutMs }
   const clock = microsecondClock()
   const acceptance = new Acceptance(clock, 1_000)
   const listedUpTo = listedUpToOf({ lowestUnderWay: () => acceptance.lowest(), eventLog })
@@ -102,9 +116,10 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
       acceptance,
       clock,
       purges: sharing.purges,
+      ...(reached === undefined ? {} : { reached }),
     },
     {
-      ...options,
+      ...timeouts,
       gateway: { bodyBytesMax: 4 * 1_024 * 1_024, knownIdsMax: 10_000, unrenewedMaxMs: 60_000 },
     },
   )
@@ -114,6 +129,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     const api = openApi(
       {
         ...common,
+        pool: apiPool,
         metrics: openMetrics(),
         clickhouse: client,
         sumsCache: cache,
@@ -121,7 +137,7 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
         listedUpTo,
         purges: sharing.purges,
       },
-      { ...options, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000, warming } },
+      { ...timeouts, api: { bodyBytesMax: 262_144, emptyEveryMs: 60_000, warming } },
     )
     opened.push(api.warming)
     return api.handler
@@ -159,18 +175,19 @@ export async function startWholeStage(purpose: string, { lookUpTimeoutMs = 5_000
     log,
     listedUpTo,
     /** A company of its own: clients with its key, of the API as it is and of one that knows of no rollups. */
-    async newCaller() {
-      const [companyId, namespaceId, keyId, key] = [
-        randomUUID(),
-        randomUUID(),
-        randomUUID(),
-        newApiKey('live'),
-      ]
+    async newCaller(mode: Mode = 'live') {
+      const [companyId, namespaceId, keyId, key] = [randomUUID(), randomUUID(), randomUUID(), newApiKey(mode)]
       await withTransaction(pool, async (client) => {
-        await companyRepository(client).insert({ id: companyId, name: companyId, mode: 'live', namespaceId })
-        await insertKey(client, { id: keyId, companyId, key })
+        await companyRepository(client).insert({ id: companyId, name: companyId, mode, namespaceId })
+        await insertKey(client, { id: keyId, companyId, key, permissions: [...PERMISSIONS] })
       })
-      return { api: new ApiClient(url, key), rawApi: new ApiClient(rawUrl, key), namespaceId, keyId }
+      return {
+        api: new ApiClient(url, key),
+        rawApi: new ApiClient(rawUrl, key),
+        companyId,
+        namespaceId,
+        keyId,
+      }
     },
     /** Nothing is loaded until the loader is let go on. */
     async holdLoader() {

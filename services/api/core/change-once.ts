@@ -8,10 +8,11 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { secondsOf } from './body-fields.ts'
 import { idOf, type Create } from './create.ts'
 import { nowIn } from './now-in.ts'
+import { routeOf } from './route-of.ts'
 
 /** A change of one resource that a request makes once, however often it is sent with its Idempotency-Key. */
 interface OnceChange<Params, T> {
-  /** As the trail of keys knows it. */
+  /** Method and path, as openapi.yaml has it. */
   route: string
   action: AuditedAction
   /** How the resource is shown. @param at what time it is, in Unix seconds: no earlier than the change */
@@ -35,7 +36,14 @@ export function changeOnce<Params, T extends { id: string }>(
     let changedAt = 0
     const changed = await create(
       callerOf(res),
-      { route, key: idempotencyKeyOf(req), action, changes, idOf },
+      {
+        route: routeOf(route, req.params as object),
+        formerRoute: route,
+        key: idempotencyKeyOf(req),
+        action,
+        changes,
+        idOf,
+      },
       async (db, namespaceId) => {
         const resource = await work(db, namespaceId, req, async () => (changedAt = await changeTime(db, res)))
         if (resource === undefined) throw new DomainError('not_found', 'no such resource')

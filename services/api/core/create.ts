@@ -1,48 +1,72 @@
+import { hash } from 'node:crypto'
 import type { Caller } from '../../../shared/domain/api-key.ts'
 import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
+import { canonicalJson } from '../../../shared/domain/canonical-json.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 
-/** A route, and the Idempotency-Key that a request to it came with. */
-interface Attempt {
+/** A request to make or change something, and the Idempotency-Key that it came with. */
+export interface Attempt {
+  /** Method and path, with the ids that stand in it. */
   route: string
+  /** Under which an earlier version kept keys of this route; undefined where it is the same. */
+  formerRoute?: string
   key: string | undefined
+  /** What is asked for, by the names of the wire: the body, with the defaults of openapi.yaml filled in. */
+  changes: object
 }
 
-/** Does something once for each Idempotency-Key. */
+/** Does something once for each Idempotency-Key. @param idOf of what was made or changed, as it stands in its path */
 export type Once = <T>(
   caller: Caller,
   attempt: Attempt,
+  idOf: (made: T) => string,
   work: (db: PoolClient, namespaceId: string) => Promise<T>,
 ) => Promise<T>
 
 /**
- * The key is used up in the transaction that does the work, so a failed request leaves it free and a crash leaves
- * neither. Requests to one route of a namespace come a few at a time, as what they make stands in a list that is kept in
- * order of creation.
+ * Requests to one route of a namespace come a few at a time: what they make stands in a list that is kept in order of
+ * creation, and what they change is one row.
  *
  * @throws DomainError conflict when the key was used before on this route
  */
-export function onceIn(pool: Pool): Once {
-  return ({ namespaceId }, { route, key }, work) =>
+export const onceIn =
+  (pool: Pool): Once =>
+  ({ namespaceId }, attempt, idOf, work) =>
     inNamespace(
       pool,
       namespaceId,
-      async (db) => {
-        if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
-        return work(db, namespaceId)
-      },
-      route,
+      (db) => onceWithin(db, namespaceId, attempt, idOf, () => work(db, namespaceId)),
+      attempt.route,
     )
+
+/**
+ * Does something within a transaction, once for each Idempotency-Key. The key is used up in the transaction that does
+ * the work, so a failed request leaves it free and a crash leaves neither.
+ *
+ * @throws DomainError conflict when the key was used before on this route
+ */
+export async function onceWithin<T>(
+  db: PoolClient,
+  namespaceId: string,
+  { route, formerRoute, key, changes }: Attempt,
+  idOf: (made: T) => string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (key === undefined) return work()
+  const keys = idempotencyKeyRepository(db)
+  const request = { route, key, digest: hash('sha256', canonicalJson(changes), 'buffer') }
+  await keys.use(namespaceId, request, formerRoute)
+  const made = await work()
+  await keys.nameResource(namespaceId, request, idOf(made))
+  return made
 }
 
 /** What the trail says of something that is created. */
 interface Creation<T> extends Attempt {
   action: AuditedAction
-  /** What was asked for. */
-  changes: object
   idOf: (made: T) => string
 }
 
@@ -57,7 +81,7 @@ export type Create = <T>(
 export function createIn(pool: Pool): Create {
   const once = onceIn(pool)
   return (caller, creation, insert) =>
-    once(caller, creation, async (db, namespaceId) => {
+    once(caller, creation, creation.idOf, async (db, namespaceId) => {
       const made = await insert(db, namespaceId)
       const { action, changes, idOf } = creation
       const { companyId, keyId } = caller

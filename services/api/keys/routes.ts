@@ -4,13 +4,14 @@ import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
 import { issueKey } from '../../../shared/keys/issue-key.ts'
 import { revokeKey } from '../../../shared/keys/revoke-key.ts'
-import { rotateKey } from '../../../shared/keys/rotate-key.ts'
+import { rotateKey, type RotatedKey } from '../../../shared/keys/rotate-key.ts'
 import { apiKeyRepository, type KeyEnd } from '../../../shared/postgres/api-keys.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import type { Purges } from '../../../shared/redis/purges.ts'
-import type { Once } from '../core/create.ts'
+import { idOf, type Once } from '../core/create.ts'
+import { routeOf } from '../core/route-of.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { apiKeyToBody } from './body.ts'
 import { pageOfQuery } from '../core/page-query.ts'
@@ -47,9 +48,8 @@ function postApiKey(once: Once): RequestHandler {
       expiresAt: expiresAt === undefined ? null : new Date(expiresAt * 1_000),
       secret,
     }
-    const made = await once(caller, { route: 'POST /v2/api-keys', key: idempotencyKeyOf(req) }, (db) =>
-      issueKey(db, caller.keyId, wanted),
-    )
+    const attempt = { route: 'POST /v2/api-keys', key: idempotencyKeyOf(req), changes: req.body as object }
+    const made = await once(caller, attempt, idOf, (db) => issueKey(db, caller.keyId, wanted))
     res.json({ key: secret, api_key: apiKeyToBody(made, new Date()) })
   }
 }
@@ -73,6 +73,8 @@ function getApiKey(pool: Pool): RequestHandler<OfApiKey['params']> {
   }
 }
 
+const ROTATE = 'POST /v2/api-keys/{api_key_id}/rotate'
+
 interface RotationBody {
   overlap_seconds?: number
   old_key_ends_at?: number
@@ -93,9 +95,17 @@ function rotateApiKey(once: Once, purges: PurgeCaller): RequestHandler<OfApiKey[
       expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
       oldKeyEnd: endOf(end),
     }
-    const attempt = { route: 'POST /v2/api-keys/{api_key_id}/rotate', key: idempotencyKeyOf(req) }
-    const { made, old, oldDigest } = await once(caller, attempt, async (db) =>
-      found(await rotateKey(db, caller.keyId, wanted)),
+    const attempt = {
+      route: routeOf(ROTATE, req.params),
+      formerRoute: ROTATE,
+      key: idempotencyKeyOf(req),
+      changes: req.body as object,
+    }
+    const { made, old, oldDigest } = await once(
+      caller,
+      attempt,
+      (rotated: RotatedKey) => rotated.made.id,
+      async (db) => found(await rotateKey(db, caller.keyId, wanted)),
     )
     await purges.purge(NAMES.caller(oldDigest))
     const now = new Date()

@@ -30,9 +30,9 @@ export function testAreaHandlers(
       answerClock(res, await clock.set(callerOf(res), now))
     }),
     advanceTestClock: forTests(async (req, res) => {
-      const { seconds } = req.body as { seconds: number }
-      const request = { route: 'POST /v2/test/clock/advance', key: idempotencyKeyOf(req) }
-      answerClock(res, await clock.advance(callerOf(res), seconds, request))
+      const changes = req.body as { seconds: number }
+      const attempt = { route: 'POST /v2/test/clock/advance', key: idempotencyKeyOf(req), changes }
+      answerClock(res, await clock.advance(callerOf(res), changes.seconds, attempt))
     }),
     resetTestClock: forTests(async (_req, res) => {
       answerClock(res, await clock.reset(callerOf(res)))

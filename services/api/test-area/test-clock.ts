@@ -1,10 +1,10 @@
 import type { Caller } from '../../../shared/domain/api-key.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 import { AHEAD_MAX_S, namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits, requestRefills } from '../../../shared/postgres/refill-requests.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
+import { onceWithin, type Attempt } from '../core/create.ts'
 import { moveWorld } from './move-world.ts'
 
 /**
@@ -20,13 +20,9 @@ export interface TestClock {
   /**
    * Moves it so many seconds ahead, once for each Idempotency-Key.
    *
-   * @throws DomainError unprocessable when that is too far ahead, conflict when the key was used before
+   * @throws DomainError conflict when the key was used before, unprocessable when that is too far ahead
    */
-  advance(
-    caller: Caller,
-    seconds: number,
-    request: { route: string; key: string | undefined },
-  ): Promise<number>
+  advance(caller: Caller, seconds: number, attempt: Attempt): Promise<number>
   /** Back to real time. */
   reset(caller: Caller): Promise<number>
 }
@@ -51,17 +47,23 @@ export function testClock(worlds: TestWorlds): TestClock {
           return setAhead(db, namespaceId, wanted)
         },
       ),
-    advance: (caller, seconds, { route, key }) =>
+    advance: (caller, seconds, attempt) =>
       moveWorld(
         worlds,
         caller,
         { action: 'company.clock_advanced', changes: { seconds } },
-        async (db, { namespaceId, aheadMs }) => {
-          const wanted = aheadMs + seconds * 1_000
-          requireNear('seconds', wanted)
-          if (key !== undefined) await idempotencyKeyRepository(db).use(namespaceId, route, key)
-          return setAhead(db, namespaceId, wanted)
-        },
+        (db, { namespaceId, aheadMs }) =>
+          onceWithin(
+            db,
+            namespaceId,
+            attempt,
+            () => caller.companyId,
+            () => {
+              const wanted = aheadMs + seconds * 1_000
+              requireNear('seconds', wanted)
+              return setAhead(db, namespaceId, wanted)
+            },
+          ),
       ),
     reset: (caller) =>
       moveWorld(

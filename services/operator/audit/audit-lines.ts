@@ -1,5 +1,4 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises'
-import { amountFromDatabase, formatAmount } from '../../../shared/amount/amount.ts'
 import type {
   AcceptancePlace,
   usageEventListRepository,
@@ -12,9 +11,11 @@ import type { retiredNamespaceRepository } from '../../../shared/postgres/retire
 import type { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { report, type AuditResult, type Finding } from './audit-result.ts'
+import { describeDifference, isSame } from './compare-events.ts'
 import type { Confirmations } from './confirmations.ts'
 import { byNamespace, findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 import type { LinePlace, LogLine } from './read-log-lines.ts'
+import { tellRepeats, type SupersededLine } from './tell-repeats.ts'
 
 export interface AuditLinesDeps {
   log: Pick<EventLog, 'id'>
@@ -25,7 +26,7 @@ export interface AuditLinesDeps {
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   revisions: Pick<
     ReturnType<typeof everyRevisionRepository>,
-    'listCorrected' | 'listCorrectedAt' | 'listNewest'
+    'listCorrected' | 'listCorrectedAt' | 'listNewest' | 'listFirst'
   >
 }
 
@@ -38,11 +39,13 @@ export type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
 /**
  * From the log's side: what became of these lines? Each is looked up whole, so that it can be said what is wrong with
  * it.
+ *
+ * @param confirmations is told what the lines say of their events
  */
 export async function auditLines(
   lines: readonly LogLine[],
-  { log, events, list, deadLetters, retired }: Omit<AuditLinesDeps, 'revisions'>,
-  confirmations: Confirmations,
+  { log, events, list, deadLetters, retired, revisions }: AuditLinesDeps,
+  confirmations: Pick<Confirmations, 'confirm' | 'note'>,
   result: AuditResult,
 ): Promise<void> {
   const readable = lines.filter((line): line is ReadableLine => 'event' in line)
@@ -57,6 +60,7 @@ export async function auditLines(
     readable.map(({ event }) => event),
   )
   const counted: CountedLine[] = []
+  const superseded: SupersededLine[] = []
   for (const line of lines) {
     if (result.logged++ % LINES_A_TURN === 0) await letOthersWork()
     if ('event' in line && reset.has(line.event.namespaceId)) {
@@ -65,7 +69,8 @@ export async function auditLines(
     }
     const found = 'event' in line ? (rows.get(keyOf(line.event)) ?? []) : []
     const fate = fateOf(line, found, dead.has(placeKey(line)))
-    result[fate.is]++
+    if (fate.is !== 'superseded') result[fate.is]++
+    else if ('event' in line) superseded.push({ place: placeOf(line), event: line.event, row: fate.row })
     if (fate.finding !== undefined) report(result, { ...fate.finding, place: placeOf(line) })
     if (!('event' in line)) continue
     const key = keyOf(line.event)
@@ -84,15 +89,14 @@ export async function auditLines(
       else confirmations.confirm(key, unixSeconds(row.acceptedAt), row.version)
     }
   }
+  await tellRepeats(superseded, revisions, result)
   await findUnlisted(counted, { list, retired }, result)
 }
 
-interface Fate {
-  is: 'counted' | 'superseded' | 'dead' | 'lost'
-  /** What counts for the line's event. */
-  row: CurrentEvent | undefined
-  finding?: Finding
-}
+/** With what counts for the line's event. */
+type Fate =
+  | { is: 'superseded'; row: CurrentEvent; finding?: undefined }
+  | { is: 'counted' | 'dead' | 'lost'; row: CurrentEvent | undefined; finding?: Finding }
 
 function fateOf(line: LogLine, rows: readonly CurrentEvent[], isDead: boolean): Fate {
   const event = 'event' in line ? line.event : undefined
@@ -155,28 +159,3 @@ export async function findUnlisted(
         })
   }
 }
-
-type Compared = Pick<CurrentEvent, (typeof COMPARED)[number]>
-
-const COMPARED = [
-  'accountId',
-  'source',
-  'quantity',
-  'occurredAt',
-  'acceptedAt',
-  'voided',
-  'properties',
-] as const
-
-export const isSame = (row: Compared, event: Compared): boolean =>
-  COMPARED.every((field) => row[field] === event[field] || textOf(row, field) === textOf(event, field))
-
-/** @param holder what has the other content: `the log` */
-export const describeDifference = (row: Compared, event: Compared, holder: string): string =>
-  COMPARED.map((field) => [field, textOf(row, field), textOf(event, field)])
-    .filter(([, counted, held]) => counted !== held)
-    .map(([field, counted, held]) => `${field} is ${counted}, ${holder} has ${held}`)
-    .join('; ')
-
-const textOf = (event: Compared, field: keyof Compared): string =>
-  field === 'quantity' ? formatAmount(amountFromDatabase(event.quantity)) : String(event[field])

@@ -29,8 +29,10 @@ export interface AuditResult {
   logged: number
   /** Lines whose event counts with this very report or correction. */
   counted: number
-  /** Lines whose event counts with another report or correction. */
+  /** Lines whose event counts with another report of the same content, or with a correction that came after them. */
   superseded: number
+  /** Reports whose event counts with another report, of another content. */
+  contradicted: number
   /** Lines in the dead letters. */
   dead: number
   /** Lines of what a reset has taken away: their rows are deleted, now or later. */
@@ -54,6 +56,8 @@ export interface AuditResult {
     /** Those that should count and do not. */
     unapplied: number
   }
+  /** Some of the contradicted: how they differ from the report that counts, which is the first. */
+  contradictions: { eventId: string; place: LinePlace; detail: string }[]
   /** Events that one idempotency key was reported for, with several times; they count as long as nobody voids them. */
   sharedKeys: string[][]
   findings: Finding[]
@@ -84,12 +88,13 @@ export const addsUp = ({
   logged,
   counted,
   superseded,
+  contradicted,
   dead,
   reset,
   lost,
   corrections,
 }: AuditResult): boolean =>
-  logged === counted + superseded + dead + reset + lost &&
+  logged === counted + superseded + contradicted + dead + reset + lost &&
   corrections.made ===
     corrections.applied + corrections.followed + corrections.waiting + corrections.unapplied
 

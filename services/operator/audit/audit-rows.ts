@@ -6,14 +6,9 @@ import {
 } from '../../../shared/clickhouse/events/usage-event-list.ts'
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
-import {
-  describeDifference,
-  findUnlisted,
-  isSame,
-  type AuditLinesDeps,
-  type CountedLine,
-} from './audit-lines.ts'
+import { findUnlisted, type AuditLinesDeps, type CountedLine } from './audit-lines.ts'
 import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
+import { describeDifference, isSame } from './compare-events.ts'
 import type { Confirmations } from './confirmations.ts'
 import { FATE, type LineTable, type LineVerdict } from './line-table.ts'
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'

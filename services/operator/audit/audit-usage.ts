@@ -41,7 +41,8 @@ const LAST_SECOND = 2 ** 32 - 1
  * letters. Memory does not grow with what was accepted: lines are compared a round at a time and forgotten.
  *
  * Reports are compared by what identifies them and a digest of their content (matchLines). Only what differs, and what
- * is no plain report, is read whole (auditLines), to say what it is.
+ * is no plain report, is read whole (auditLines), to say what it is: a repeat, whatever became of its event since, or
+ * another content under the same id (tellRepeats).
  *
  * Corrections are in PostgreSQL for good: each that was made in the wanted time is looked for, however long ago that
  * was.
@@ -72,22 +73,29 @@ export async function auditUsage(
   const table = new LineTable(linesARound)
   let comparedTo = from
   let matched = 0
-  let odd: LogLine[] = []
-  const auditOdd = async () => {
-    await auditLines(odd, deps, confirmations, result)
-    odd = []
+  /** Looks lines up whole, some at once. @param told is told what they say of their events */
+  const lookUpBy = (told: Parameters<typeof auditLines>[2]) => {
+    let some: LogLine[] = []
+    const end = async () => {
+      await auditLines(some, deps, told, result)
+      some = []
+    }
+    const lookAt = async (line: RawLine) => {
+      const parsed = parseLogLine(line)
+      if (isWanted(parsed.acceptedAt) && some.push(parsed) === LINES_AT_ONCE) await end()
+    }
+    return { lookAt, end }
   }
-  const lookAt = async (line: RawLine) => {
-    const parsed = parseLogLine(line)
-    if (!isWanted(parsed.acceptedAt)) return
-    if (odd.push(parsed) === LINES_AT_ONCE) await auditOdd()
-  }
+  const odd = lookUpBy(confirmations)
+  const differing = lookUpBy(TOLD_BY_THE_TABLE)
   const isWanted = (at: Micros) => unixSeconds(at) >= from && unixSeconds(at) < to
   /** Matches the lines of a round, then compares the rows of ClickHouse that were accepted before a second. */
   const finishRound = async (second: number) => {
-    const places = await matchLines(table, matched, deps, confirmations, result)
-    for await (const line of readAgain(log, places)) await lookAt(line)
-    await auditOdd()
+    const unmatched = await matchLines(table, matched, deps, confirmations, result)
+    for await (const line of readAgain(log, unmatched.odd)) await odd.lookAt(line)
+    await odd.end()
+    for await (const line of readAgain(log, unmatched.differing)) await differing.lookAt(line)
+    await differing.end()
     if (second > comparedTo) {
       await auditRows({ from: comparedTo, to: second }, deps, table, confirmations, result)
       comparedTo = second
@@ -101,7 +109,7 @@ export async function auditUsage(
     for (const line of lines) {
       const digest = digestOfLine(line.bytes)
       // A line of before what was compared comes late: few do, and it may be what an unconfirmed row waits for.
-      if (digest === undefined || unixSeconds(digest.acceptedAt) < comparedTo) await lookAt(line)
+      if (digest === undefined || unixSeconds(digest.acceptedAt) < comparedTo) await odd.lookAt(line)
       else if (isWanted(digest.acceptedAt)) table.add(digest, line)
     }
     await letOthersWork()
@@ -115,6 +123,9 @@ export async function auditUsage(
   await findSharedKeys(deps, result)
   return result
 }
+
+/** What differing lines say of their events is in the table. */
+const TOLD_BY_THE_TABLE = { confirm: () => undefined, note: () => undefined }
 
 const tooManyApart = (lines: number) =>
   new DomainError(
@@ -147,11 +158,13 @@ const emptyResult = (
   logged: 0,
   counted: 0,
   superseded: 0,
+  contradicted: 0,
   dead: 0,
   reset: 0,
   lost: 0,
   stored: 0,
   corrections: { ...corrections, made: 0, applied: 0, followed: 0, waiting: 0, unapplied: 0 },
+  contradictions: [],
   sharedKeys: [],
   findings: [],
   findingsMore: 0,

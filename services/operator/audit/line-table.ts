@@ -4,10 +4,10 @@ import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock
 import type { LinePlace } from './read-log-lines.ts'
 
 /**
- * What is known of a line's event: nothing yet, that it counts with this line, with another report, or to be looked at
- * closely.
+ * What is known of a line's event: nothing yet; that it counts with this line; with another report of the same content;
+ * with what is not seen to say the same; or that the line is to be looked at closely.
  */
-export const FATE = { open: 0, counted: 1, superseded: 2, odd: 3 } as const
+export const FATE = { open: 0, counted: 1, superseded: 2, differing: 3, odd: 4 } as const
 type Fate = (typeof FATE)[keyof typeof FATE]
 
 /** What an entry in the list of events is to the lines: see verdictOn. */
@@ -107,7 +107,7 @@ export class LineTable {
     line: this.lineNumbers[line] ?? 0,
   })
 
-  /** The second its event's row was accepted in, of a line that is superseded. */
+  /** The second its event's row was accepted in, of a line that is superseded or differing. */
   rowSecond = (line: number): number => this.rowSeconds[line] ?? 0
 
   /**
@@ -136,7 +136,7 @@ export class LineTable {
       if (fate === FATE.counted && this.acceptedSecond(line) === second) {
         this.listed[line] = 1
         verdict = 'counts'
-      } else if (fate === FATE.superseded && verdict !== 'counts')
+      } else if ((fate === FATE.superseded || fate === FATE.differing) && verdict !== 'counts')
         verdict = this.rowSeconds[line] === second || verdict === 'superseded' ? 'superseded' : 'elsewhere'
     }
     return verdict
@@ -165,17 +165,14 @@ export class LineTable {
     const acceptedAt =
       rows.readInt32LE(at + DIGEST_ROW.acceptedAt + 4) * 2 ** 32 +
       rows.readUInt32LE(at + DIGEST_ROW.acceptedAt)
+    const saysTheSame =
+      rows[at + DIGEST_ROW.isReport] === 1 && this.isAt(this.digests, line, rows, at + DIGEST_ROW.digest)
     if (high > ownHigh || (high === ownHigh && low > ownLow)) {
       this.rowSeconds[line] = unixSeconds(acceptedAt)
-      return FATE.superseded
+      return saysTheSame ? FATE.superseded : FATE.differing
     }
-    const isSame =
-      high === ownHigh &&
-      low === ownLow &&
-      acceptedAt === this.acceptedAts[line] &&
-      rows[at + DIGEST_ROW.isReport] === 1 &&
-      this.isAt(this.digests, line, rows, at + DIGEST_ROW.digest)
-    return isSame ? FATE.counted : FATE.odd
+    const isThis = high === ownHigh && low === ownLow && acceptedAt === this.acceptedAts[line]
+    return isThis && saysTheSame ? FATE.counted : FATE.odd
   }
 
   private find(namespaceId: string, bytes: Buffer, at: number): number {

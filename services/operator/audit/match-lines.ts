@@ -24,12 +24,20 @@ const ROWS_AT_ONCE = 500_000
 /** A second is read whole when this many rows of it or fewer are read for each line that is looked for. */
 const ROWS_PER_LINE_MAX = 40
 
+/** Places of lines that are not counted yet, in the order of the log. */
+interface UnmatchedLines {
+  /** Their event counts with a later version, and it was not seen to say the same: a correction, or another content. */
+  differing: LinePlace[]
+  /** All others. */
+  odd: LinePlace[]
+}
+
 /**
  * Looks up the events of lines that the table holds, and counts those that are as they should be: a row has just the
- * line's content and version, or a higher version. Every line is compared with the row of its own id.
+ * line's content and version, or its content and a higher version. Every line is compared with the row of its own id.
  *
  * @param first the first line that is not matched yet
- * @returns the places of all other lines, in the order of the log: why they are not so is for whoever reads them again
+ * @returns the places of all other lines: why they are not so is for whoever reads them again
  */
 export async function matchLines(
   table: LineTable,
@@ -37,7 +45,7 @@ export async function matchLines(
   { digests, retired, signal }: MatchLinesDeps,
   confirmations: Confirmations,
   result: AuditResult,
-): Promise<LinePlace[]> {
+): Promise<UnmatchedLines> {
   for (const [namespaceId, bySecond] of linesBySecond(table, first)) {
     const judge = async (rows: Buffer) => {
       signal.throwIfAborted()
@@ -60,6 +68,7 @@ export async function matchLines(
   }
   const reset = await findRetired(retired, namespacesOf(table, first))
   const odd: LinePlace[] = []
+  const differing: LinePlace[] = []
   for (let line = first; line < table.size; line++) {
     if (line % ROWS_A_SLICE === 0) await letOthersWork()
     if (reset.has(table.namespaceOf(line))) {
@@ -69,18 +78,20 @@ export async function matchLines(
       continue
     }
     const fate = table.fateOf(line)
+    if (fate === FATE.superseded || fate === FATE.differing) noteLaterRow(table, line, confirmations)
     if (fate === FATE.counted) result.counted++
-    else if (fate === FATE.superseded) {
-      result.superseded++
-      noteLaterRow(table, line, confirmations)
-    } else {
-      odd.push(table.placeOf(line))
+    else if (fate === FATE.superseded) result.superseded++
+    else {
+      ;(fate === FATE.differing ? differing : odd).push(table.placeOf(line))
       continue
     }
     result.logged++
   }
-  return odd.sort((a, b) => a.partition - b.partition || a.offset - b.offset || a.line - b.line)
+  return { differing: differing.sort(byPlace), odd: odd.sort(byPlace) }
 }
+
+const byPlace = (a: LinePlace, b: LinePlace): number =>
+  a.partition - b.partition || a.offset - b.offset || a.line - b.line
 
 /**
  * A row that was accepted after its line, and counts nevertheless: the table may have forgotten the line when it is

@@ -35,7 +35,9 @@ export const audit: Command = {
     'loaded is kept there for EVENT_LOG_RETENTION_HOURS.',
     'Each correction must count, or one after it: these are kept for good, and looked at from --from on by the time they were',
     'made. One that nobody sent to the log for longer than --lag-max-s is a finding too.',
-    'Events that one idempotency key was reported for, with several times, are listed; they are for whoever reported them.',
+    'Events that one idempotency key was reported for, with several times, are listed, and so are events that were reported',
+    'again with another quantity or other properties, of which the first count, also when they were corrected since. Both are',
+    'for whoever reported them, and fail nothing.',
     'It ends where the loader stands, and before what may still be on its way from a gateway that was killed: for a minute and',
     'a half after that. It fails when records have been waiting longer than --lag-max-s to be loaded.',
     '',
@@ -97,6 +99,7 @@ function revisionsOf(pool: Pool): AuditDeps['revisions'] {
     listCorrected: (...asked) => ask((revisions) => revisions.listCorrected(...asked)),
     listCorrectedAt: (places) => ask((revisions) => revisions.listCorrectedAt(places)),
     listNewest: (keys) => ask((revisions) => revisions.listNewest(keys)),
+    listFirst: (keys) => ask((revisions) => revisions.listFirst(keys)),
   }
 }
 
@@ -136,13 +139,14 @@ const unreadSeconds = ({ unread }: AuditResult, now: number): number =>
 
 function describe(result: AuditResult, now: number, isBehind: boolean, isShort: boolean): string[] {
   const { from, to, logged, counted, superseded, dead, reset, lost, stored, findings, findingsMore } = result
-  const { corrections, sharedKeys } = result
-  const verdict = isBehind || isShort ? 'what was audited adds up' : 'everything adds up'
+  const { corrections, contradicted, contradictions, sharedKeys } = result
+  const verdict = `${isBehind || isShort ? 'what was audited adds up' : 'everything adds up'}${otherwise(contradicted)}`
   return [
     `accepted from ${timeOf(from)} to ${timeOf(to)}`,
     `lines in the log      ${logged}`,
     `  counted             ${counted}`,
     `  reported again      ${superseded}`,
+    `  reported otherwise  ${contradicted}`,
     `  in the dead letters ${dead}`,
     `  of what was reset   ${reset}`,
     `  lost                ${lost}`,
@@ -153,6 +157,7 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     `  corrected again     ${corrections.followed}`,
     `  on their way        ${corrections.waiting}`,
     `  not applied         ${corrections.unapplied}`,
+    ...contradictions.map((found) => describePlaced('REPORTED OTHERWISE', found)),
     ...sharedKeys.map((ids) => `ONE KEY, SEVERAL TIMES: ${ids.join(', ')}`),
     ...findings.map(describeFinding),
     ...(findingsMore > 0 ? [`and ${findingsMore} more findings`] : []),
@@ -180,8 +185,15 @@ function describeUnread(result: AuditResult, now: number): string {
 const timeOf = (second: number): string =>
   second === 0 ? 'the beginning' : new Date(second * 1_000).toISOString()
 
-function describeFinding({ kind, eventId, place, detail }: Finding): string {
+const otherwise = (reports: number): string =>
+  reports === 0
+    ? ''
+    : `, and ${reports} ${reports === 1 ? 'report is' : 'reports are'} not as the first of the same event, which counts`
+
+const describeFinding = ({ kind, ...found }: Finding): string => describePlaced(kind.toUpperCase(), found)
+
+function describePlaced(kind: string, { eventId, place, detail }: Omit<Finding, 'kind'>): string {
   const where =
     place === undefined ? '' : ` (partition ${place.partition}, offset ${place.offset}, line ${place.line})`
-  return `${kind.toUpperCase()}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
+  return `${kind}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
 }

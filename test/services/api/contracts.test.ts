@@ -193,10 +193,11 @@ describe('contracts over HTTP', function () {
     it('is made once for each Idempotency-Key, and a key of what was refused stays free', async () => {
       const headers = { 'Idempotency-Key': randomUUID() }
       const send = (body: object) =>
-        api.post('/v2/contracts', { ...stage.basics(account), ...body }, { headers })
+        api.post<ContractBody>('/v2/contracts', { ...stage.basics(account), ...body }, { headers })
       expect((await send({ currency: 'xau' })).status).to.equal(422)
-      expect((await send({})).status).to.equal(200)
-      expectRefused(await send({}), 409, 'Idempotency-Key: this key was used before')
+      const made = await send({})
+      expect(made.status).to.equal(200)
+      expectRefused(await send({}), 409, `Idempotency-Key: this key was used before, for ${made.body.id}`)
       const { body } = await api.get<Page<ContractBody>>(`/v2/contracts?account_id=${account}`)
       expect(body.data.length).to.equal(1)
     })
@@ -695,7 +696,7 @@ describe('contracts over HTTP', function () {
       expectRefused(
         await send('changes', { add: [credit] }),
         409,
-        'Idempotency-Key: this key was used before',
+        `Idempotency-Key: this key was used before, for ${id}`,
       )
       expect((await linesOf(id)).length).to.equal(1)
       expect((await send('cancel', { mode: 'period_end' })).status).to.equal(200)

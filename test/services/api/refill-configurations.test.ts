@@ -59,7 +59,11 @@ describe('refill configurations over HTTP', function () {
     expect((await api.post(PATH, unknown, { headers })).status).to.equal(422)
     expect((await api.post(PATH, { ...pair, ...AMOUNTS }, { headers })).status).to.equal(200)
     const repeated = await api.post(PATH, { ...(await makePair()), ...AMOUNTS }, { headers })
-    expect([repeated.status, repeated.text]).to.deep.equal([409, 'Idempotency-Key: this key was used before'])
+    expect([repeated.status, repeated.text]).to.deep.equal([
+      409,
+      `Idempotency-Key: this key was used before, for ${pair.account_id}/${pair.metric_id}, with another content: ` +
+        'nothing of this request was done',
+    ])
   })
 
   it('need an account and a metric that exist', async () => {

@@ -232,6 +232,29 @@ describe('reporting usage over HTTP', function () {
     expect(await world.usage()).to.deep.equal({ [world.tokens]: '5' })
   })
 
+  it('takes properties for equal that differ in the order of their fields, at any level', async () => {
+    const event = { metric_id: world.tokens, occurred_at: now - 100, idempotency_key: 'k', quantity: '5' }
+    const properties = { b: 1, a: { d: [{ f: 1, e: 2 }], c: 'x' }, 10: 'ten', 9: 'nine' }
+    const turned = { 9: 'nine', 10: 'ten', a: { c: 'x', d: [{ e: 2, f: 1 }] }, b: 1 }
+    const { status, text, body } = await world.reportAll([
+      { ...event, properties },
+      { ...event, properties: turned },
+    ])
+    expect(status, text).to.equal(202)
+    expect(body.event_ids[0]).to.equal(body.event_ids[1])
+    const other = await world.reportAll([
+      { ...event, properties },
+      { ...event, properties: { ...turned, a: { c: 'x', d: [{ e: 2 }, { f: 1 }] } } },
+    ])
+    expect(other.text).to.match(/^events\[1\]\.idempotency_key: the same as events\[0\]/)
+    const alone = await world.report({ ...event, properties })
+    expect(alone.text).to.contain(
+      '"properties":{"9":"nine","10":"ten","a":{"c":"x","d":[{"e":2,"f":1}]},"b":1}',
+    )
+    await world.counted(1)
+    expect(await world.usage()).to.deep.equal({ [world.tokens]: '5' })
+  })
+
   it('takes an Idempotency-Key for the whole request', async () => {
     const headers = { 'Idempotency-Key': randomUUID() }
     const events = [
@@ -247,6 +270,17 @@ describe('reporting usage over HTTP', function () {
     expect((await world.report({ quantity: '1', metric_id: world.tokens }, refused)).status).to.equal(202)
     await world.counted(3)
     expect(await world.usage()).to.deep.equal({ [world.tokens]: '3' })
+  })
+
+  it('counts what comes with one Idempotency-Key on two routes, each for itself', async () => {
+    const headers = { 'Idempotency-Key': randomUUID() }
+    const at = { metric_id: world.tokens, occurred_at: now - 60 }
+    const single = await world.report({ ...at, quantity: '1' }, headers)
+    const batch = await world.reportAll([{ ...at, quantity: '4' }], headers)
+    expect([single.status, batch.status]).to.deep.equal([202, 202])
+    expect(batch.body.event_ids).not.to.include(single.body.id)
+    await world.counted(2)
+    expect(await world.usage()).to.deep.equal({ [world.tokens]: '5' })
   })
 
   it('gives requests with one Idempotency-Key that race the same events', async () => {

@@ -251,6 +251,63 @@ describe('auditing usage', function () {
     expect(settled.code, settled.output).to.equal(0)
   })
 
+  it('tells a repeat from another content under the same id, which it lists and holds against nobody', async () => {
+    const acceptedAt = (Math.floor(Date.now() / 1_000) - 120) * 1e6
+    const at = (seconds: number) => ({ acceptedAt: acceptedAt + seconds * 1e6 })
+    const properties = '{"model":"large","tags":{"b":1,"a":2}}'
+    const turned = '{"tags":{"a":2,"b":1},"model":"large"}'
+    const named = (key: string) => ({ key, quantity: '5', properties })
+    const reports = [
+      makeReport({ ...named('repeated'), ...at(0) }),
+      makeReport({ ...named('repeated'), ...at(1) }),
+      makeReport({ ...named('turned'), ...at(0) }),
+      makeReport({ ...named('turned'), ...at(1), properties: turned }),
+      makeReport({ ...named('more'), ...at(0) }),
+      makeReport({ ...named('more'), ...at(1), quantity: '7' }),
+      makeReport({ ...named('more'), ...at(2), quantity: '7' }),
+      makeReport({ ...named('model'), ...at(0) }),
+      makeReport({ ...named('model'), ...at(1), properties: properties.replace('large', 'small') }),
+      makeReport({ ...named('corrected'), ...at(0) }),
+      makeReport({ ...named('corrected'), ...at(1), properties: turned }),
+      makeReport({ ...named('both'), ...at(0) }),
+      makeReport({ ...named('both'), ...at(1), quantity: '8' }),
+    ]
+    const [, , , , more, , , model, , corrected, , both] = reports as [UsageEvent, ...UsageEvent[]]
+    await stage.append(0, reports.slice(0, 7), acceptedAt)
+    await stage.append(1, reports.slice(7), acceptedAt)
+    await stage.load(0)
+    await stage.load(1)
+    const expectTold = async (lines: number, counted: number, again: number) => {
+      const { output, code } = await stage.run('audit')
+      expect(output).to.match(new RegExp(`^lines in the log +${lines}\n +counted +${counted}$`, 'm'))
+      expect(output).to.match(new RegExp(`^ +reported again +${again}\n +reported otherwise +4$`, 'm'))
+      expect(output).to.match(
+        new RegExp(`^REPORTED OTHERWISE: ${more?.id} \\(.*\\): quantity is 5, this report has 7$`, 'm'),
+      )
+      expect(output).to.match(
+        new RegExp(
+          `^REPORTED OTHERWISE: ${model?.id} .*: properties is {"model":"large",.*has {"model":"small",`,
+          'm',
+        ),
+      )
+      expect(output).to.match(
+        new RegExp(`^REPORTED OTHERWISE: ${both?.id} .*: quantity is 5, this report has 8$`, 'm'),
+      )
+      expect(output.match(/^REPORTED OTHERWISE/gm), 'each event once').to.have.length(3)
+      expect(output).to.match(/^everything adds up, and 4 reports/m)
+      expect(code, output).to.equal(0)
+    }
+    await expectTold(13, 6, 3)
+    for (const event of [corrected, both] as UsageEvent[]) {
+      const correction = makeCorrection(event, { quantity: '9' })
+      await stage.keepCorrection(event, correction)
+      await stage.append(0, [correction], Date.now() * 1_000)
+    }
+    await stage.load(0)
+    // The first reports are no longer what counts, and what they said is still known.
+    await expectTold(15, 6, 5)
+  })
+
   it('finds an event that is missing in the list of events', async () => {
     const acceptedAt = (Math.floor(Date.now() / 1_000) - 120) * 1e6
     const events = [makeReport({ acceptedAt }), makeReport({ acceptedAt })]

@@ -25,6 +25,8 @@ import { until } from '../../support/until.ts'
 import { makeReport } from '../../support/usage-event.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 
+const keyed = (key: string) => ({ route: 'POST /v2/accounts', key, digest: Buffer.alloc(32) })
+
 describe('emptying what was reset', function () {
   this.timeout(120_000)
   let database: TestDatabase
@@ -79,7 +81,7 @@ describe('emptying what was reset', function () {
   async function fill({ namespaceId }: { namespaceId: string }): Promise<void> {
     await seedNamespace(database.pool, () => Promise.resolve([]))({ namespaceId }, 0, 1)
     await inNamespace(database.pool, namespaceId, async (db) => {
-      await idempotencyKeyRepository(db).use(namespaceId, 'POST /v2/accounts', 'k')
+      await idempotencyKeyRepository(db).use(namespaceId, keyed('k'))
       await namespaceClockRepository(db).setAhead(namespaceId, 1_000)
       for (let n = 0; n < 30; n++)
         await accountRepository(db).insert(namespaceId, {
@@ -158,7 +160,7 @@ describe('emptying what was reset', function () {
   it('goes on with the others when one cannot be emptied', async () => {
     const put = (namespaceId: string) =>
       inNamespace(database.pool, namespaceId, (db) =>
-        idempotencyKeyRepository(db).use(namespaceId, 'POST /v2/accounts', 'a'),
+        idempotencyKeyRepository(db).use(namespaceId, keyed('a')),
       )
     for (const one of [company, bystander]) {
       await put(one.namespaceId)

@@ -93,7 +93,7 @@ describe('the reset of a test company', function () {
         await holder.query('BEGIN')
         await holder.query('SET LOCAL search_path = tally')
         await holder.query(
-          "INSERT INTO idempotency_keys (namespace_id, route, key, first_used_at) VALUES ($1, 'POST /v2/events', $2, now())",
+          "INSERT INTO idempotency_keys (namespace_id, route, key, first_used_at, form) VALUES ($1, 'POST /v2/events', $2, now(), 2)",
           [namespaceId, key],
         )
       }

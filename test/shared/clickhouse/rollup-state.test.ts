@@ -1,6 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turnCome, setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { queryTurns } from '../../../shared/clickhouse/query-turns.ts'
 import { rollupStateReader } from '../../../shared/clickhouse/rollups/rollup-state.ts'
 
 describe('the epoch a process goes by', () => {
@@ -18,7 +19,8 @@ describe('the epoch a process goes by', () => {
           resolve({ json: () => Promise.resolve([row]) })
         })
       })
-    const reader = rollupStateReader({ query } as unknown as ClickHouse)
+    const turns = { mine: queryTurns(4).short }
+    const reader = rollupStateReader({ query, turns } as unknown as ClickHouse)
     return { answers, failures, epoch: async () => (await reader.epoch())?.epoch }
   }
 
@@ -26,6 +28,7 @@ describe('the epoch a process goes by', () => {
   async function knownByHand() {
     const byHand = answeredByHand()
     const first = byHand.epoch()
+    await turnCome()
     byHand.answers[0]?.(1)
     expect(await first).to.equal(1)
     return byHand
@@ -38,6 +41,7 @@ describe('the epoch a process goes by', () => {
     expect(answers, 'known').to.have.length(1)
     await sleep(700)
     const later = epoch()
+    await turnCome()
     expect(answers).to.have.length(2)
     answers[1]?.(2)
     expect(await later).to.equal(2)
@@ -48,6 +52,7 @@ describe('the epoch a process goes by', () => {
     await sleep(600)
     expect(await epoch()).to.equal(1)
     expect(await epoch()).to.equal(1)
+    await turnCome()
     expect(answers, 'asked ahead').to.have.length(2)
     answers[1]?.(2)
     await sleep(500)
@@ -58,12 +63,15 @@ describe('the epoch a process goes by', () => {
     const { answers, failures, epoch } = await knownByHand()
     await sleep(600)
     await epoch()
+    await turnCome()
     failures[1]?.()
     await sleep(10)
     expect(await epoch()).to.equal(1)
+    await turnCome()
     expect(answers, 'asked ahead anew').to.have.length(3)
     await sleep(500)
     const waiting = epoch()
+    await turnCome()
     expect(answers).to.have.length(4)
     answers[3]?.(4)
     expect(await waiting).to.equal(4)
@@ -74,6 +82,7 @@ describe('the epoch a process goes by', () => {
     const older = epoch()
     await sleep(20)
     const newer = epoch()
+    await turnCome()
     answers[1]?.(3)
     expect(await newer).to.equal(3)
     answers[0]?.(2)

@@ -45,4 +45,12 @@ describe('correcting an event', () => {
     expect(changesNothing(voided, { void: true })).to.equal(true)
     expect(changesNothing(voided, { quantity: '5' })).to.equal(false)
   })
+
+  it('does nothing when only the order of fields is another, also that of an event of before they had one', () => {
+    const stored = makeReport({ properties: '{"b":{"y":1,"x":2},"a":1}' })
+    const properties = '{"a":1,"b":{"x":2,"y":1}}'
+    expect(changesNothing(stored, { properties, propertyPairs: [] })).to.equal(true)
+    expect(changesNothing(stored, { properties: '{"a":1,"b":{"x":1,"y":2}}' })).to.equal(false)
+    expect(changesNothing(stored, { properties, quantity: '7' })).to.equal(false)
+  })
 })

@@ -44,6 +44,14 @@ describe('the id of a usage event', () => {
     expect(usageEventId(NAMESPACE, ACCOUNT, 'usd', 0, { kind: 'request', key: 'r', index: 7 })).to.equal(
       'event_000000002d305d50474460bb50f8e37a',
     )
+    expect(
+      usageEventId(NAMESPACE, ACCOUNT, 'usd', 1_700_158_623, {
+        kind: 'route',
+        route: 'POST /v2/events/batch',
+        key: 'r',
+        index: 7,
+      }),
+    ).to.equal('event_65565c9fdf14d8257ec4d978c3b83f4a')
   })
 
   it('begins with the time and depends on everything else that identifies', () => {
@@ -71,12 +79,24 @@ describe('the id of a usage event', () => {
     expect(new Set(ids).size).to.equal(ids.length)
   })
 
-  it('of a request’s key and place never meets that of an event’s own key', () => {
-    const ofRequest = usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, { kind: 'request', key: 'k', index: 0 })
-    expect(ofRequest).to.not.equal(usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, keyed('k')))
-    expect(ofRequest).to.not.equal(
-      usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, { kind: 'request', key: 'k', index: 1 }),
-    )
+  it('of a request’s key meets neither that of another place or route, nor that of an event’s own key', () => {
+    const ofRoute = (route: string, key: string, index: number): IdentityKey => ({
+      kind: 'route',
+      route,
+      key,
+      index,
+    })
+    const keys: IdentityKey[] = [
+      keyed('k'),
+      { kind: 'request', key: 'k', index: 0 },
+      { kind: 'request', key: 'k', index: 1 },
+      ofRoute('POST /v2/events', 'k', 0),
+      ofRoute('POST /v2/events/batch', 'k', 0),
+      ofRoute('POST /v2/events/batch', 'k', 1),
+      ofRoute('POST /v2/events', '/batchk', 0),
+    ]
+    const ids = keys.map((key) => usageEventId(NAMESPACE, ACCOUNT, METRIC, 5, key))
+    expect(new Set(ids).size).to.equal(keys.length)
   })
 
   it('of an event without a key is new each time', () => {

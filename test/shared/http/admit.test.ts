@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { digestOfApiKey, newApiKey, type Caller } from '../../../shared/domain/api-key.ts'
 import { admit } from '../../../shared/http/admit.ts'
@@ -21,7 +22,11 @@ import { createDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'
 
 const MIB = 1_024 * 1_024
-const OPERATIONS = [{ operationId: 'x', method: 'get', path: '/v2/x/{id}', permission: 'read:all' }] as const
+const OPERATIONS = [
+  { operationId: 'x', method: 'get', path: '/v2/x/{id}', permission: 'read:all' },
+  { operationId: 'all', method: 'get', path: '/v2/x/all', permission: 'read:all' },
+  { operationId: 'more', method: 'get', path: '/v2/x/{id}/more', permission: 'read:all' },
+] as const
 /** Of a company; see countUnderWay. */
 const UNDER_WAY_MAX = 1_000
 
@@ -37,12 +42,15 @@ describe('who is let in', function () {
   })
 
   /** A server in front of an app, for two companies. */
-  async function serve(app: RequestListener): Promise<HttpServer> {
+  async function serve(app: RequestListener, lookUpMs = 0): Promise<HttpServer> {
     const callers = new Map(
       Object.entries(companies).map(([id, key]) => [digestOfApiKey(key).toString('hex'), callerOf(id)]),
     )
     const admitted = admit(app, OPERATIONS, {
-      findCaller: (digest) => callers.get(digest.toString('hex')),
+      findCaller: (digest) => {
+        const caller = callers.get(digest.toString('hex'))
+        return lookUpMs === 0 ? caller : sleep(lookUpMs).then(() => caller)
+      },
       limits: openRateLimits({ eventsPerS: 1e6, requestsPerS: 1e6, wrongKeysPerMin: 1e6 }),
       log: testLog,
       requests: () => () => undefined,
@@ -60,12 +68,12 @@ describe('who is let in', function () {
   }
 
   /** Asks over a connection of its own; what it is sent is not read before somebody does. */
-  async function ask(server: HttpServer, key: string): Promise<Socket> {
+  async function ask(server: HttpServer, key: string, path = '/v2/x/1'): Promise<Socket> {
     const socket = connect(server.port, '127.0.0.1')
     sockets.push(socket)
     socket.on('error', () => undefined)
     await once(socket, 'connect')
-    socket.write(`GET /v2/x/1 HTTP/1.1\r\nhost: tally\r\nx-api-key: ${key}\r\n\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: tally\r\nx-api-key: ${key}\r\n\r\n`)
     return socket
   }
   const statusOf = async (socket: Socket): Promise<number> => {
@@ -93,6 +101,24 @@ describe('who is let in', function () {
     expect(await statusOf(again)).to.equal(200)
   })
 
+  it('is not counted when it has gone before it was known who it is', async () => {
+    const server = await serve((_req, res) => res.end('fine'), 300)
+    for (let round = 0; round < 12; round++) {
+      const some = await Promise.all(Array.from({ length: 100 }, () => ask(server, companies.a)))
+      await sleep(50)
+      for (const socket of some) socket.destroy()
+    }
+    await sleep(400)
+    expect(await statusOf(await ask(server, companies.a))).to.equal(200)
+  })
+
+  it('is known by every path that leads to an operation', async () => {
+    const server = await serve((_req, res) => res.end('fine'))
+    for (const path of ['/v2/x/1', '/v2/x/all', '/v2/x/all/more', '/v2/x/1/more'])
+      expect(await statusOf(await ask(server, 'wrong', path)), path).to.equal(401)
+    expect(await statusOf(await ask(server, 'wrong', '/v2/x/1/less'))).to.equal(200)
+  })
+
   it('reads its answers: who leaves too many unread gets no more of them, and others do', async () => {
     const large = Buffer.alloc(48 * MIB)
     const server = await serve((_req, res) => res.end(large))
@@ -102,6 +128,18 @@ describe('who is let in', function () {
     expect(await statusOf(await ask(server, companies.b))).to.equal(200)
     for (const socket of sockets) socket.destroy()
     await until(() => Promise.resolve(bytesInFlight.of('a') + bytesInFlight.of('b') === 0))
+  })
+
+  it('reads its answers: of those that were let in together, no more are kept than is its part', async () => {
+    const large = Buffer.alloc(8 * MIB)
+    const held: ServerResponse[] = []
+    const server = await serve((_req, res) => held.push(res))
+    for (let n = 0; n < 40; n++) await ask(server, companies.a)
+    await until(() => Promise.resolve(held.length === 40))
+    for (const res of held) res.end(large)
+    expect(bytesInFlight.of('a')).to.be.within(128 * MIB, 128 * MIB + large.length)
+    for (const socket of sockets) socket.destroy()
+    await until(() => Promise.resolve(bytesInFlight.of('a') === 0))
   })
 
   it('reads its answer in time, or loses its connection', async () => {

@@ -1,0 +1,29 @@
+import {
+  idempotencyKeyRepository,
+  type BegunKey,
+  type KeyedRequest,
+  type ReportedEvents,
+} from '../../shared/postgres/idempotency-keys.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+
+/** Keeps Idempotency-Key headers of reports; see shared/postgres/idempotency-keys.ts. */
+export interface RequestKeys {
+  begin(namespaceId: string, request: KeyedRequest, body: Buffer, at: Micros): Promise<BegunKey>
+  complete(namespaceId: string, request: KeyedRequest, reported: ReportedEvents): Promise<void>
+}
+
+/** Each step is a transaction of its own: the events between them go to the log, not to PostgreSQL. */
+export function requestKeysIn(pool: Pool): RequestKeys {
+  const keysIn = <T>(
+    namespaceId: string,
+    work: (keys: ReturnType<typeof idempotencyKeyRepository>) => Promise<T>,
+  ): Promise<T> => inNamespace(pool, namespaceId, (db) => work(idempotencyKeyRepository(db)))
+  return {
+    begin: (namespaceId, request, body, at) =>
+      keysIn(namespaceId, (keys) => keys.begin(namespaceId, request, body, at)),
+    complete: (namespaceId, request, reported) =>
+      keysIn(namespaceId, (keys) => keys.complete(namespaceId, request, reported)),
+  }
+}

@@ -1,0 +1,65 @@
+import { amountFromDatabase, formatAmount } from '../../../shared/amount/amount.ts'
+import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
+import { isSameJson } from '../../../shared/domain/canonical-json.ts'
+
+/** What two reports of one event may differ in, unless they are reports of two. */
+export const REPORTED = ['accountId', 'source', 'quantity', 'occurredAt', 'properties'] as const
+/** … and what a row may differ in from the line or the revision that it was made of. */
+const STORED = [...REPORTED, 'acceptedAt', 'voided'] as const
+
+type Field = (typeof STORED)[number]
+type Compared = Pick<CurrentEvent, Field>
+
+/** Whether two of one event say the same. @param fields which are compared */
+export const isSame = (row: Compared, event: Compared, fields: readonly Field[] = STORED): boolean =>
+  fields.every((field) => isSameField(row, event, field))
+
+/** @param holder what has the other content: `the log` */
+export const describeDifference = (
+  row: Compared,
+  event: Compared,
+  holder: string,
+  fields: readonly Field[] = STORED,
+): string =>
+  fields
+    .filter((field) => !isSameField(row, event, field))
+    .map((field) => {
+      const [counted, held] = shownApart(textOf(row, field), textOf(event, field))
+      return `${field} is ${counted}, ${holder} has ${held}`
+    })
+    .join('; ')
+
+function isSameField(row: Compared, event: Compared, field: Field): boolean {
+  if (row[field] === event[field]) return true
+  return field === 'properties'
+    ? isSameProperties(row.properties, event.properties)
+    : textOf(row, field) === textOf(event, field)
+}
+
+function isSameProperties(one: string, other: string): boolean {
+  try {
+    return isSameJson(one, other)
+  } catch {
+    return false // what somebody's hand has put there need not be JSON
+  }
+}
+
+const textOf = (event: Compared, field: Field): string =>
+  field === 'quantity' ? formatAmount(amountFromDatabase(event.quantity)) : String(event[field])
+
+const SHOWN_MAX = 200
+const BEFORE_THE_DIFFERENCE = 40
+
+/** Both texts whole; of long ones as much as shows where they begin to differ. */
+function shownApart(one: string, other: string): [string, string] {
+  if (one.length <= SHOWN_MAX && other.length <= SHOWN_MAX) return [one, other]
+  let same = 0
+  while (same < one.length && one[same] === other[same]) same++
+  const from = Math.max(0, same - BEFORE_THE_DIFFERENCE)
+  return [part(one, from), part(other, from)]
+}
+
+function part(text: string, from: number): string {
+  const end = from + SHOWN_MAX
+  return `${from > 0 ? '…' : ''}${text.slice(from, end)}${end < text.length ? '…' : ''}`
+}

@@ -1,0 +1,56 @@
+import { setImmediate as letOthersWork } from 'node:timers/promises'
+import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import type { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
+import { FINDINGS_MAX, type AuditResult } from './audit-result.ts'
+import { describeDifference, isSame, REPORTED } from './compare-events.ts'
+import { keyOf } from './look-up-rows.ts'
+import type { LinePlace } from './read-log-lines.ts'
+
+/** A line whose event counts with another report, or with a correction that came after it. */
+export interface SupersededLine {
+  place: LinePlace
+  event: UsageEvent
+  /** What counts. */
+  row: CurrentEvent
+}
+
+/** Lines that are compared before other work of the process gets its turn. */
+const LINES_A_TURN = 250
+
+/**
+ * Tells reports that were sent again from those that gave the same event another content. Of these the first counts:
+ * that is for whoever reported them, for only they can tell which was meant. When the event was corrected since, its
+ * first report is revision 0.
+ */
+export async function tellRepeats(
+  lines: readonly SupersededLine[],
+  revisions: Pick<ReturnType<typeof everyRevisionRepository>, 'listFirst'>,
+  result: AuditResult,
+): Promise<void> {
+  const corrected = lines.filter(({ event, row }) => event.correctedAt === null && row.correctedAt !== null)
+  const kept = corrected.length === 0 ? [] : await revisions.listFirst(corrected.map(({ event }) => event))
+  const reports = new Map(kept.map(({ event }) => [keyOf(event), event]))
+  for (const [n, { place, event, row }] of lines.entries()) {
+    if (n % LINES_A_TURN === 0) await letOthersWork()
+    const first = row.correctedAt === null ? row : reports.get(keyOf(event))
+    // A correction contradicts nothing: it says what the event is from then on.
+    if (event.correctedAt !== null || first === undefined || isSame(first, event, REPORTED))
+      result.superseded++
+    else {
+      result.contradicted++
+      noteContradiction(result, event.id, place, describeDifference(first, event, 'this report', REPORTED))
+    }
+  }
+}
+
+/** Each event once; beyond a hundred they are only counted. */
+function noteContradiction(
+  { contradictions }: AuditResult,
+  eventId: string,
+  place: LinePlace,
+  detail: string,
+): void {
+  if (contradictions.length < FINDINGS_MAX && !contradictions.some((noted) => noted.eventId === eventId))
+    contradictions.push({ eventId, place, detail })
+}
