@@ -115,6 +115,26 @@ describe('compose files', () => {
     }
   })
 
+  it('name images exactly, and have every engine ask for a password', async () => {
+    const { services, configs = {} } = (await read('docker-compose.yml')).file
+    for (const [service, { image = '' }] of Object.entries(services).filter(([, one]) => !isOurs(one)))
+      expect(image, service)
+        .to.match(/:\d+\.\d+(?:\.\d+)*$/)
+        .and.not.match(/postgres:\d+$/)
+    for (const [service, { image = '' }] of Object.entries(services).filter(([, one]) => !isOurs(one)))
+      if (!image.startsWith('postgres')) expect(image, service).to.match(/:\d+\.\d+\.\d+/)
+    const of = (service: string) => services[service]?.environment ?? {}
+    expect(of('kafka')['KAFKA_LISTENERS']).to.match(/^CLIENT:\/\/:9092,(?:\w+:\/\/127\.0\.0\.1:\d+,?)+$/)
+    expect(of('kafka')['KAFKA_LISTENER_SECURITY_PROTOCOL_MAP']).to.include('CLIENT:SASL_PLAINTEXT')
+    expect(services['valkey']?.command?.at(-1)).to.include('--requirepass')
+    expect(of('gateway')['REDIS_URL']).to.equal('redis://:secret@valkey:6379')
+    expect(of('clickhouse')).to.not.have.any.keys('CLICKHOUSE_DEFAULT_ACCESS_MANAGEMENT', 'CLICKHOUSE_USER')
+    expect(JSON.stringify(configs['clickhouse-users'])).to.not.include('<access_management>1')
+    for (const service of ['gateway', 'loader', 'api', 'refill', 'rollup'])
+      expect(of(service)['CLICKHOUSE_URL'], service).to.include('//tally_service:')
+    expect(of('migrate')['CLICKHOUSE_URL']).to.include('//tally_owner:')
+  })
+
   it('probe every service, unless it runs once and others wait for its end', async () => {
     for (const name of FILES) {
       const { services } = (await read(name)).file

@@ -4,16 +4,19 @@ import { quoteIdentifier, type ChdbSession } from '../../shared/clickhouse/embed
 import { ANALYST_ROLE } from '../../shared/clickhouse/embedded/engine-config.ts'
 import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
 import { limitSettings, type AnalystLimits } from './analyst-limits.ts'
+import type { ClickHouseSettings } from '@clickhouse/client'
+import { ClickHouseException, exceptionOfEngine } from './exception.ts'
 import { analystSettings } from './analyst-settings.ts'
 import type { QueryAnswer } from './endpoint-user.ts'
 import { FunctionNames, LIST_FUNCTIONS, type FunctionRow } from './judge/function-names.ts'
-import { judgeQuery, type JudgeRules } from './judge/judge-query.ts'
+import { judgeQuery, type JudgeRules, type QueryRunner } from './judge/judge-query.ts'
 import { TimeZones } from './judge/time-zones.ts'
 import { nativeForRevision } from './native/native-for-revision.ts'
 import { requireOutputFormat } from './output-format.ts'
 import { textOf, type QueryRequest } from './query-request.ts'
 import { requireAnalystsConfined } from './require-analysts-confined.ts'
 import { schemaStatements } from './schema-statements.ts'
+import { timeBudget, type TimeBudget } from './time-budget.ts'
 
 export interface AnalystEngineOptions {
   engine: EmbeddedEngine
@@ -23,6 +26,36 @@ export interface AnalystEngineOptions {
   connections: number
   limits: AnalystLimits
 }
+
+/** A query that was taken up; nothing of it has run. */
+export interface BegunQuery {
+  /** @throws ClickHouseException when it may not run, or another error of the engine */
+  answer(): Promise<QueryAnswer>
+  /**
+   * The same on connections of their own, given up soon.
+   *
+   * @returns undefined when it takes longer, or more than a short query does
+   */
+  answerQuickly(): Promise<QueryAnswer | undefined>
+}
+
+/** First attempts at once. */
+export const QUICK_AT_ONCE = 2
+/** Seconds that a first attempt may take: long enough for a short query on a busy machine. */
+const QUICK_S = 0.3
+/** Small, because such answers do not wait for one another to be read. */
+const QUICK_SETTINGS: ClickHouseSettings = {
+  max_result_bytes: String(256 * 1_024),
+  result_overflow_mode: 'throw',
+}
+/** Codes of errors by which a first attempt says nothing of what the query has time for. */
+const ENDED_BY_LIMIT: Readonly<Record<number, string>> = {
+  159: 'TIMEOUT_EXCEEDED',
+  396: 'TOO_MANY_ROWS_OR_BYTES',
+}
+
+const exceptionCodeOf = (err: unknown): number =>
+  (err instanceof ClickHouseException ? err : exceptionOfEngine(err))?.code ?? 0
 
 const DEFAULT_FORMAT = 'TabSeparated'
 
@@ -35,13 +68,20 @@ const STATEMENT_BYTES_MAX = 8 * 1_024 * 1_024
  */
 export class AnalystEngine {
   private readonly sessions: SessionPool
+  /** Of the first attempts of queries. */
+  private readonly quick: SessionPool
   /** One connection, which several kills take in turn: their parameters would be mixed up on it. */
   private readonly killer: SessionPool
   private readonly limits: AnalystLimits
   private readonly rules: JudgeRules
 
-  private constructor(sessions: SessionPool, killer: SessionPool, limits: AnalystLimits, rules: JudgeRules) {
+  private constructor(
+    { sessions, quick, killer }: Record<'sessions' | 'quick' | 'killer', SessionPool>,
+    limits: AnalystLimits,
+    rules: JudgeRules,
+  ) {
     this.sessions = sessions
+    this.quick = quick
     this.killer = killer
     this.limits = limits
     this.rules = rules
@@ -54,9 +94,10 @@ export class AnalystEngine {
     const prelude = `USE ${quoteIdentifier(own)}; SET ROLE ${ANALYST_ROLE}`
     const setup = `${prelude}; SET readonly = 2, max_query_size = ${STATEMENT_BYTES_MAX}`
     const sessions = await SessionPool.open({ ...engine, connections, prelude, setup })
+    const quick = await SessionPool.open({ ...engine, connections: QUICK_AT_ONCE, prelude, setup })
     const killer = await SessionPool.open({ ...engine, connections: 1, prelude, setup })
     const rules = await killer.use((session) => rulesOf(session, own))
-    const opened = new AnalystEngine(sessions, killer, limits, rules)
+    const opened = new AnalystEngine({ sessions, quick, killer }, limits, rules)
     try {
       await killer.use((session) => requireAnalystsConfined(session, database, limitSettings(limits), rules))
     } catch (err) {
@@ -67,28 +108,50 @@ export class AnalystEngine {
   }
 
   /**
-   * Judges a query and runs it.
+   * Takes up a query. The engine computes constants while it is judged and again for the answer, so all that is done
+   * for it has the time of one query.
    *
    * @param comment names it for kill
-   * @throws ClickHouseException when it may not run, or another error of the engine
+   * @throws ClickHouseException when its settings or its format may not be asked for
    */
-  async answer(request: QueryRequest, comment: string): Promise<QueryAnswer> {
-    const { params } = request
+  begin(request: QueryRequest, comment: string): BegunQuery {
     const own = analystSettings(request.settings, this.limits, this.rules.zones)
-    const limits = { ...limitSettings(this.limits), log_comment: comment }
     const fallback = requireOutputFormat(request.format ?? DEFAULT_FORMAT)
-    return this.sessions.use(async (session) => {
-      const judged = await judgeQuery(session, textOf(request), params, limits, this.rules)
-      const format = judged.format === undefined ? fallback : requireOutputFormat(judged.format)
-      const result = await session.run({ text: judged.text, settings: { ...limits, ...own }, params, format })
-      const bytes = result.bytes()
-      const { rowsRead: resultRows, bytesRead: resultBytes, elapsed } = result
-      return {
-        bytes: format === 'Native' ? nativeForRevision(bytes, request.protocolRevision) : bytes,
-        format,
-        summary: { resultRows, resultBytes, writtenRows: 0, elapsed },
-      }
-    })
+    const limits = { ...limitSettings(this.limits), log_comment: comment }
+    const budget = timeBudget(own.max_execution_time ?? this.limits.timeoutS)
+    const answer = (session: QueryRunner, settings: ClickHouseSettings) =>
+      this.judgeAndRun(within(budget, session), request, { limits, settings, fallback })
+    return {
+      answer: () => this.sessions.use((session) => answer(session, { ...limits, ...own })),
+      answerQuickly: () =>
+        this.quick.use(async (session) => {
+          const quickly = within(timeBudget(QUICK_S), session)
+          try {
+            return await answer(quickly, { ...limits, ...own, ...QUICK_SETTINGS })
+          } catch (err) {
+            if (exceptionCodeOf(err) in ENDED_BY_LIMIT) return undefined
+            throw err
+          }
+        }),
+    }
+  }
+
+  private async judgeAndRun(
+    session: QueryRunner,
+    request: QueryRequest,
+    how: { limits: ClickHouseSettings; settings: ClickHouseSettings; fallback: string },
+  ): Promise<QueryAnswer> {
+    const { params } = request
+    const judged = await judgeQuery(session, textOf(request), params, how.limits, this.rules)
+    const format = judged.format === undefined ? how.fallback : requireOutputFormat(judged.format)
+    const result = await session.run({ text: judged.text, settings: how.settings, params, format })
+    const bytes = result.bytes()
+    const { rowsRead: resultRows, bytesRead: resultBytes, elapsed } = result
+    return {
+      bytes: format === 'Native' ? nativeForRevision(bytes, request.protocolRevision) : bytes,
+      format,
+      summary: { resultRows, resultBytes, writtenRows: 0, elapsed },
+    }
   }
 
   /** Ends the queries whose comment begins so: chDB has no way to end one, but the engine in it does. */
@@ -99,9 +162,18 @@ export class AnalystEngine {
 
   close(): void {
     this.killer.close()
+    this.quick.close()
     this.sessions.close()
   }
 }
+
+/** A connection whose statements have the time of a budget together. */
+const within = (budget: TimeBudget, session: QueryRunner): QueryRunner => ({
+  run: (statement) =>
+    budget.spend((leftS) =>
+      session.run({ ...statement, settings: { ...statement.settings, max_execution_time: leftS } }),
+    ),
+})
 
 async function rulesOf(session: ChdbSession, database: string): Promise<JudgeRules> {
   const result = await session.run({ text: LIST_FUNCTIONS, settings: {}, format: 'JSONEachRow' })

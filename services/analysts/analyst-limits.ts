@@ -24,6 +24,10 @@ export const limitSettings = (limits: AnalystLimits): ClickHouseSettings => ({
   allow_ddl: 0,
   allow_introspection_functions: 0,
   implicit_select: 0,
+  // Else some properties are not found in parts that are not indexed yet (docs/decisions/0013).
+  query_plan_direct_read_from_text_index: 0,
+  // What is stored as bytes, as tokens are, must not break JSON.
+  output_format_json_validate_utf8: 1,
   timeout_overflow_mode: 'throw',
   result_overflow_mode: 'throw',
   read_overflow_mode: 'throw',

@@ -4,7 +4,7 @@ import { FairSemaphore } from '../../shared/batching/fair-semaphore.ts'
 import { expectHangingThread } from '../../shared/lifecycle/exit-with.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import { analyticsDatabase } from '../../shared/clickhouse/analytics-database.ts'
-import { AnalystEngine, type AnalystEngineOptions } from './analyst-engine.ts'
+import { AnalystEngine, QUICK_AT_ONCE, type AnalystEngineOptions } from './analyst-engine.ts'
 import type { EndpointUser } from './endpoint-user.ts'
 import { ClickHouseException } from './exception.ts'
 import type { QueryRequest } from './query-request.ts'
@@ -16,10 +16,14 @@ export interface AnalystsOptions extends AnalystEngineOptions {
 }
 
 /** The analysts, as the endpoint's user. */
-export interface Analysts extends EndpointUser, Closeable {}
+export interface Analysts extends EndpointUser, Closeable {
+  /** How many queries wait for their turn now. */
+  waiting: () => number
+}
 
 /** As much as a query may have. */
 const BODY_BYTES_MAX = 256 * 1_024
+const USER = 'analyst'
 const COMMENT = 'analyst:'
 const KILL_EVERY_MS = 50
 /** Some functions of the engine look at no limit before they are done. */
@@ -29,32 +33,38 @@ const CLOSE_MS = 2_000
 export async function openAnalysts({ password, waitingMax, ...options }: AnalystsOptions): Promise<Analysts> {
   const { connections, database, limits } = options
   const engine = await AnalystEngine.open(options)
-  const queue = new FairSemaphore({
-    atOnce: connections,
-    waitingMax,
-    waitMs: limits.timeoutS * 1_000,
-    rejection: (reason) =>
-      new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
-  })
+  const line = (atOnce: number) =>
+    new FairSemaphore({
+      atOnce,
+      waitingMax,
+      waitMs: limits.timeoutS * 1_000,
+      rejection: (reason) =>
+        new ClickHouseException('TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${reason}.`),
+    })
+  const [quick, long] = [line(QUICK_AT_ONCE), line(connections)]
   return {
     name: 'analysts of ClickHouse',
-    user: 'analyst',
+    user: USER,
     password,
     bodyBytesMax: BODY_BYTES_MAX,
     mayGet: true,
+    waiting: () => quick.queued + long.queued,
     async answer(request, signal, send) {
       requireDatabase(request, analyticsDatabase(database))
       const comment = `${COMMENT}${randomUUID()}`
       const kill = () => engine.kill(comment).catch(() => undefined) // its time limit ends it all the same
-      await queue.run(
-        async () => send(await killedWhenGone(() => engine.answer(request, comment), kill, signal)),
-        { signal },
-      )
+      const turn = { signal, tenant: USER }
+      const query = engine.begin(request, comment)
+      // Each query begins here, so that a short one never waits for long ones to end.
+      const soon = await quick.run(() => killedWhenGone(() => query.answerQuickly(), kill, signal), turn)
+      if (soon !== undefined) await send(soon)
+      else await long.run(async () => send(await killedWhenGone(() => query.answer(), kill, signal)), turn)
     },
     async close() {
-      queue.close()
+      quick.close()
+      long.close()
       const deadline = performance.now() + CLOSE_MS
-      while (queue.atWork > 0) {
+      while (quick.atWork + long.atWork > 0) {
         if (performance.now() > deadline) {
           expectHangingThread()
           throw new Error('a query of an analyst cannot be ended')

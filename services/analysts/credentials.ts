@@ -30,20 +30,16 @@ export function readCredentials(headers: IncomingHttpHeaders, url: URLSearchPara
   return credentials
 }
 
-/**
- * Finds the user whose name and password these are.
- *
- * @throws ClickHouseException the same one, after the same time, whether it is the name or the password that is wrong
- */
-export function requireUser<User extends Credentials>(users: readonly User[], given: Credentials): User {
-  const digest = digestOf(given)
-  const user = users.filter((known) => timingSafeEqual(digestOf(known), digest)).at(0)
-  if (user !== undefined) return user
-  throw new ClickHouseException(
+/** Whether these are their name and password; it takes as long wherever they differ. */
+export const isUser = (known: Credentials, given: Credentials): boolean =>
+  timingSafeEqual(digestOf(known), digestOf(given))
+
+/** The same one, whether it is the name or the password that is wrong. */
+export const refusedUser = ({ user }: Credentials): ClickHouseException =>
+  new ClickHouseException(
     'AUTHENTICATION_FAILED',
-    `${given.user}: Authentication failed: password is incorrect, or there is no user with such name.`,
+    `${user}: Authentication failed: password is incorrect, or there is no user with such name.`,
   )
-}
 
 /** Both parts in one digest, so that the comparison takes the same time wherever they differ. */
 const digestOf = ({ user, password }: Credentials): Buffer =>

@@ -1,15 +1,22 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { hash } from 'node:crypto'
+import { takeOf } from '../../shared/http/limit-rate.ts'
+import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { readCredentials, requireUser } from './credentials.ts'
-import type { EndpointUser } from './endpoint-user.ts'
+import type { AnalystMetrics } from './analyst-metrics.ts'
+import { isUser, readCredentials, refusedUser } from './credentials.ts'
+import type { EndpointUser, QueryAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
-import { readQueryRequest } from './query-request.ts'
+import { readQueryRequest, type QueryRequest } from './query-request.ts'
 import { replyAnswer, replyException, replyText, type ServerFacts } from './reply.ts'
 
 export interface EndpointOptions {
   users: readonly EndpointUser[]
   facts: ServerFacts
   log: Logger
+  metrics: AnalystMetrics
+  /** How many wrong passwords an address may try before its answers say that it should wait. */
+  wrongPasswords: RateLimit
 }
 
 const NOT_FOUND = 'There is no handle here.\n\nUse / or /ping for health checks.\n'
@@ -53,25 +60,59 @@ async function answerQuery(
   req: IncomingMessage,
   res: ServerResponse,
   url: URLSearchParams,
-  { users, facts, log }: EndpointOptions,
+  { users, facts, log, metrics, wrongPasswords }: EndpointOptions,
 ): Promise<void> {
   const gone = new AbortController()
   res.once('close', () => {
     if (!res.writableFinished) gone.abort() // an answer that was sent ends so too
   })
-  let queryId: string | undefined
+  const startedAt = performance.now()
+  let user: EndpointUser | undefined
+  let asked: QueryRequest | undefined
+  const seen: { answer?: QueryAnswer } = {}
+  let code = 0
   try {
-    const user = requireUser(users, readCredentials(req.headers, url)) // before anything of the body is read
+    const given = readCredentials(req.headers, url) // before anything of the body is read
+    user = users.find((known) => isUser(known, given))
+    if (user === undefined) {
+      const { headers } = await takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)
+      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)
+      throw refusedUser(given)
+    }
     if (req.method !== 'POST' && !user.mayGet)
       throw new ClickHouseException('BAD_ARGUMENTS', `${user.user} sends queries with POST.`)
     const request = await readQueryRequest(req, url, user.bodyBytesMax)
-    ;({ queryId } = request)
-    await user.answer(request, gone.signal, (answer) => replyAnswer(req, res, facts, request.queryId, answer))
+    asked = request
+    await user.answer(request, gone.signal, (answer) => {
+      seen.answer = answer
+      return replyAnswer(req, res, facts, request.queryId, answer)
+    })
   } catch (err) {
-    if (gone.signal.aborted) return
-    replyException(res, facts, queryId, describe(err, log))
+    const exception = gone.signal.aborted ? GONE : describe(err, log)
+    ;({ code } = exception)
+    if (exception !== GONE) replyException(res, facts, asked?.queryId, exception)
   }
+  if (user === undefined || asked === undefined) return
+  const ms = Math.round(performance.now() - startedAt)
+  metrics.answered(user.user, code, ms / 1_000)
+  log.info(
+    {
+      user: user.user,
+      ms,
+      rows: seen.answer?.summary.resultRows ?? 0,
+      bytes: seen.answer?.bytes.length ?? 0,
+      code,
+      digest: digestOf(asked),
+    },
+    'a query was answered',
+  )
 }
+
+const GONE = new ClickHouseException('QUERY_WAS_CANCELLED', 'the client has gone.')
+
+/** Tells queries apart in the log, which shows nothing of their text: `printf %s "$QUERY" | sha256sum | cut -c 1-16`. */
+const digestOf = ({ urlQuery, body }: QueryRequest): string =>
+  hash('sha256', Buffer.concat([Buffer.from(urlQuery), body]), 'hex').slice(0, 16)
 
 function describe(err: unknown, log: Logger): ClickHouseException {
   if (err instanceof ClickHouseException) return err

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { queryRows, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { analystMetrics } from '../analysts/analyst-metrics.ts'
 import { openAnalysts } from '../analysts/analysts.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import { clickHouseHttp } from '../analysts/http-endpoint.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import type { Access } from '../../shared/http/open-access.ts'
+import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { StandaloneConfig } from './config.ts'
 import type { DataFolder } from './data-folder.ts'
@@ -29,7 +32,7 @@ export async function startAnalystEndpoint(
   { client, database, engine }: OpenedClickHouse,
   opened: Closeable[],
   servers: Servers,
-  log: Logger,
+  { metrics, access, log }: { metrics: Metrics; access: Access; log: Logger },
 ): Promise<number | undefined> {
   if (engine === undefined) return undefined
   const { waitingMax, limits } = config.analysts
@@ -52,7 +55,13 @@ export async function startAnalystEndpoint(
   )
   if (facts === undefined) throw new Error('the embedded ClickHouse does not know its version')
   const server = await servers.open(
-    clickHouseHttp({ users: [analysts], facts, log: log.child({ part: 'analysts' }) }),
+    clickHouseHttp({
+      users: [analysts],
+      facts,
+      log: log.child({ part: 'analysts' }),
+      metrics: analystMetrics(metrics, analysts.waiting),
+      wrongPasswords: access.limits.wrongPasswords,
+    }),
     {
       ...portsOf(config).analysts,
       headerBytesMax: HEADER_BYTES_MAX,

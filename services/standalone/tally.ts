@@ -53,6 +53,8 @@ export interface Tally extends Closeable {
   dataFolder: string
   /** The companies of a new installation, as far as the files of their keys are there. */
   firstCompanies: FirstCompany[]
+  /** Those of them whose files are gone. */
+  missingKeys: FirstCompany[]
 }
 
 /**
@@ -199,7 +201,10 @@ async function serve(
     },
   })
   const adminServer = await servers.open(makeAdminApp(parts, config, log), ports.admin)
-  const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, log)
+  const analystPort = await startAnalystEndpoint(config, folder, engines.clickhouse, opened, servers, {
+    ...parts,
+    log,
+  })
   const { handler, relay, warming } = makeTallyApp(parts, config, log)
   opened.push(relay, warming)
   // Last to open: whoever connects finds everything there.
@@ -218,6 +223,7 @@ async function serve(
     analystPort,
     dataFolder: folder.path,
     firstCompanies: firstCompanies.filter(({ keyFile }) => existsSync(keyFile)),
+    missingKeys: firstCompanies.filter(({ keyFile }) => !existsSync(keyFile)),
     close: () => closeAll(opened, log),
   }
 }

@@ -3,8 +3,8 @@ import { ANALYST_PASSWORD_FILE } from './analyst-endpoint.ts'
 import type { Tally } from './tally.ts'
 
 /** What a user reads once Tally serves: where it is, where the keys are (never the keys), and what to try next. */
-export function welcome(tally: Tally, seconds: number): string[] {
-  const { dataFolder, firstCompanies, analystPort, address, adminAddress } = tally
+export function welcome(tally: Omit<Tally, 'close' | 'name'>, seconds: number): string[] {
+  const { dataFolder, firstCompanies, missingKeys, analystPort, address, adminAddress } = tally
   const show = (name: string) => path.relative(process.cwd(), path.join(dataFolder, name)) || name
   const url = `http://${address}`
   return [
@@ -12,6 +12,10 @@ export function welcome(tally: Tally, seconds: number): string[] {
     ...firstCompanies.map(
       ({ name, mode, keyFile }) =>
         `The key of the ${mode} company "${name}" is in ${show(path.basename(keyFile))}.`,
+    ),
+    ...missingKeys.map(
+      ({ name, mode, keyFile }) =>
+        `The key of the ${mode} company "${name}" is not in ${show(path.basename(keyFile))} any more; "npm run keys -- issue --company ${name}" makes another.`,
     ),
     ...(analystPort === undefined ? [] : [analystsLine(analystPort, show(ANALYST_PASSWORD_FILE))]),
     `Probes and metrics are on http://${adminAddress}.`,

@@ -22,7 +22,7 @@ export function readClickHouseConfig(read: EnvReader) {
     max: 1_024,
   })
   const analystQueries = read.integer('ANALYST_QUERIES', {
-    about: 'queries of analysts at once, on the embedded ClickHouse; more wait',
+    about: 'long queries of analysts at once, on the embedded ClickHouse; more wait',
     default: threads < 12 ? 1 : 3,
     min: 1,
     max: 100,

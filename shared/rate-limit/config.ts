@@ -9,7 +9,7 @@ export function readRateLimitConfig(read: EnvReader) {
     requestsPerS: perSecond('RATE_LIMIT_REQUESTS_PER_S', 'other requests of a key in a second', 10_000, 1),
     wrongKeysPerMin: perSecond(
       'RATE_LIMIT_WRONG_KEYS_PER_MIN',
-      'requests with a wrong key from an address in a minute, after which their 401 says to wait',
+      'requests with a wrong key or password from an address in a minute, after which their answers say to wait',
       600,
       1,
     ),

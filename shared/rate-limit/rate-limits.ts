@@ -12,6 +12,8 @@ export interface RateLimits {
   events: RateLimit
   /** Requests with a wrong key, by address. */
   wrongKeys: RateLimit
+  /** Queries with a wrong password of analysts, by address. */
+  wrongPasswords: RateLimit
 }
 
 /** @param redis where processes count together; undefined: each counts alone */
@@ -22,6 +24,7 @@ export function openRateLimits(config: RateLimitConfig, redis?: Redis): RateLimi
     requests: limit('requests', config.requestsPerS, 1),
     events: limit('events', config.eventsPerS, 1),
     wrongKeys: limit('wrong-keys', config.wrongKeysPerMin, 60),
+    wrongPasswords: limit('wrong-passwords', config.wrongKeysPerMin, 60),
   }
 }
 

@@ -3,6 +3,10 @@ import type { AnalystLimits } from '../../services/analysts/analyst-limits.ts'
 import { openAnalysts } from '../../services/analysts/analysts.ts'
 import { clickHouseHttp } from '../../services/analysts/http-endpoint.ts'
 import { listen } from '../../shared/http/http-server.ts'
+import { openMetrics, type Metrics } from '../../shared/metrics/metrics.ts'
+import type { Logger } from '../../shared/logging/logger.ts'
+import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
+import { analystMetrics } from '../../services/analysts/analyst-metrics.ts'
 import { testLog } from './log.ts'
 
 const MB = 1_024 * 1_024
@@ -10,6 +14,9 @@ const MB = 1_024 * 1_024
 export const USER = 'analyst'
 export const PASSWORD = 'a password of analysts'
 export const AUTHORIZATION = `Basic ${Buffer.from(`${USER}:${PASSWORD}`).toString('base64')}`
+
+/** In a minute, from this machine, until answers say to wait. */
+export const WRONG_PASSWORDS_MAX = 100
 
 /** As generous as a test may need them. */
 export const LIMITS: AnalystLimits = {
@@ -41,7 +48,10 @@ export interface AnalystEndpoint {
   close(): Promise<void>
 }
 
-export async function startAnalysts(clickhouse: OpenedClickHouse): Promise<AnalystEndpoint> {
+export async function startAnalysts(
+  clickhouse: OpenedClickHouse,
+  { log = testLog, metrics = openMetrics() }: { log?: Logger; metrics?: Metrics } = {},
+): Promise<AnalystEndpoint> {
   const { engine, database } = clickhouse
   if (engine === undefined) throw new Error('not embedded')
   const analysts = await openAnalysts({
@@ -53,7 +63,15 @@ export async function startAnalysts(clickhouse: OpenedClickHouse): Promise<Analy
     limits: LIMITS,
   })
   const facts = { version: '26.7.2.1', timeZone: 'UTC' }
-  const server = await listen(clickHouseHttp({ users: [analysts], facts, log: testLog }), {
+  const endpoint = clickHouseHttp({
+    users: [analysts],
+    facts,
+    log,
+    metrics: analystMetrics(metrics, analysts.waiting),
+    wrongPasswords: openRateLimits({ eventsPerS: 1, requestsPerS: 1, wrongKeysPerMin: WRONG_PASSWORDS_MAX })
+      .wrongPasswords,
+  })
+  const server = await listen(endpoint, {
     name: 'analysts of a test',
     host: '127.0.0.1',
     port: 0,

@@ -4,6 +4,9 @@ import type { AnalystLimits } from '../../services/analysts/analyst-limits.ts'
 import { clickHouseHttp } from '../../services/analysts/http-endpoint.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'
 import { listen } from '../../shared/http/http-server.ts'
+import { analystMetrics } from '../../services/analysts/analyst-metrics.ts'
+import { openMetrics } from '../../shared/metrics/metrics.ts'
+import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
 import { testLog } from './log.ts'
 import { openTrial } from './trial.ts'
 
@@ -63,6 +66,8 @@ const server = await listen(
     users: analysts === undefined ? [trial] : [analysts, trial],
     facts: { version: '26.7.2.1', timeZone: 'UTC' },
     log: testLog,
+    metrics: analystMetrics(openMetrics(), () => 0),
+    wrongPasswords: openRateLimits({ eventsPerS: 1, requestsPerS: 1, wrongKeysPerMin: 100 }).wrongPasswords,
   }),
   {
     name: 'the host of analysts',

@@ -149,6 +149,7 @@ export async function startGateway(
         requests: countedLimit('requests', uses),
         events: countedLimit('events', uses),
         wrongKeys: countedLimit('wrong-keys', uses),
+        wrongPasswords: countedLimit('wrong-passwords', uses),
       },
       requestTimeoutMs: 10_000,
       admitWrite: () => {

@@ -211,6 +211,24 @@ export const SEARCHING: ReadonlySet<string> = new Set(
   positionCaseInsensitive positionCaseInsensitiveUTF8 positionUTF8 replaceAll replaceOne splitByString substringIndex`),
 )
 
+/**
+ * Functions that go through a list or a map for each value they look for: with a list that is computed for it, a short
+ * query does so for hours. What they look for, or the list, must be written out.
+ */
+export const LOOKING_THROUGH: ReadonlySet<string> = new Set(
+  namesOf('countEqual has indexOf indexOfAssumeSorted mapContainsKey mapContainsValue'),
+)
+
+/** Where a function takes a pattern, a regular expression or one of LIKE: the argument counted from 0. */
+export const PATTERN_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
+  ['splitByRegexp', 0],
+  ...namesOf(`countMatches countMatchesCaseInsensitive extract extractAll extractAllGroupsHorizontal
+  extractAllGroupsVertical extractGroups ilike like mapContainsKeyLike mapContainsValueLike mapExtractKeyLike
+  mapExtractValueLike match notILike notLike regexpExtract regexpPosition replaceRegexpAll replaceRegexpOne`).map(
+    (name) => [name, 1] as const,
+  ),
+])
+
 /** Where a function takes the name of a data type: the argument counted from 0, or from the end when negative. */
 export const TYPE_ARGUMENT_OF: ReadonlyMap<string, number> = new Map([
   ['CAST', 1],

@@ -3,6 +3,7 @@ import type { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-sessi
 import { ClickHouseException, exceptionOfEngine } from '../exception.ts'
 import { judgeResolved, SHOWN_WHOLE } from './judge-resolved.ts'
 import { judgeTree } from './judge-tree.ts'
+import { requireSmallColumnPatterns } from './pattern.ts'
 import type { CallRules } from './require-harmless-call.ts'
 import { parseSyntaxTree } from './syntax-tree.ts'
 import { requireHarmlessTokens, type Token } from './tokens.ts'
@@ -19,6 +20,9 @@ export interface JudgeRules extends CallRules {
   /** Statements other than SELECT that are harmless, as ClickHouse formats them, and what is run in their place. */
   statements: ReadonlyMap<string, string>
 }
+
+/** A connection, or what bounds the statements on one. */
+export type QueryRunner = Pick<ChdbSession, 'run'>
 
 const QUERY_BYTES_MAX = 256 * 1_024
 
@@ -54,7 +58,7 @@ const JUDGMENT_BYTES_MAX = 4 * 1_024 * 1_024
  * @throws ClickHouseException saying why not
  */
 export async function judgeQuery(
-  session: ChdbSession,
+  session: QueryRunner,
   query: string,
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
@@ -72,7 +76,7 @@ export async function judgeQuery(
  * @internal
  */
 export async function judgeWritten(
-  session: ChdbSession,
+  session: QueryRunner,
   query: string,
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
@@ -90,13 +94,14 @@ export async function judgeWritten(
       'analysts may run one SELECT over their views, and SHOW TABLES and DESCRIBE; nothing else.',
     )
   requireHarmlessTokens(tokens, params, rules.zones)
+  requireSmallColumnPatterns(text)
   const explain = explainerOf(session, params, limits)
   judgeTree(parseSyntaxTree(await explain('AST', text)), rules)
   return { text, format, isKnownStatement: false }
 }
 
 function explainerOf(
-  session: ChdbSession,
+  session: QueryRunner,
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
 ): (what: string, text: string) => Promise<string[]> {
@@ -124,7 +129,7 @@ const tooMuchToJudge = (): ClickHouseException =>
   )
 
 async function formatAndTokenize(
-  session: ChdbSession,
+  session: QueryRunner,
   query: string,
   settings: ClickHouseSettings,
 ): Promise<{ formatted: string; tokens: Token[] }> {

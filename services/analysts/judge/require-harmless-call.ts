@@ -1,7 +1,14 @@
 import { ClickHouseException } from '../exception.ts'
-import { SEARCHING, TYPE_ARGUMENT_OF, ZONE_ARGUMENT_OF } from './allowed-functions.ts'
+import {
+  LOOKING_THROUGH,
+  PATTERN_ARGUMENT_OF,
+  SEARCHING,
+  TYPE_ARGUMENT_OF,
+  ZONE_ARGUMENT_OF,
+} from './allowed-functions.ts'
 import { requireDataType } from './data-type.ts'
 import type { FunctionNames } from './function-names.ts'
+import { requireSmallPattern } from './pattern.ts'
 import type { SyntaxNode } from './syntax-tree.ts'
 import type { TimeZones } from './time-zones.ts'
 
@@ -25,6 +32,9 @@ export function requireHarmlessCall(call: SyntaxNode, { functions, zones, tables
   for (const arg of args) if (arg.kind === 'Identifier') requireNoFunction(arg, functions)
   if (/^(?:global)?(?:not)?(?:null)?in$/i.test(canonical)) requireSet(args[1], tables)
   if (SEARCHING.has(canonical)) requireNeedle(args, canonical)
+  if (LOOKING_THROUGH.has(canonical)) requireWrittenOut(args, canonical)
+  const patternAt = PATTERN_ARGUMENT_OF.get(canonical)
+  if (patternAt !== undefined) requirePattern(args[patternAt], canonical)
   const typeAt = TYPE_ARGUMENT_OF.get(canonical)
   if (typeAt !== undefined) requireDataType(requireText(args.at(typeAt), 'a data type'), zones)
   const zoneFrom = ZONE_ARGUMENT_OF.get(canonical)
@@ -69,6 +79,32 @@ function requireNeedle(args: readonly SyntaxNode[], name: string): void {
       'ACCESS_DENIED',
       `what ${name} looks for must be written out as text of at most ${NEEDLE_CHARACTERS_MAX} characters here; without backslashes.`,
     )
+}
+
+/** A list of more is no list that somebody wrote out. */
+const LIST_CHARACTERS_MAX = 4_096
+/** What a token of a property is made with. */
+const HASHING = /^(?:SHA256|substring|lower|hex|unhex|toFixedString|negate|_CAST|CAST)$/i
+
+/** Either what is looked for stays the same for all rows, or what it is looked for in is a short list. */
+function requireWrittenOut([list, value]: readonly SyntaxNode[], name: string): void {
+  const isShortList = list?.kind === 'Literal' && list.detail.length <= LIST_CHARACTERS_MAX
+  if (isShortList || (value !== undefined && isWrittenOut(value))) return
+  throw new ClickHouseException(
+    'ACCESS_DENIED',
+    `what ${name} looks for must be written out, or the list it is looked for in; for longer lists, use IN.`,
+  )
+}
+
+const isWrittenOut = ({ kind, detail, children }: SyntaxNode): boolean =>
+  kind === 'Literal' ||
+  (kind === 'Function' && HASHING.test(detail) && (children[0]?.children.every(isWrittenOut) ?? false))
+
+function requirePattern(arg: SyntaxNode | undefined, name: string): void {
+  const literal = arg?.kind === 'Function' && arg.detail === '_CAST' ? arg.children[0]?.children[0] : arg
+  if (literal?.kind !== 'Literal' || !/^'.*'$/s.test(literal.detail))
+    throw new ClickHouseException('ACCESS_DENIED', `the pattern of ${name} must be written out as text here.`)
+  requireSmallPattern(literal.detail.slice(1, -1))
 }
 
 /**

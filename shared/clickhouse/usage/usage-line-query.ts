@@ -75,9 +75,9 @@ function hasAny(pairs: readonly Pair[]): string {
   const literals = pairs.map((pair) => quoteLiteral(propertyPair(...pair)))
   const characters = literals.reduce((sum, { length }) => sum + length, 0)
   if (pairs.length <= PAIRS_MAX && characters <= PAIRS_CHARACTERS_MAX)
-    return `notEmpty(arrayIntersect(property_tokens, arrayMap(pair -> lower(hex(substring(SHA256(pair), 1, 12))), [${literals.join(', ')}])))`
+    return `(${literals.map((pair) => `has(property_tokens, toFixedString(substring(SHA256(${pair}), 1, 12), 12))`).join(' OR ')})`
   const tokens = pairs.map((pair) => `'${propertyToken(...pair)}'`)
-  return `arrayExists(token -> token IN (${tokens.join(', ')}), property_tokens)`
+  return `arrayExists(token -> lower(hex(token)) IN (${tokens.join(', ')}), property_tokens)`
 }
 
 /**

@@ -14,7 +14,7 @@ export function readKafkaConfig(read: EnvReader) {
   const brokers = (list ?? '').split(',').map((broker) => broker.trim())
   if (list !== undefined && !brokers.every((broker) => /^[^\s:/]+:\d{1,5}$/.test(broker)))
     read.refuse('KAFKA_BROKERS must be a list of host:port with commas between')
-  const access: KafkaAccess = { brokers, ssl: readTls(read), sasl: readSasl(read) }
+  const access: KafkaAccess = { brokers, ...readSecurity(read) }
   const settings = {
     access,
     topicPrefix: read.string('KAFKA_TOPIC_PREFIX', {
@@ -48,6 +48,20 @@ export function readKafkaConfig(read: EnvReader) {
   return list === undefined ? undefined : settings
 }
 
+function readSecurity(read: EnvReader): Pick<KafkaAccess, 'ssl' | 'sasl'> {
+  const ssl = readTls(read)
+  const sasl = readSasl(read)
+  const openly = read.oneOf('KAFKA_SASL_PLAIN_WITHOUT_TLS', ['refused', 'allowed'], {
+    about: 'whether the mechanism plain may send its password without TLS: on a network of your own alone',
+    default: 'refused',
+  })
+  if (sasl?.mechanism === 'plain' && ssl === false && openly === 'refused')
+    read.refuse(
+      'KAFKA_SASL_MECHANISM=plain sends the password as it is: set KAFKA_TLS=on, or a mechanism of SCRAM',
+    )
+  return { ssl, sasl }
+}
+
 function readTls(read: EnvReader): KafkaAccess['ssl'] {
   const tls = read.oneOf('KAFKA_TLS', ['off', 'on'], {
     about: 'whether brokers are reached over TLS',
@@ -56,6 +70,8 @@ function readTls(read: EnvReader): KafkaAccess['ssl'] {
   const caFile = read.optional('KAFKA_CA_FILE', {
     about: 'a file with the certificates, in PEM, that brokers are trusted by; unset: those of the system',
   })
+  if (tls === 'off' && caFile !== undefined)
+    read.refuse('KAFKA_CA_FILE is for TLS: set KAFKA_TLS=on, or leave it out')
   if (tls === 'off' || caFile === undefined) return tls === 'on'
   try {
     return { ca: readFileSync(caFile, 'utf8') }

@@ -13,7 +13,7 @@ import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
 import { causeInOutput } from './cause-in-output.ts'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries.ts'
-import { endOrphanedServer } from './orphan.ts'
+import { endOrphanedServer, OWNER_VARIABLE, ownerText } from './orphan.ts'
 import { findServerUser, requireReachable, type OsUser } from './os-user.ts'
 
 /** A PostgreSQL server of our own, ready to serve. */
@@ -190,6 +190,7 @@ async function launch(
   )
   if (size > LOG_BYTES_MAX) await truncate(logFile)
   const begin = size > LOG_BYTES_MAX ? 0 : size
+  const owner = await ownerText()
   const output = await open(logFile, 'a', 0o600)
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   try {
@@ -198,7 +199,7 @@ async function launch(
     const server = spawn(binaries.postgres, ['-D', folder, ...args], {
       ...user,
       cwd: '/',
-      env: SERVER_ENV,
+      env: { ...SERVER_ENV, [OWNER_VARIABLE]: owner },
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     })

@@ -14,19 +14,25 @@ const IMMEDIATE_MS = 10_000
 
 /**
  * Ends a server that outlived its Tally: after kill -9 of ours the database runs on, and its lock file keeps the next
- * one from starting. The caller holds the lock of the data folder, so no living Tally uses that server.
+ * one from starting. The caller holds the lock of the data folder; somebody may have deleted that of a Tally that lives,
+ * so the server is asked whose it is (Linux only).
  *
  * A process is only ended when it is a PostgreSQL server on this very folder. A lock file that names any other process
  * (the number was given out again) is removed, once nothing runs in the folder any more.
  *
  * @param folder the server's data folder, absolute
- * @throws StartupError when it cannot be ended
+ * @throws StartupError when it cannot be ended, or belongs to a process that lives
  */
 export async function endOrphanedServer(folder: string, log: Logger): Promise<void> {
   const lockFile = path.join(folder, 'postmaster.pid')
   const pid = await readPid(lockFile)
   if (pid === 'none' || (pid !== undefined && !isAlive(pid))) return // PostgreSQL itself clears one whose process is gone
   if (pid !== undefined && (await isServerOf(pid, folder))) {
+    const owner = await livingOwnerOf(pid)
+    if (owner !== undefined)
+      throw new StartupError(
+        `the data folder ${path.dirname(folder)} is in use by process ${owner}, though its lock is gone: stop it, or set DATA_DIR to another`,
+      )
     log.warn({ pid }, 'ending the PostgreSQL server that an earlier Tally left behind')
     await endServer(pid)
     return
@@ -38,6 +44,21 @@ export async function endOrphanedServer(folder: string, log: Logger): Promise<vo
     )
   log.warn({ pid }, 'removing a PostgreSQL lock file that names no server of this folder')
   await rm(lockFile)
+}
+
+/** Names, in a server's environment, the process that started it, and when that one started: nobody can delete it. */
+export const OWNER_VARIABLE = 'TALLY_OWNER_PROCESS'
+
+/** What OWNER_VARIABLE has for a server of ours. */
+export const ownerText = async (): Promise<string> => `${process.pid} ${(await startOf(process.pid)) ?? ''}`
+
+/** @returns the process that a server belongs to; undefined when it is gone, or not known */
+async function livingOwnerOf(server: number): Promise<string | undefined> {
+  const environment = await readFile(`/proc/${server}/environ`, 'utf8').catch(() => '')
+  const owner = environment.split('\0').find((entry) => entry.startsWith(`${OWNER_VARIABLE}=`))
+  const [pid = '', ...start] = owner?.slice(OWNER_VARIABLE.length + 1).split(' ') ?? []
+  const runningSince = await startOf(Number(pid))
+  return runningSince !== undefined && runningSince === start.join(' ') ? pid : undefined
 }
 
 async function endServer(pid: number): Promise<void> {

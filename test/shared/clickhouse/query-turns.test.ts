@@ -45,6 +45,7 @@ describe('queries of several companies', function () {
     const { client } = opened
     const patient = forLongReads(client)
     const greedy = count(Array.from({ length: 2 * CONNECTIONS }, (_, n) => slow(patient, n % 2 ? 'a' : 'b')))
+    await new Promise(setImmediate) // whose turn it is has a connection then
     await Promise.all([quick(client, 'a'), quick(client, 'b')])
     expect(greedy.left()).to.equal(2 * CONNECTIONS)
     await greedy.all

@@ -302,8 +302,8 @@ WHERE namespace_id = '${NAMESPACE}'
   AND metric_id = '${METRIC}'
   AND occurred_at >= toDateTime('2026-01-01 00:00:00', 'UTC')
   AND occurred_at < toDateTime('2026-01-01 23:59:00', 'UTC')
-  AND notEmpty(arrayIntersect(property_tokens, arrayMap(pair -> lower(hex(substring(SHA256(pair), 1, 12))), ['region=Côte d\\'Azur', 'region=a\\x0ab'])))
-  AND NOT notEmpty(arrayIntersect(property_tokens, arrayMap(pair -> lower(hex(substring(SHA256(pair), 1, 12))), ['model=large'])))`,
+  AND (has(property_tokens, toFixedString(substring(SHA256('region=Côte d\\'Azur'), 1, 12), 12)) OR has(property_tokens, toFixedString(substring(SHA256('region=a\\x0ab'), 1, 12), 12)))
+  AND NOT (has(property_tokens, toFixedString(substring(SHA256('model=large'), 1, 12), 12)))`,
     )
   })
 })

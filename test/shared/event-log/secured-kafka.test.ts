@@ -64,7 +64,7 @@ describe('a Kafka with TLS, at which one signs in,', function () {
 
   for (const [what, changed, reason] of [
     ['another password', { KAFKA_SASL_PASSWORD: 'another-secret' }, /authentication|SASL/i],
-    ['no TLS', { KAFKA_TLS: 'off' }, /./],
+    ['no TLS', { KAFKA_TLS: 'off', KAFKA_CA_FILE: '' }, /./],
     ['a certificate that is not trusted', { KAFKA_CA_FILE: '' }, /certificate/i],
     ['no name', { KAFKA_SASL_MECHANISM: 'none' }, /./],
   ] as const)

@@ -102,6 +102,16 @@ describe('embedded PostgreSQL', function () {
     await server.close()
   })
 
+  it('does not end the server of a process that lives', async () => {
+    const [holder, url] = await hold()
+    await query(url, 'CREATE TABLE t AS SELECT 7 AS n')
+    const failure = await start().catch((err: unknown) => String(err))
+    expect(failure).to.match(
+      new RegExp(`is in use by process ${holder.pid ?? 0}, though its lock is gone: stop it`),
+    )
+    expect(await query(url, 'SELECT n FROM t')).to.deep.equal([{ n: 7 }])
+  })
+
   it('starts after the server itself was killed', async () => {
     const [holder, url] = await hold()
     await query(url, 'CREATE TABLE t AS SELECT 7 AS n')

@@ -1,0 +1,27 @@
+import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
+
+/** What is counted of the queries at the endpoint. */
+export interface AnalystMetrics {
+  /** @param code of ClickHouse's errors; 0 when it went well */
+  answered(user: string, code: number, seconds: number): void
+}
+
+/** @param waiting how many queries wait for their turn */
+export function analystMetrics(metrics: Metrics, waiting: () => number): AnalystMetrics {
+  const queries = metrics.counter('tally_analyst_queries_total', 'Queries of analysts.', ['user', 'code'])
+  const took = metrics.histogram(
+    'tally_analyst_seconds',
+    'How long queries of analysts took, with what they waited for their turn.',
+    DURATION_BUCKETS,
+  )()
+  const gauge = metrics.gauge('tally_analyst_waiting', 'Queries of analysts that wait for their turn.')
+  metrics.beforeScrape(() => {
+    gauge.set([], waiting())
+  })
+  return {
+    answered(user, code, seconds) {
+      queries(user, String(code))()
+      took(seconds)
+    },
+  }
+}

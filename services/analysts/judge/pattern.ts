@@ -1,0 +1,64 @@
+import { ClickHouseException } from '../exception.ts'
+
+const SIZE_MAX = 4_096
+
+/**
+ * Refuses patterns that take the engine long for each row: it looks at the time only between blocks of rows.
+ *
+ * @param written a regular expression or one of LIKE, as it is written between quotes
+ * @throws ClickHouseException when it is too long, as written or with its counts written out
+ */
+export function requireSmallPattern(written: string): void {
+  const pattern = written.replace(/\\([^])/g, '$1')
+  if (Buffer.byteLength(pattern) > SIZE_MAX || sizeOf(pattern) > SIZE_MAX)
+    throw new ClickHouseException(
+      'ACCESS_DENIED',
+      `a pattern may have at most ${SIZE_MAX} bytes here, with counts such as {3} written out.`,
+    )
+}
+
+/** Every place of a text where COLUMNS begins with a pattern; EXPLAIN AST does not show it. */
+const COLUMNS = "COLUMNS('"
+
+/**
+ * The same for the patterns of COLUMNS.
+ *
+ * @param text as ClickHouse formats it, so that a quote within a literal has a backslash
+ * @throws ClickHouseException
+ */
+export function requireSmallColumnPatterns(text: string): void {
+  for (let at = text.indexOf(COLUMNS); at >= 0; at = text.indexOf(COLUMNS, at + 1)) {
+    const from = at + COLUMNS.length
+    const [pattern = ''] = /^(?:[^'\\]|\\.)*/s.exec(text.slice(from, from + 2 * SIZE_MAX + 2)) ?? []
+    requireSmallPattern(pattern)
+  }
+}
+
+/** How many parts a pattern has when each counted repetition is written out. */
+function sizeOf(pattern: string): number {
+  let size = 0
+  /** Of the part before, which a count repeats. */
+  let last = 0
+  const outer: number[] = []
+  for (const [token, open, close, count] of pattern.matchAll(PARTS)) {
+    if (open !== undefined) {
+      outer.push(size)
+      size = 0
+    } else if (close !== undefined) {
+      last = size + 1
+      size = (outer.pop() ?? 0) + last
+    } else if (count !== undefined) {
+      const times = Math.max(...count.split(',').map(Number), 1)
+      size += last * (times - 1)
+      last *= times
+    } else {
+      last = token.startsWith('\\Q') ? token.length : 1
+      size += last
+    }
+  }
+  return size + outer.reduce((sum, one) => sum + one, 0)
+}
+
+/** A quoted text, an escaped character, a class, the two ends of a group, a count, or any other character. */
+const PARTS =
+  /\\Q[^]*?(?:\\E|$)|\\[^]|\[\^?\]?(?:\[:\^?\w+:\]|[^\]\\]|\\[^])*\]|(\()|(\))|\{(\d+(?:,\d*)?)\}|[^]/g
