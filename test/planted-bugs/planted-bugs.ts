@@ -1655,8 +1655,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a count in a pattern of an analyst counts for nothing',
     file: 'services/analysts/judge/pattern.ts',
-    right: '      last *= times\n',
-    wrong: '',
+    right: 'size += last * (times - 1)',
+    wrong: 'size += 0 * times',
     suites: ['services/analysts/patterns'],
   },
   {
