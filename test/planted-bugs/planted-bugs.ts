@@ -1591,7 +1591,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'services/gateway/clock-watch.ts',
     right: 'return Math.abs(difference) <= CLOCK_DIFFERENCE_MAX_MICROS\n',
     wrong: 'return Math.abs(difference) <= Infinity\n',
-    suites: ['services/gateway/random-clocks'],
+    suites: ['services/gateway/clock-watch'],
   },
   {
     name: 'times of acceptance go back with the clock',

@@ -94,7 +94,9 @@ describe('parts of ClickHouse that are broken', function () {
       type: 'ASYNC_LOAD_WAIT_FAILED',
       message: 'Load job failed: usage_events\nmore',
     }
-    const server = { query: () => Promise.reject(new ClickHouseError(says)) } as unknown as ClickHouse
+    const server = Object.assign(Object.create(client) as ClickHouse, {
+      query: () => Promise.reject(new ClickHouseError(says)),
+    })
     const refusal = await refusalOf(server)
     expect(refusal).to.be.instanceOf(StartupError)
     expect(String(refusal)).to.match(

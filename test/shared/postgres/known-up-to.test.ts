@@ -135,7 +135,7 @@ describe('up to when everything is known', function () {
   })
 
   describe('with corrections', () => {
-    const correct = async (clock: () => Micros, isSent: boolean) => {
+    const correct = async (clock: () => Micros, isSent: boolean, sentAt: () => Micros = clock) => {
       const report = makeReport({ namespaceId: NAMESPACE, accountId: account, acceptedAt: 1 })
       const [event] = await correctUsage({
         pool: db.pool,
@@ -144,7 +144,7 @@ describe('up to when everything is known', function () {
           send: () => Promise.resolve(),
           markSent: (revisions) =>
             isSent
-              ? within((client) => eventRevisionRepository(client).markSent(NAMESPACE, revisions, clock()))
+              ? within((client) => eventRevisionRepository(client).markSent(NAMESPACE, revisions, sentAt()))
               : Promise.resolve(),
         },
         clock,
@@ -176,6 +176,14 @@ describe('up to when everything is known', function () {
       // The log may have another time of it, which is later: nothing else tells that it is not loaded.
       expect(await known(correctedAt + SECOND / 2)).to.equal(correctedAt)
       expect(await known(correctedAt + 5 * SECOND)).to.be.greaterThan(correctedAt)
+    })
+
+    it('lies before one that was sent while acceptances are ahead of the clocks, until it is loaded', async () => {
+      const ahead = now() + 3_600 * SECOND
+      const { correctedAt } = await correct(now, true, () => ahead)
+      await until(async () => (await known(ALL_LOADED, OTHER)) > correctedAt)
+      expect(await known(ahead)).to.equal(correctedAt)
+      expect(await known(ahead + 5 * SECOND)).to.be.greaterThan(correctedAt)
     })
 
     it('is never earlier than its transaction, however late the clock of the gateway is', async () => {
