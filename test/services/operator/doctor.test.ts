@@ -316,7 +316,7 @@ describe('npm run doctor', function () {
       const { output } = await stage.run('doctor')
       const warnings = output.split('\n').filter((line) => line.startsWith('warning ')).length
       expect(warnings).to.be.within(4, 5) // with updates or not
-      expect(output).to.contain(`0 failed, ${warnings} warnings\n`)
+      expect(output).to.contain(`0 failed, ${warnings} warnings`)
     })
   })
 
