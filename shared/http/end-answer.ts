@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isBodyHeldBack } from './expect-continue.ts'
 
 const KEPT_BYTES_MAX = 4 * 1_024 * 1_024
-const REST_MS = 1_000
+const REST_MS = 2_000
 const REST_BYTES = 16 * 1_024 * 1_024
 
 /**
@@ -52,7 +52,7 @@ export function endAfterRest(res: ServerResponse): void {
   const timer = setTimeout(end, REST_MS)
   req.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > REST_BYTES) end()
+    if (bytes > REST_BYTES) req.pause() // and the client has the rest of the time to read its answer
   })
   req.once('end', end)
   req.once('close', end)
