@@ -1,4 +1,4 @@
-import { isLoss, listBrokenParts } from '../../shared/clickhouse/broken-parts.ts'
+import { listLostParts } from '../../shared/clickhouse/broken-parts.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
@@ -12,7 +12,7 @@ export function watchBrokenParts(metrics: Metrics, clickhouse: ClickHouse, log: 
   )
   metrics.beforeScrape(async () => {
     try {
-      gauge.set([], (await listBrokenParts(clickhouse)).filter(isLoss).length)
+      gauge.set([], (await listLostParts(clickhouse)).length)
     } catch (err) {
       gauge.clear()
       log.warn({ err: loggableError(err) }, 'could not see whether parts of ClickHouse are broken')

@@ -26,12 +26,17 @@ const NOT_MISSED = /^corrected_usage$/
 const NAMED_MAX = 3
 const WHAT_TO_DO = 'docs/operations.md says what to do under "When ClickHouse has lost a part"'
 
-/** Parts that were put aside as broken. */
+/**
+ * Parts that were put aside as broken.
+ *
+ * @internal
+ */
 export const listBrokenParts = (client: ClickHouse): Promise<BrokenPart[]> =>
   queryRows<BrokenPart>(client, BROKEN, {})
 
-/** Whether a table of which a part is lost makes answers wrong until somebody acts. */
-export const isLoss = ({ table }: BrokenPart): boolean => !NOT_MISSED.test(table)
+/** … that make answers wrong until somebody acts. */
+export const listLostParts = async (client: ClickHouse): Promise<BrokenPart[]> =>
+  (await listBrokenParts(client)).filter(({ table }) => !NOT_MISSED.test(table))
 
 /**
  * Looks whether the tables are whole, as far as ClickHouse knows. Tables let it put no part aside by itself
@@ -46,7 +51,7 @@ export async function requireWholeTables(client: ClickHouse, log: Logger | undef
     await queryRows(client, READABLE, {}).catch((err: unknown) => {
       throw isUnloaded(err) ? unloaded(err) : err
     })
-    return (await listBrokenParts(client)).filter(isLoss)
+    return listLostParts(client)
   })
   const ofRollups = broken.filter(({ table }) => OF_ROLLUPS.test(table))
   const others = broken.filter((part) => !ofRollups.includes(part))

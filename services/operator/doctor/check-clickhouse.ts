@@ -1,4 +1,4 @@
-import { isLoss, listBrokenParts } from '../../../shared/clickhouse/broken-parts.ts'
+import { listLostParts } from '../../../shared/clickhouse/broken-parts.ts'
 import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireClickHouseSchema } from '../../../shared/clickhouse/require-schema.ts'
 import { checkRollups, ROLLUPS } from './check-rollups.ts'
@@ -82,7 +82,7 @@ async function checkDurability(client: ClickHouse): Promise<Finding[]> {
 
 async function checkParts(client: ClickHouse): Promise<Finding[]> {
   const part = `${CLICKHOUSE} parts`
-  const broken = (await listBrokenParts(client)).filter(isLoss)
+  const broken = await listLostParts(client)
   const [first] = broken
   if (first === undefined) return [ok(part, 'none was put aside as broken')]
   return [
