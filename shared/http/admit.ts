@@ -99,8 +99,7 @@ export function admit(
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
 
 /** Whether it changes anything; of what needs a key. */
-export const isWrite = ({ permission }: Operation): boolean =>
-  permission !== undefined && permission !== 'read:all'
+const isWrite = ({ permission }: Operation): boolean => permission !== undefined && permission !== 'read:all'
 
 /** What stands below a part of a path: other parts, any part at all, and what the path asks for if it ends here. */
 interface PathNode {

@@ -6,7 +6,7 @@ import type { TestWorlds } from '../postgres/test-worlds.ts'
 import type { RateLimits } from '../rate-limit/rate-limits.ts'
 import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { faultDescriber, type SchemaFault } from './describe-fault.ts'
-import { admit, isWrite, requireAnswersRead, routeOf } from './admit.ts'
+import { admit, requireAnswersRead, routeOf } from './admit.ts'
 import { authenticate, authenticateAgain, callerOf, type FindCaller } from './authentication.ts'
 import { notedCaller } from './callers.ts'
 import { checkQuery } from './check-query.ts'
@@ -108,7 +108,6 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       const { method, operationId, permission } = operation
       const { handle, explainInvalid, worldAccess, isLong } = handlers[operationId] as Handler
       route[method](observe(routeOf(operation)))
-      if (isWrite(operation)) route[method](admitting(options.admitWrite))
       if (permission !== undefined) route[method](authenticate(access, permission), ...limitRequests)
       route[method](readBody(options.bodyBytesMax))
       if (permission !== undefined) route[method](authenticateAgain(access))
@@ -194,13 +193,6 @@ const getForHead: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()
 }
-
-const admitting =
-  (admit: () => void = () => undefined): RequestHandler =>
-  (_req, _res, next) => {
-    admit()
-    next()
-  }
 
 function limitRequestsTo(limit: RateLimit): RequestHandler {
   return async (_req, res, next) => {
