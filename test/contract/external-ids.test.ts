@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import { listOperations, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { requestSchema } from '../../shared/http/request-schema.ts'
-import { ApiClient } from '../support/api-client.ts'
+import type { ApiClient } from '../support/api-client.ts'
 import { openPoolByHand } from '../support/by-hand.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { rawRequest } from '../support/raw-request.ts'
-import { makeRequestWorld, TRIES, type World } from './requests.ts'
+import { shareRequestWorld, TRIES, type World } from './requests.ts'
 
 describe('external ids', function () {
   this.timeout(60_000)
@@ -18,9 +18,7 @@ describe('external ids', function () {
   let world: World
 
   before(async () => {
-    tally = await shareTallyUnderTest()
-    api = new ApiClient(tally.url, tally.key)
-    world = await makeRequestWorld(api)
+    ;({ tally, api, world } = await shareRequestWorld())
   })
   after(() => tally.end())
 

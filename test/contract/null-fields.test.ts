@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
-import { ApiClient } from '../support/api-client.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
+import type { ApiClient } from '../support/api-client.ts'
+import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { makeWorld } from '../support/usage-world.ts'
-import { makeRequestWorld, TRIES, type World } from './requests.ts'
+import { shareRequestWorld, TRIES, type World } from './requests.ts'
 
 /** JSON Schema, as far as it is looked at. */
 interface Node {
@@ -38,9 +38,7 @@ describe('fields that are null in the body of a POST', function () {
   let world: World
 
   before(async () => {
-    tally = await shareTallyUnderTest()
-    api = new ApiClient(tally.url, tally.key)
-    world = await makeRequestWorld(api)
+    ;({ tally, api, world } = await shareRequestWorld())
   })
   after(() => tally.end())
 

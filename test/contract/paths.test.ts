@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import { listOperations, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
-import { ApiClient } from '../support/api-client.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
-import { makeRequestWorld, TRIES, type World } from './requests.ts'
+import type { ApiClient } from '../support/api-client.ts'
+import type { TallyUnderTest } from '../support/tally-under-test.ts'
+import { shareRequestWorld, TRIES, type World } from './requests.ts'
 
 describe('paths of openapi.yaml', function () {
   this.timeout(60_000)
@@ -15,9 +15,7 @@ describe('paths of openapi.yaml', function () {
   let world: World
 
   before(async () => {
-    tally = await shareTallyUnderTest()
-    api = new ApiClient(tally.url, tally.key)
-    world = await makeRequestWorld(api)
+    ;({ tally, api, world } = await shareRequestWorld())
   })
   after(() => tally.end())
 

@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
 import { memberSchema, requestSchema } from '../../shared/http/request-schema.ts'
-import { ApiClient } from '../support/api-client.ts'
-import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
-import { makeRequestWorld, TRIES, type World } from './requests.ts'
+import type { ApiClient } from '../support/api-client.ts'
+import type { TallyUnderTest } from '../support/tally-under-test.ts'
+import { shareRequestWorld, TRIES, type World } from './requests.ts'
 
 /** Text that JavaScript reads as a number, or that looks like one, as it stands in a query. */
 const NO_INTEGERS = [
@@ -44,9 +44,7 @@ describe('query parameters of every GET of openapi.yaml', function () {
   let world: World
 
   before(async () => {
-    tally = await shareTallyUnderTest()
-    api = new ApiClient(tally.url, tally.key)
-    world = await makeRequestWorld(api)
+    ;({ tally, api, world } = await shareRequestWorld())
   })
   after(() => tally.end())
 

@@ -1,4 +1,5 @@
-import type { ApiClient } from '../support/api-client.ts'
+import { ApiClient } from '../support/api-client.ts'
+import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
 
 /** A request of an operation. */
@@ -61,6 +62,13 @@ const NO_ACCOUNT = `account_${'0'.repeat(32)}`
 const NO_PRODUCT = `product_${'0'.repeat(32)}`
 const NO_METRIC = `metric_${'0'.repeat(32)}`
 const RANGE = 'start_at=1700000000&end_at=1700086400'
+
+/** The shared Tally, some of everything in it, and a client of the company whose it is. */
+export async function shareRequestWorld(): Promise<{ tally: TallyUnderTest; api: ApiClient; world: World }> {
+  const tally = await shareTallyUnderTest()
+  const api = new ApiClient(tally.url, tally.key)
+  return { tally, api, world: await makeRequestWorld(api) }
+}
 
 export async function makeRequestWorld(api: ApiClient): Promise<World> {
   const create = async (target: string, body: object) => (await api.create<{ id: string }>(target, body)).id
