@@ -2,7 +2,12 @@ import os from 'node:os'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from '../../shared/postgres/gateways.ts'
-import { MICROS_PER_SECOND, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
+import {
+  MICROS_PER_MS,
+  MICROS_PER_SECOND,
+  type Clock,
+  type Micros,
+} from '../../shared/time/microsecond-clock.ts'
 import type { RisingClock } from '../../shared/time/rising-clock.ts'
 
 export interface ClockWatchDeps {
@@ -29,7 +34,6 @@ export type ClockVerdict =
 
 /** Clocks that were ahead before, or are behind now: a minute is more than any that is looked after is off. */
 const BEHIND_MAX_MICROS = 60 * MICROS_PER_SECOND
-const MICROS_PER_MS = 1_000
 
 /**
  * Judges the clock of this machine, by PostgreSQL's and by what was accepted before.

@@ -18,7 +18,7 @@ import {
   type KeyForm,
   type ReportedEvents,
 } from '../../shared/postgres/idempotency-keys.ts'
-import { unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
+import { MICROS_PER_MS, unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { GatewayPoint } from './crash-points.ts'
 import { digestOfReports } from './digest-of-reports.ts'
@@ -57,8 +57,6 @@ export interface Report {
 }
 
 export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
-
-const MICROS_PER_MS = 1_000
 
 /**
  * Takes reported usage: checks all of it, then appends it to the event log; when it resolves, every event is durable.

@@ -8,6 +8,7 @@ import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { inEveryNamespace, inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { retiredNamespaceRepository } from '../../shared/postgres/retired-namespaces.ts'
 import { everyUsageCountRepository, usageCountRepository } from '../../shared/postgres/usage-counts.ts'
+import { MICROS_PER_MS } from '../../shared/time/microsecond-clock.ts'
 import { monthText, recountUsage, type Recount } from '../../shared/usage/recount-usage.ts'
 
 export interface UsageCounterDeps {
@@ -55,7 +56,7 @@ export function usageCounter(
   let short: Recount[] = []
 
   const begin = async (signal: AbortSignal) => {
-    const before = ((await readClock(pool)).getTime() - afterS * 1_000) * 1_000
+    const before = ((await readClock(pool)).getTime() - afterS * 1_000) * MICROS_PER_MS
     const retired = retiredNamespaceRepository(pool)
     short = []
     return recountUsage({ counts: { list }, events, retired, signal }, before)

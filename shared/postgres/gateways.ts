@@ -1,4 +1,4 @@
-import type { Micros } from '../time/microsecond-clock.ts'
+import { MICROS_PER_MS, type Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /**
@@ -17,7 +17,6 @@ export const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
  * off by no more than the difference that is allowed.
  */
 export const TAIL_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
-const MICROS_PER_MS = 1_000
 
 const NOW = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 const UNTIL = "clock_timestamp() + $2 * interval '1 millisecond'"

@@ -1,4 +1,4 @@
-import type { Micros } from '../time/microsecond-clock.ts'
+import { MICROS_PER_MS, type Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 import { CLOCK_STEP_MICROS } from './gateways.ts'
 
@@ -50,7 +50,7 @@ export function lowestUnderWayIn(
       if (counts || ms - known.ms < forMs) lowest = Math.min(lowest, Number(own))
     }
     seen = still
-    const now = Math.min(Number(rows[0]?.now), wallMs() * 1_000)
+    const now = Math.min(Number(rows[0]?.now), wallMs() * MICROS_PER_MS)
     const bound = lowest === Infinity ? Math.max(now, Number(rows[0]?.reached)) : lowest
     return bound - CLOCK_STEP_MICROS
   }

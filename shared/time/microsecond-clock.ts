@@ -5,6 +5,7 @@ export type Micros = number
 export type Clock = () => Micros
 
 export const MICROS_PER_SECOND = 1_000_000
+export const MICROS_PER_MS = 1_000
 
 /** How far the two sources may drift apart before the fine one is set again, in microseconds. */
 const DRIFT_MAX = 2_000

@@ -1,11 +1,10 @@
-import type { Clock, Micros } from './microsecond-clock.ts'
+import { MICROS_PER_MS, type Clock, type Micros } from './microsecond-clock.ts'
 
 /**
  * How fast it goes on while the wall clock is behind. Slower than that one, so that it is caught up with; and not much
  * slower, because the list of events waits for whole seconds of it to end.
  */
 const PACE = 0.5
-const MICROS_PER_MS = 1_000
 
 /** A clock that follows another, and never goes back. */
 export interface RisingClock {
