@@ -57,7 +57,7 @@ describe('what belongs to another company', function () {
   })
   after(() => tally.end())
 
-  /** Everything that can be read of a world. */
+  /** Everything that can be read of a world, but when keys were last used: that is noted a while after a use. */
   const read = async (api: ApiClient, world: World) => {
     const { account, customer, metric, grant, product, price, rateCard, contract, externalId } = world
     const paths = [
@@ -75,7 +75,8 @@ describe('what belongs to another company', function () {
       '/v2/accounts?sort=customer_name',
       '/v2/api-keys',
     ]
-    return Promise.all(paths.map(async (path) => (await api.get(path)).text))
+    const texts = await Promise.all(paths.map(async (path) => (await api.get(path)).text))
+    return texts.map((text) => text.replaceAll(/"last_used_at":(null|\d+)/g, '"last_used_at":0'))
   }
 
   it('is not found by any operation that names it in its path, and stays as it is', async () => {
