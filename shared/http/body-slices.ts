@@ -75,6 +75,16 @@ export function awaitRequest(isWanted: () => boolean, tenant: string): Promise<v
   return queueFresh(REQUEST_BYTES, isWanted, tenant)
 }
 
+/**
+ * Wait for this before an answer about many things is put together. Those who share a batch of reads have what they
+ * need in the same moment, and everybody else would wait for all of their answers: so a round has one or two.
+ *
+ * @param bytes that would take as long as a body
+ * @throws HttpError 400 when it is not wanted any more
+ */
+export const awaitAnswer = (bytes: number, isWanted: () => boolean, tenant: string): Promise<void> =>
+  bytes < LARGE_BYTES ? Promise.resolve() : queueFresh(bytes, isWanted, tenant)
+
 function queueFresh(bytes: number, isWanted: () => boolean, tenant: string): Promise<void> {
   return new Promise((goOn, reject) => {
     const giveUp = () => {

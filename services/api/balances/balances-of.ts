@@ -4,7 +4,13 @@ import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 
-export type BalancesOf = (namespaceId: string, accountIds: readonly string[], now: Date) => Promise<Balance[]>
+/** @param awaitTurn before what was read of so many accounts is put together */
+export type BalancesOf = (
+  namespaceId: string,
+  accountIds: readonly string[],
+  now: Date,
+  awaitTurn: () => Promise<void>,
+) => Promise<Balance[]>
 
 /**
  * The balances of several accounts: for each account in the order given one for every active metric, in order of
@@ -22,12 +28,13 @@ export function balancesOf(
     if (granted === undefined) throw new DomainError('not_found', `no account ${accountId}`)
     return [accountId, granted] as const
   }
-  return async (namespaceId, accountIds, now) => {
+  return async (namespaceId, accountIds, now, awaitTurn) => {
     const [metricIds, granted, used] = await Promise.all([
       listActiveMetricIds(namespaceId),
       Promise.all(accountIds.map((accountId) => readGrants(namespaceId, accountId, now))),
       usage.sumByAccount(namespaceId, accountIds),
     ])
+    await awaitTurn()
     return mergeBalances(accountIds, metricIds, new Map(granted), used)
   }
 }

@@ -1,6 +1,8 @@
 import type { RequestHandler } from 'express'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { callerOf } from '../../../shared/http/authentication.ts'
+import { awaitAnswer } from '../../../shared/http/body-slices.ts'
+import { isAwaited } from '../../../shared/http/request-deadline.ts'
 import { balanceAt, type BalanceAt } from './balance-at.ts'
 import { balancesOf, type BalancesOf } from './balances-of.ts'
 import { nowOf } from '../../../shared/http/enter-world.ts'
@@ -21,11 +23,17 @@ export const balanceHandlers = (
   listBalances: longHandlerOf(getBalances(balancesOf(reads, usage))),
 })
 
+/** The balances of an account take as long as so much of a body, some 80 microseconds. */
+const ACCOUNT_BYTES = 1_300
+
 function getBalances(read: BalancesOf): RequestHandler {
   return async (req, res) => {
     // The validator has taken the list apart.
     const { account_ids: accountIds } = req.query as unknown as { account_ids: string[] }
-    const balances = await read(callerOf(res).namespaceId, accountIds, nowOf(res))
+    const { companyId, namespaceId } = callerOf(res)
+    const balances = await read(namespaceId, accountIds, nowOf(res), () =>
+      awaitAnswer(accountIds.length * ACCOUNT_BYTES, () => isAwaited(req, res), companyId),
+    )
     res.json({ data: balances.map(balanceToBody) })
   }
 }

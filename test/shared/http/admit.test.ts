@@ -8,7 +8,7 @@ import { expect } from 'chai'
 import { digestOfApiKey, newApiKey, type Caller } from '../../../shared/domain/api-key.ts'
 import { admit } from '../../../shared/http/admit.ts'
 import { cachedFindCaller } from '../../../shared/http/authentication.ts'
-import { awaitFirstSlice, awaitRequest } from '../../../shared/http/body-slices.ts'
+import { awaitAnswer, awaitFirstSlice, awaitRequest } from '../../../shared/http/body-slices.ts'
 import { bytesInFlight } from '../../../shared/http/bytes-in-flight.ts'
 import { collectBytes } from '../../../shared/http/collect-bytes.ts'
 import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
@@ -176,6 +176,29 @@ describe('who is let in', function () {
     }
     await Promise.all([...Array.from({ length: 10 }, () => work('a')), work('b')])
     expect(order.indexOf('b')).to.be.below(3)
+  })
+
+  it('takes turns where answers are put together, one or two in each round', async () => {
+    const order: string[] = []
+    let rounds = 0
+    const answer = async (tenant: string) => {
+      await awaitAnswer(130_000, () => true, tenant)
+      order.push(`${tenant} ${rounds}`)
+    }
+    const nextRound = () => {
+      rounds++
+      counting = setImmediate(nextRound)
+    }
+    let counting = setImmediate(nextRound)
+    try {
+      await Promise.all([...Array.from({ length: 10 }, () => answer('a')), answer('b')])
+    } finally {
+      clearImmediate(counting)
+    }
+    expect(order.findIndex((one) => one.startsWith('b'))).to.be.below(3)
+    expect(new Set(order.map((one) => one.split(' ')[1])))
+      .to.have.property('size')
+      .that.is.at.least(5)
   })
 
   it('has a part of the memory for bodies, not all of it', async () => {
