@@ -24,6 +24,14 @@ export interface ClockWatchDeps {
   log: Logger
 }
 
+/** When PostgreSQL was asked for its time. */
+export interface Asked {
+  /** By our clock … */
+  at: Micros
+  /** … and by the one that nobody sets. */
+  ms: number
+}
+
 /** What a look at PostgreSQL's clock says of ours. */
 export type ClockVerdict =
   | 'right'
@@ -55,10 +63,13 @@ export class ClockWatch {
   private readonly log: Logger
   private verdict: ClockVerdict = 'right'
   private differenceMicros = 0
-  /** How far PostgreSQL's clock was ahead of the one that nobody sets, as it was seen last. */
-  private theirLead: Micros | undefined
-  /** How far acceptances had come when the clocks were first found behind, and when that was. */
-  private doubt: { reached: Micros; ms: number } | undefined
+  /** How far PostgreSQL's clock was ahead of the one that nobody sets, as it was seen last: between these. */
+  private theirLead: { least: Micros; most: Micros } | undefined
+  /**
+   * How far acceptances had come when the clocks were found behind, when that was, and how far they have been ahead at
+   * the least since.
+   */
+  private doubt: { reached: Micros; ms: number; leastLead: Micros } | undefined
 
   constructor({
     wall,
@@ -76,14 +87,22 @@ export class ClockWatch {
     this.log = log
   }
 
+  /** To be called before PostgreSQL is asked, for a look at its answer. */
+  asks(): Asked {
+    return { at: this.wall(), ms: this.monotonicMs() }
+  }
+
   /**
-   * @param before our time when PostgreSQL was asked; what its answer took on the way is not held against us
+   * @param asked before PostgreSQL was; what its answer took on the way, and to be made, is not held against us
    * @param now its time
    */
-  look(before: Micros, now: Micros): ClockVerdict {
+  look(asked: Asked, now: Micros): ClockVerdict {
     const after = this.wall()
-    this.theirLead = now - this.monotonicMs() * MICROS_PER_MS
-    this.differenceMicros = Math.max(0, before - now) - Math.max(0, now - after)
+    this.theirLead = {
+      least: now - this.monotonicMs() * MICROS_PER_MS,
+      most: now - asked.ms * MICROS_PER_MS,
+    }
+    this.differenceMicros = Math.max(0, asked.at - now) - Math.max(0, now - after)
     if (Math.abs(this.differenceMicros) <= CLOCK_DIFFERENCE_MAX_MICROS) this.judgeBehind(after)
     const verdict = this.judge()
     if (verdict !== this.verdict) this.tell(verdict)
@@ -94,8 +113,9 @@ export class ClockWatch {
   /** Whether this clock still shows what it should since the last look: it was not set meanwhile. */
   get agrees(): boolean {
     if (this.theirLead === undefined) return true // nothing was looked at, and nothing taken
-    const difference = this.wall() - this.theirLead - this.monotonicMs() * MICROS_PER_MS
-    return Math.abs(difference) <= CLOCK_DIFFERENCE_MAX_MICROS
+    const lead = this.wall() - this.monotonicMs() * MICROS_PER_MS
+    const { least, most } = this.theirLead
+    return Math.max(least - lead, lead - most) <= CLOCK_DIFFERENCE_MAX_MICROS
   }
 
   /**
@@ -136,14 +156,21 @@ export class ClockWatch {
 
   private judgeBehind(now: Micros): void {
     const { doubt } = this
+    const lead = this.time.lead()
+    const ms = this.monotonicMs()
     if (doubt === undefined) {
-      if (this.time.lead() > BEHIND_MAX_MICROS)
-        this.doubt = { reached: this.time.reached(), ms: this.monotonicMs() }
+      if (lead > BEHIND_MAX_MICROS) this.doubt = { reached: this.time.reached(), ms, leastLead: lead }
       return
     }
     // If acceptances were right, so late it is at least: a clock that shows less may still be behind.
-    const atLeast = doubt.reached + (this.monotonicMs() - doubt.ms) * MICROS_PER_MS
-    if (now < atLeast - BEHIND_MAX_MICROS) return
+    const atLeast = doubt.reached + (ms - doubt.ms) * MICROS_PER_MS
+    if (now < atLeast - BEHIND_MAX_MICROS) {
+      // Set back once more: a time server may be about to set them.
+      if (lead > doubt.leastLead + BEHIND_MAX_MICROS)
+        this.doubt = { reached: Math.max(atLeast, this.time.reached()), ms, leastLead: lead }
+      else doubt.leastLead = Math.min(doubt.leastLead, lead)
+      return
+    }
     this.doubt = undefined
     this.log.info('the clock of this machine lies behind the usage that was accepted last no more')
   }

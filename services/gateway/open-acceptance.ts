@@ -60,7 +60,7 @@ export async function openAcceptance(
   watch.showIn(metrics)
   const table = gatewayRepository(pool)
   if (alone) await table.forgetAll() // of this very process, when it crashed
-  const deps = { table, acceptance, wall: clock, watch, steadyMs, log }
+  const deps = { table, acceptance, watch, steadyMs, log }
   // Nobody reads the row of one that is alone: it is there for the next start.
   const renewBusyMs = alone ? RENEW_IDLE_MS : RENEW_BUSY_MS
   opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs, renewBusyMs }))

@@ -3,16 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import { CLOCK_STEP_MICROS, TAIL_MICROS, type gatewayRepository } from '../../shared/postgres/gateways.ts'
-import type { Clock, Micros } from '../../shared/time/microsecond-clock.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { UNTOLD, type Acceptance } from './acceptance.ts'
-import type { ClockWatch } from './clock-watch.ts'
+import type { Asked, ClockWatch } from './clock-watch.ts'
 
 export interface PublishedWatermarkDeps {
   table: Pick<ReturnType<typeof gatewayRepository>, 'readNow' | 'register' | 'renew' | 'remove' | 'bringBack'>
   acceptance: Acceptance
-  /** The clock of this machine. */
-  wall: Clock
-  watch: Pick<ClockWatch, 'look'>
+  watch: Pick<ClockWatch, 'asks' | 'look'>
   /** The clock that the acceptance was given. */
   steadyMs: () => number
   log: Logger
@@ -62,10 +60,10 @@ export class PublishedWatermark {
 
   /** Enters a row, or renews it; when that throws, what was allowed before stays allowed until its time is up. */
   async renew(): Promise<void> {
-    const { table, acceptance, wall, steadyMs } = this.deps
+    const { table, acceptance, watch, steadyMs } = this.deps
     const { row } = this
     const startedAt = steadyMs()
-    const before = wall()
+    const asked = watch.asks()
     if (row === undefined || startedAt >= row.takesUntil) {
       await this.register()
       return
@@ -81,7 +79,7 @@ export class PublishedWatermark {
     // Where clocks lie behind what was accepted: the list would wait for the gateway that is least ahead of them.
     if (reached - now > TAIL_MICROS) acceptance.goOnFrom(reached)
     await this.noteClock(now)
-    this.letThrough(row, before, now)
+    this.letThrough(row, asked, now)
   }
 
   /** Takes the row away: nothing of this gateway is on its way any more. Otherwise it counts until its time is up. */
@@ -94,12 +92,12 @@ export class PublishedWatermark {
   }
 
   private async register(): Promise<void> {
-    const { table, acceptance, wall, watch, steadyMs } = this.deps
+    const { table, acceptance, watch, steadyMs } = this.deps
     acceptance.shut(UNTOLD)
     if (this.row !== undefined && acceptance.isIdle) await this.remove(this.row.id) // else it counts for what is on its way
     this.row = undefined
     // Before anything is entered: of two clocks that differ neither may be what times go on from.
-    const asked = wall()
+    const asked = watch.asks()
     const now = await table.readNow()
     await this.noteClock(now)
     if (watch.look(asked, now) === 'off') {
@@ -108,10 +106,10 @@ export class PublishedWatermark {
     }
     const id = randomUUID() // never the old one: what readers passed stays passed
     const startedAt = steadyMs()
-    const before = wall()
+    const askedAgain = watch.asks()
     const entered = await table.register(id, this.countsForMs, this.unrenewedMaxMs)
     this.row = { id, since: entered.since, takesUntil: startedAt + this.unrenewedMaxMs }
-    this.letThrough(this.row, before, entered.now)
+    this.letThrough(this.row, askedAgain, entered.now)
   }
 
   private remove(id: string): Promise<void> {
@@ -121,19 +119,18 @@ export class PublishedWatermark {
 
   /** Rows of others that were renewed before the database's clock was set back would count until that time comes. */
   private async noteClock(now: Micros): Promise<void> {
-    const wasSetBack = now < this.seen - CLOCK_STEP_MICROS
-    this.seen = now
-    if (wasSetBack) await this.deps.table.bringBack()
+    if (now < this.seen - CLOCK_STEP_MICROS) await this.deps.table.bringBack()
+    this.seen = now // not before: what failed is done at the next renewal
   }
 
   /**
-   * @param before our time when the database was asked
+   * @param asked before the database was
    * @param now the database's time in its answer
    */
-  private letThrough(row: NonNullable<PublishedWatermark['row']>, before: Micros, now: Micros) {
+  private letThrough(row: NonNullable<PublishedWatermark['row']>, asked: Asked, now: Micros) {
     const { acceptance, watch } = this.deps
     acceptance.goOnFrom(row.since)
-    switch (watch.look(before, now)) {
+    switch (watch.look(asked, now)) {
       case 'off':
         acceptance.shut(CLOCK_OFF)
         row.takesUntil = -Infinity // a new one, once the clock is right

@@ -1589,8 +1589,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a clock that was set a moment ago is gone by until PostgreSQL is asked',
     file: 'services/gateway/clock-watch.ts',
-    right: 'return Math.abs(difference) <= CLOCK_DIFFERENCE_MAX_MICROS\n',
-    wrong: 'return Math.abs(difference) <= Infinity\n',
+    right: 'return Math.max(least - lead, lead - most) <= CLOCK_DIFFERENCE_MAX_MICROS\n',
+    wrong: 'return Math.max(least - lead, lead - most) <= Infinity\n',
     suites: ['services/gateway/clock-watch'],
   },
   {

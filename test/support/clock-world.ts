@@ -276,7 +276,7 @@ class Gateway {
     this.acceptance = new Acceptance(time, SETTLE_MS, steadyMs, () => watch.agrees)
     this.table = gatewayRepository(world.options.pool)
     this.watermark = new PublishedWatermark(
-      { table: this.table, acceptance: this.acceptance, wall, watch, steadyMs, log: testLog },
+      { table: this.table, acceptance: this.acceptance, watch, steadyMs, log: testLog },
       { unrenewedMaxMs: UNRENEWED_MAX_MS, settleMs: SETTLE_MS },
     )
     this.report = reportUsage({

@@ -30,8 +30,13 @@ describe('the watch of a clock', () => {
       log: testLog,
     })
   }
-  const look = () =>
-    watch.look((now + oursAhead) * MICROS_PER_SECOND, (now + theirsAhead) * MICROS_PER_SECOND)
+  /** @param tookS until the answer came, which PostgreSQL made right away */
+  const look = (tookS = 0) => {
+    const asked = watch.asks()
+    const theirs = (now + theirsAhead) * MICROS_PER_SECOND
+    now += tookS
+    return watch.look(asked, theirs)
+  }
   const setBoth = (aheadS: number) => ([oursAhead, theirsAhead] = [aheadS, aheadS])
 
   beforeEach(() => {
@@ -91,6 +96,33 @@ describe('the watch of a clock', () => {
     setBoth(0)
     expect(look()).to.equal('right')
     expect(watch.mayBeBehind).to.equal(false)
+  })
+
+  it('waits again when the clocks are set back once more, however long ago that was', () => {
+    setBoth(HOUR_S)
+    time.next()
+    look()
+    setBoth(0)
+    expect(look()).to.equal('behind')
+    now += 3 * HOUR_S
+    time.next()
+    expect([look(), time.lead()]).to.deep.equal(['right', 0])
+    setBoth(-2 * HOUR_S)
+    expect(look()).to.equal('behind')
+    now += SETTLES_S + 1
+    expect(look()).to.equal('right')
+    setBoth(-3 * HOUR_S)
+    expect(look()).to.equal('behind')
+  })
+
+  it('does not take an answer that was long on its way for a clock that was set', () => {
+    expect([look(9), watch.agrees]).to.deep.equal(['right', true])
+    oursAhead = 12
+    expect(watch.agrees).to.equal(false)
+    oursAhead = 0
+    expect([look(), watch.agrees]).to.deep.equal(['right', true])
+    oursAhead = -3
+    expect(watch.agrees).to.equal(false)
   })
 
   it('refuses nothing for good in the first minutes of a machine', () => {

@@ -137,7 +137,7 @@ class Gateway {
       bringBack: () => Promise.resolve(),
     }
     this.watermark = new PublishedWatermark(
-      { table, acceptance: this.acceptance, wall, watch, steadyMs, log: testLog },
+      { table, acceptance: this.acceptance, watch, steadyMs, log: testLog },
       { unrenewedMaxMs: UNRENEWED_MAX_MS, settleMs: SETTLE_MS },
     )
   }
