@@ -32,7 +32,10 @@ export async function openCommandSocket(handler: RequestListener, dataFolder: st
       path: short.path,
       closeTimeoutMs: CLOSE_MS,
     })
-    await chmod(socket, 0o600)
+    await chmod(socket, 0o600).catch(async (err: unknown) => {
+      await server.close()
+      throw err
+    })
     return {
       name: 'socket for commands',
       async close() {
