@@ -18,7 +18,7 @@ interface CountSummary {
   missing: number
   /** The months it is missing in, in order. */
   months: number[]
-  /** How long ago usage was counted last; undefined when it never was. */
+  /** How long ago the month was counted that was counted longest ago; undefined when none ever was. */
   ageS: number | undefined
 }
 
@@ -36,7 +36,7 @@ const LIST = `
 const SUMMARY = `
   SELECT coalesce(sum(c.missing), 0)::text AS missing,
     coalesce(array_agg(DISTINCT c.month ORDER BY c.month) FILTER (WHERE c.missing > 0), '{}') AS months,
-    extract(epoch FROM clock_timestamp() - max(c.counted_at))::float8 AS age_s
+    extract(epoch FROM clock_timestamp() - min(c.counted_at))::float8 AS age_s
   FROM usage_counts c JOIN namespaces n ON n.namespace_id = c.namespace_id AND n.retired_at IS NULL`
 // A number never gets less; while some of it is missing it stays, or the loss would be forgotten.
 const SAVE = `

@@ -1,4 +1,4 @@
-import type { eventCountRepository } from '../clickhouse/events/event-counts.ts'
+import type { EventCount, eventCountRepository } from '../clickhouse/events/event-counts.ts'
 import { groupBy } from '../collections/group-by.ts'
 import type { UsageCount } from '../postgres/usage-counts.ts'
 import type { retiredNamespaceRepository } from '../postgres/retired-namespaces.ts'
@@ -35,10 +35,7 @@ export async function* recountUsage(
   for (const month of [...months].sort((a, b) => a - b)) {
     signal.throwIfAborted()
     const stored = new Map((known.get(month) ?? []).map((count) => [count.namespaceId, count]))
-    const befores = new Map([...stored.values()].map((count) => [count.namespaceId, count.countedBefore]))
-    const found = new Map(
-      (await events.count(month, befores, before)).map((count) => [count.namespaceId, count]),
-    )
+    const found = await countMonth(events, month, stored, before)
     const namespaceIds = [...new Set([...stored.keys(), ...found.keys()])]
     const reset = new Set(namespaceIds.length === 0 ? [] : await retired.listRetired(namespaceIds))
     yield namespaceIds
@@ -57,6 +54,26 @@ export async function* recountUsage(
         }
       })
   }
+}
+
+/**
+ * Events of a month by namespace. Namespaces are counted together, so nearly all were counted before the same time; for
+ * each time that is another the month is read once more.
+ */
+async function countMonth(
+  events: RecountDeps['events'],
+  month: number,
+  stored: ReadonlyMap<string, UsageCount>,
+  before: Micros,
+): Promise<Map<string, Pick<EventCount, 'again' | 'now'>>> {
+  const countedBefore = (namespaceId: string) => stored.get(namespaceId)?.countedBefore ?? 0
+  const times = new Set([...stored.values()].map((count) => count.countedBefore))
+  const found = new Map<string, Pick<EventCount, 'again' | 'now'>>()
+  for (const time of times.size === 0 ? [0] : times)
+    for (const { namespaceId, again, now } of await events.count(month, time, before))
+      if (time === countedBefore(namespaceId)) found.set(namespaceId, { again, now })
+      else if (!found.has(namespaceId)) found.set(namespaceId, { again: 0, now })
+  return found
 }
 
 /** As people write a month: 2026-09. */

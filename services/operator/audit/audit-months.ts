@@ -14,12 +14,23 @@ export async function auditMonths(
   { counts, eventCounts, retired, signal }: AuditMonthsDeps,
   result: AuditResult,
 ): Promise<void> {
-  for await (const recounts of recountUsage({ counts, events: eventCounts, retired, signal }, 0)) {
-    const counted = recounts.reduce((sum, recount) => sum + recount.counted, 0)
-    const missing = recounts.reduce((sum, recount) => sum + recount.missing, 0)
-    result.countedByMonth += counted
-    const [first] = recounts
-    if (missing > 0 && first !== undefined)
-      result.missing.push({ month: monthText(first.month), missing, counted })
+  const cancel = () => {
+    void eventCounts.cancel().catch(() => undefined) // the statement ends by its own limit then
+  }
+  signal.addEventListener('abort', cancel)
+  try {
+    for await (const recounts of recountUsage({ counts, events: eventCounts, retired, signal }, 0)) {
+      const counted = recounts.reduce((sum, recount) => sum + recount.counted, 0)
+      const missing = recounts.reduce((sum, recount) => sum + recount.missing, 0)
+      result.countedByMonth += counted
+      const [first] = recounts
+      if (missing > 0 && first !== undefined)
+        result.missing.push({ month: monthText(first.month), missing, counted })
+    }
+  } catch (err) {
+    signal.throwIfAborted()
+    throw err
+  } finally {
+    signal.removeEventListener('abort', cancel)
   }
 }

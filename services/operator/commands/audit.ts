@@ -21,6 +21,8 @@ import type { CommandContext, Command } from '../command.ts'
 const TELL_EVERY_MS = 3_000
 /** What was accepted so many seconds ago is loaded, as long as gateways and loaders keep up: see listedUpToOf. */
 const SETTLED_S = 10
+/** A month may have a hundred million events, which one thread goes through. */
+const COUNT_TIMEOUT_S = 3_600
 const LAG_MAX_S = '300'
 const LINES_A_ROUND = '1000000'
 /** A few thousand lines of each partition may be ahead of the others. */
@@ -52,7 +54,7 @@ export const audit: Command = {
     '',
   ],
   usage: ['audit', 'audit -- [--from ISO-TIME] [--to ISO-TIME] [--lag-max-s N] [--round-lines N]'],
-  async run(args, { pool, openUsage }, context) {
+  async run(args, { pool, openUsage, openClickHouse }, context) {
     const { values } = parseArgs({
       args: [...args],
       options: {
@@ -77,7 +79,7 @@ export const audit: Command = {
       digests: usageDigestRepository(clickhouse),
       deadLetters: deadLetterRepository(pool),
       counts: { list: () => inEveryNamespace(pool, (db) => everyUsageCountRepository(db).list()) },
-      eventCounts: eventCountRepository(clickhouse),
+      eventCounts: eventCountRepository(await openClickHouse(COUNT_TIMEOUT_S)),
       retired: retiredNamespaceRepository(pool),
       revisions: revisionsOf(pool),
       untilLoaded: untilLoadedIn(log, SETTLED_S * 1_000),

@@ -5,9 +5,9 @@ import { queryRows, type ClickHouse } from '../clickhouse.ts'
 /** How many events of a namespace there are in a month. */
 export interface EventCount {
   namespaceId: string
-  /** Of those accepted before the time that was named for the namespace. */
+  /** Of those accepted before the first time that was named. */
   again: number
-  /** Of those accepted before the time that was named for all. */
+  /** … and before the second. */
   now: number
 }
 
@@ -17,8 +17,8 @@ const MONTHS = `
 // One thread: whoever reports and asks goes first. Rows of one event are of one month: partitions are read by themselves.
 const COUNT = `
   SELECT namespace_id,
-    toString(countIf(toUnixTimestamp64Micro(accepted_at) < transform(namespace_id, {namespaceIds:Array(String)}, {befores:Array(Int64)}, 0))) AS again,
-    toString(countIf(toUnixTimestamp64Micro(accepted_at) < {before:Int64})) AS now
+    toString(countIf(toUnixTimestamp64Micro(accepted_at) < {again:Int64})) AS again,
+    toString(countIf(toUnixTimestamp64Micro(accepted_at) < {now:Int64})) AS now
   FROM usage_events FINAL
   WHERE toYYYYMM(occurred_at) = {month:UInt32}
   GROUP BY namespace_id
@@ -38,24 +38,15 @@ export const eventCountRepository = (client: ClickHouse) => {
     /**
      * Of each namespace that has events in a month.
      *
-     * @param befores when what counts as `again` was accepted, by namespace
-     * @param before … and what counts as `now`
+     * @param again before when what counts as `again` was accepted
+     * @param now … and what counts as `now`
      */
-    async count(month: number, befores: ReadonlyMap<string, Micros>, before: Micros): Promise<EventCount[]> {
-      const params = {
-        month,
-        // An empty list has no type; nobody is called so.
-        namespaceIds: ['', ...befores.keys()],
-        befores: [0, ...befores.values()],
-        before,
-      }
+    async count(month: number, again: Micros, now: Micros): Promise<EventCount[]> {
       const rows = await queryRows<{ namespace_id: string; again: string; now: string }>(
         client,
         COUNT,
-        params,
-        {
-          log_comment: comment,
-        },
+        { month, again, now },
+        { log_comment: comment },
       )
       return rows.map((row) => ({
         namespaceId: row.namespace_id,

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { deleteNamespaces } from '../../../shared/clickhouse/events/delete-namespaces.ts'
+import { eventCountRepository } from '../../../shared/clickhouse/events/event-counts.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
@@ -10,6 +11,7 @@ import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { inEveryNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
+import { recountUsage, type Recount } from '../../../shared/usage/recount-usage.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { countAllUsage } from '../../support/count-usage.ts'
 import { IS_LONG, SEED, tell } from '../../support/fault-stage.ts'
@@ -128,6 +130,27 @@ describe('the count of usage', function () {
   it('goes on with usage of nobody in the table', async () => {
     await store(report(), report({ namespaceId: randomUUID() }))
     expect(await count()).to.equal('202601: 1')
+  })
+
+  it('counts the months of more companies than a statement could name, whenever each was counted', async () => {
+    await store(report(), report({ acceptedAt: EARLIER + 5 }), report({ acceptedAt: NOW }))
+    const others = Array.from({ length: 10_000 }, (_, nth) => ({
+      namespaceId: randomUUID(),
+      month: 202_601,
+      events: nth % 2,
+      countedBefore: NOW - 7,
+      missing: 0,
+    }))
+    const mine = { ...company, month: 202_601, events: 3, countedBefore: EARLIER + 1, missing: 0 }
+    const counts = { list: () => Promise.resolve([...others, mine]) }
+    const events = eventCountRepository(clickhouse.client)
+    const retired = retiredNamespaceRepository(db.pool)
+    const found = new Map<string, Recount>()
+    for await (const recounts of recountUsage({ counts, events, retired, signal: never }, NOW))
+      for (const recount of recounts) found.set(recount.namespaceId, recount)
+    expect(found).to.have.property('size', others.length + 1)
+    expect(found.get(company.namespaceId)).to.include({ counted: 3, missing: 2, events: 2 })
+    expect([...found.values()].filter(({ missing }) => missing > 0)).to.have.length(others.length / 2 + 1)
   })
 
   it('misses nothing and nothing that is there, in random histories', async () => {
