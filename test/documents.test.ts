@@ -103,6 +103,9 @@ describe('documents', function () {
       const script = `
         import { hasCredit, report } from ${JSON.stringify(file)}
         const [account, metric] = ${JSON.stringify([world.account, world.tokens])}
+        const other = await fetch(\`\${process.env.TALLY_URL}/v2/accounts\`,
+          { method: 'POST', headers: { 'x-api-key': process.env.TALLY_KEY, 'content-type': 'application/json' }, body: '{"name":"none"}' })
+        const none = await hasCredit((await other.json()).id, metric)
         const before = await hasCredit(account, metric)
         const now = Date.now
         const at = Date.now()
@@ -112,13 +115,13 @@ describe('documents', function () {
         while (await hasCredit(account, metric)) await new Promise((resolve) => setTimeout(resolve, 50))
         const answer = await fetch(\`\${process.env.TALLY_URL}/v2/accounts/\${account}/balance?metric_id=\${metric}\`,
           { headers: { 'x-api-key': process.env.TALLY_KEY } })
-        console.log(before, (await answer.json()).balance)`
+        console.log(none, before, (await answer.json()).balance)`
       const child = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
         env: { ...process.env, TALLY_URL: tally.url, TALLY_KEY: tally.key },
         encoding: 'utf8',
         timeout: 30_000,
       })
-      expect(child.stdout.trim(), child.stderr).to.equal('true -0.5')
+      expect(child.stdout.trim(), child.stderr).to.equal('false true -0.5')
     })
   })
 

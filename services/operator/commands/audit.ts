@@ -159,7 +159,7 @@ function describe(result: AuditResult, now: number, isBehind: boolean, isShort: 
     `  of what was reset   ${reset}`,
     `  lost                ${lost}`,
     `events in ClickHouse  ${stored}`,
-    `counted by month      ${result.countedByMonth}`,
+    `counted by month      ${result.countedByMonth || 'not yet'}`,
     `not loaded yet        ${describeUnread(result, now)}`,
     `corrections           ${corrections.made}`,
     `  counted             ${corrections.applied}`,

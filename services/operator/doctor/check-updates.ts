@@ -22,7 +22,7 @@ export function checkUpdates(part: string, versionNum: number, isEmbedded: boole
   return warning(
     part,
     isEmbedded
-      ? `${says}; only programs on this machine reach the embedded one, and only with its passwords; where others use this machine bring your own PostgreSQL (docs/operations.md, Updates)`
+      ? `${says}; only programs on this machine reach the embedded one; where others use this machine bring your own PostgreSQL (docs/operations.md, Updates)`
       : `${says}: install it`,
   )
 }
