@@ -156,7 +156,7 @@ function observerOf(requests: RequestMetrics): (route: string) => RequestHandler
 /** Of a process. */
 const LONG_AT_ONCE = 8
 /** … of one company. */
-const LONG_AT_ONCE_OF_ONE = 2
+const LONG_AT_ONCE_OF_ONE = 4
 const LONG_WAITING_MAX = 10_000
 const LONG_WAITING_MAX_OF_ONE = 1_000
 
