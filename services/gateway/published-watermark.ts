@@ -63,11 +63,11 @@ export class PublishedWatermark {
     const { table, acceptance, watch, steadyMs } = this.deps
     const { row } = this
     const startedAt = steadyMs()
-    const asked = watch.asks()
     if (row === undefined || startedAt >= row.takesUntil) {
       await this.register()
       return
     }
+    const asked = watch.asks()
     const answer = await table.renew(row.id, acceptance.publish(), this.countsForMs)
     // An answer that took so long says nothing of now: the row may count no longer.
     if (answer === undefined || steadyMs() >= row.takesUntil) {
