@@ -26,6 +26,8 @@ import { requestDeadline } from './request-deadline.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { requestValidators } from './request-validators.ts'
 
+export type LongWork = keyof typeof LONG_AT_ONCE_OF_ONE
+
 /** What answers an operation. */
 export interface Handler {
   handle: RequestHandler
@@ -33,8 +35,11 @@ export interface Handler {
   explainInvalid?: (body: unknown) => string | undefined
   /** How it looks at the world of a test company. Default: a GET looks, everything else enters. */
   worldAccess?: WorldAccess
-  /** Whether it goes through much: a few such are done at once, those of companies in turn. */
-  isLong?: boolean
+  /**
+   * Whether it goes through much: a few such are done at once, those of companies in turn. More of those that share
+   * batches of reads: one batch has what several of them need.
+   */
+  isLong?: LongWork
 }
 
 /** What answers operations, by their ids in openapi.yaml. */
@@ -94,7 +99,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   const { requests = () => () => undefined } = options
   const observe = observerOf(requests)
   const access = { findCaller: options.findCaller, wrongKeys: options.limits.wrongKeys }
-  const inTurn = longTurns()
+  const inTurn = { batched: longTurns('batched'), alone: longTurns('alone') }
   const validatorsOf = requestValidators(document, options.validateResponses ?? false)
   const operations = listOperations(document)
   const known = new Set(operations.map(({ operationId }) => operationId))
@@ -123,7 +128,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       route[method](checkText)
       if (permission !== undefined)
         route[method](enterWorld(options.worlds, worldAccess ?? (method === 'get' ? 'look' : 'enter')))
-      route[method](isLong === true ? inTurn(handle) : handle)
+      route[method](isLong === undefined ? handle : inTurn[isLong](handle))
     }
     route.all(observe(OTHER_ROUTES), notAllowed(group))
   }
@@ -153,10 +158,10 @@ function observerOf(requests: RequestMetrics): (route: string) => RequestHandler
   }
 }
 
-/** Of a process. */
+/** Of a process, of each kind. */
 const LONG_AT_ONCE = 8
-/** … of one company. */
-const LONG_AT_ONCE_OF_ONE = 4
+/** … of one company. More reads of its own at once are no quicker on few cores, and everybody else waits longer. */
+const LONG_AT_ONCE_OF_ONE = { batched: 4, alone: 2 }
 const LONG_WAITING_MAX = 10_000
 const LONG_WAITING_MAX_OF_ONE = 1_000
 
@@ -164,10 +169,10 @@ const LONG_WAITING_MAX_OF_ONE = 1_000
  * Lets companies have their turn at what goes through much: it shares batches of reads, and the event loop, with
  * whatever is short.
  */
-function longTurns(): (handle: RequestHandler) => RequestHandler {
+function longTurns(work: LongWork): (handle: RequestHandler) => RequestHandler {
   const semaphore = requestSemaphore('is read', {
     atOnce: LONG_AT_ONCE,
-    atOnceOfOne: LONG_AT_ONCE_OF_ONE,
+    atOnceOfOne: LONG_AT_ONCE_OF_ONE[work],
     waitingMax: LONG_WAITING_MAX,
     waitingMaxOfOne: LONG_WAITING_MAX_OF_ONE,
   })

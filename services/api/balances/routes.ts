@@ -20,7 +20,7 @@ export const balanceHandlers = (
   usage: Pick<AccountSumsReader, 'sumByAccount'>,
 ): Handlers => ({
   getAccountBalance: handlerOf(getAccountBalance(balanceAt(reads, usage))),
-  listBalances: longHandlerOf(getBalances(balancesOf(reads, usage))),
+  listBalances: longHandlerOf('batched', getBalances(balancesOf(reads, usage))),
 })
 
 /** The balances of an account take as long as so much of a body, some 80 microseconds. */

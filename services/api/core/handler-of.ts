@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express'
-import type { Handler } from '../../../shared/http/operations-app.ts'
+import type { Handler, LongWork } from '../../../shared/http/operations-app.ts'
 
 /** Express types a handler by its path's parameters; a map of handlers knows them all as text. */
 export const handlerOf = <Params>(handle: RequestHandler<Params>): Handler => ({
@@ -7,7 +7,7 @@ export const handlerOf = <Params>(handle: RequestHandler<Params>): Handler => ({
 })
 
 /** The same, for what goes through much: see Handler. */
-export const longHandlerOf = <Params>(handle: RequestHandler<Params>): Handler => ({
+export const longHandlerOf = <Params>(work: LongWork, handle: RequestHandler<Params>): Handler => ({
   ...handlerOf(handle),
-  isLong: true,
+  isLong: work,
 })

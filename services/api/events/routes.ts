@@ -15,7 +15,7 @@ export const eventHandlers = (
   current: CurrentEventOf,
   revisions: EventRevisionsOf,
 ): Handlers => ({
-  listEvents: longHandlerOf(getEvents(list)),
+  listEvents: longHandlerOf('alone', getEvents(list)),
   getEvent: handlerOf(getEvent(current)),
   listEventRevisions: handlerOf(getEventRevisions(revisions)),
 })

@@ -16,8 +16,8 @@ import { whatIfOf, type WhatIfBody } from './what-if.ts'
 
 /** What a period of a contract comes to. */
 export const invoicePreviewHandlers = (deps: PreviewDeps): Handlers => ({
-  previewInvoice: longHandlerOf(postInvoicePreview(previewInvoice(deps))),
-  listInvoicePreviews: longHandlerOf(getInvoicePreviews(listInvoices(deps))),
+  previewInvoice: longHandlerOf('batched', postInvoicePreview(previewInvoice(deps))),
+  listInvoicePreviews: longHandlerOf('batched', getInvoicePreviews(listInvoices(deps))),
 })
 
 interface PreviewBody extends WhatIfBody {

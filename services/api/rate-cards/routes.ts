@@ -42,7 +42,7 @@ export const rateCardHandlers = (pool: Pool, create: Create, simulation: Simulat
   unarchiveRateCard: handlerOf(unarchiveRateCard(pool)),
   listRates: handlerOf(listRates(pool)),
   changeRateCard: handlerOf(postChange(create)),
-  simulateRateCard: longHandlerOf(postSimulation(simulation)),
+  simulateRateCard: longHandlerOf('alone', postSimulation(simulation)),
 })
 
 interface NewRateCardBody {

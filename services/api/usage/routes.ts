@@ -27,11 +27,14 @@ import { accountUsageIn, type AccountUsageIn } from './account-usage.ts'
 
 /** What was used: in a range, by day and month, and of what has a property. */
 export const usageHandlers = (pool: Pool, reads: BatchedReads, usage: UsageReader): Handlers => ({
-  getAccountUsage: longHandlerOf(getAccountUsage(accountUsageIn(pool, reads, usage))),
-  getAccountMonthlyUsage: longHandlerOf(getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage))),
-  getAccountDailyUsage: longHandlerOf(getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
-  getMonthlyUsage: longHandlerOf(getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
-  aggregateEvents: longHandlerOf(getEventAggregate(usageByProperty(pool, usage))),
+  getAccountUsage: longHandlerOf('batched', getAccountUsage(accountUsageIn(pool, reads, usage))),
+  getAccountMonthlyUsage: longHandlerOf(
+    'batched',
+    getAccountMonthlyUsage(accountMonthlyUsage(pool, reads, usage)),
+  ),
+  getAccountDailyUsage: longHandlerOf('batched', getAccountDailyUsage(accountDailyUsage(pool, reads, usage))),
+  getMonthlyUsage: longHandlerOf('alone', getNamespaceMonthlyUsage(namespaceMonthlyUsage(pool, usage))),
+  aggregateEvents: longHandlerOf('alone', getEventAggregate(usageByProperty(pool, usage))),
 })
 
 function getAccountMonthlyUsage(monthly: AccountMonthlyUsage): RequestHandler<{ account_id: string }> {

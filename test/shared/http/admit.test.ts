@@ -12,8 +12,10 @@ import { awaitAnswer, awaitFirstSlice, awaitRequest } from '../../../shared/http
 import { bytesInFlight } from '../../../shared/http/bytes-in-flight.ts'
 import { collectBytes } from '../../../shared/http/collect-bytes.ts'
 import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
+import { operationsApp } from '../../../shared/http/operations-app.ts'
 import { lookUpCallers } from '../../../shared/http/open-access.ts'
 import { startDeadline } from '../../../shared/http/request-deadline.ts'
+import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 import { openRateLimits } from '../../../shared/rate-limit/rate-limits.ts'
 import { countingPool, QueryCounts } from '../../support/count-queries.ts'
 import { failureOf } from '../../support/failure-of.ts'
@@ -55,7 +57,11 @@ describe('who is let in', function () {
       log: testLog,
       requests: () => () => undefined,
     })
-    const server = await listen(admitted, {
+    return listenTo(admitted)
+  }
+
+  async function listenTo(app: RequestListener): Promise<HttpServer> {
+    const server = await listen(app, {
       name: 'the test',
       host: '127.0.0.1',
       port: 0,
@@ -117,6 +123,55 @@ describe('who is let in', function () {
     for (const path of ['/v2/x/1', '/v2/x/all', '/v2/x/all/more', '/v2/x/1/more'])
       expect(await statusOf(await ask(server, 'wrong', path)), path).to.equal(401)
     expect(await statusOf(await ask(server, 'wrong', '/v2/x/1/less'))).to.equal(200)
+  })
+
+  it('begins a few reads that go through much, more of those that share batches', async () => {
+    const atOnce = { listEvents: 0, listBalances: 0 }
+    const held: (() => void)[] = []
+    const hold = (read: keyof typeof atOnce) => (_req: unknown, res: ServerResponse) =>
+      new Promise<void>((resolve) => {
+        atOnce[read]++
+        held.push(() => {
+          atOnce[read]--
+          res.end('fine')
+          resolve()
+        })
+      })
+    const keys = Object.values(companies)
+    const app = operationsApp(
+      {
+        listEvents: { handle: hold('listEvents'), isLong: 'alone' },
+        listBalances: { handle: hold('listBalances'), isLong: 'batched' },
+      },
+      {
+        findCaller: (digest) =>
+          callerOf(keys.findIndex((key) => digestOfApiKey(key).equals(digest)) === 0 ? 'a' : 'b'),
+        worlds: noWorlds,
+        log: testLog,
+        bodyBytesMax: MIB,
+        limits: openRateLimits({ eventsPerS: 1e6, requestsPerS: 1e6, wrongKeysPerMin: 1e6 }),
+        requestTimeoutMs: 20_000,
+      },
+    )
+    const server = await listenTo(app)
+    const paths = ['/v2/events', `/v2/accounts/balances?account_ids=account_${'0'.repeat(32)}`]
+    const answers: Promise<number>[] = []
+    const askAll = async (key: string) => {
+      for (const path of paths)
+        for (let n = 0; n < 6; n++) answers.push(statusOf(await ask(server, key, path)))
+    }
+    await askAll(companies.a)
+    await until(() => Promise.resolve(held.length === 6))
+    await sleep(200)
+    expect(atOnce).to.deep.equal({ listEvents: 2, listBalances: 4 })
+    await askAll(companies.b)
+    await until(() => Promise.resolve(held.length === 12))
+    await sleep(200)
+    expect(atOnce).to.deep.equal({ listEvents: 4, listBalances: 8 })
+    const isDone = Promise.all(answers)
+    const ending = setInterval(() => held.shift()?.(), 5)
+    expect(new Set(await isDone)).to.deep.equal(new Set([200]))
+    clearInterval(ending)
   })
 
   it('reads its answers: who leaves too many unread gets no more of them, and others do', async () => {
@@ -251,6 +306,13 @@ describe('keys that nobody knows', function () {
     expect(asked).to.equal(1)
   })
 })
+
+/** Nobody here has a test key. */
+const noWorlds: TestWorlds = {
+  look: () => Promise.reject(new Error('nobody looks')),
+  enter: () => Promise.reject(new Error('nobody enters')),
+  move: () => Promise.reject(new Error('nobody moves')),
+}
 
 const callerOf = (companyId: string): Caller => ({
   keyId: companyId,
