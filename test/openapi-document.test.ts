@@ -27,7 +27,49 @@ describe('openapi.yaml', () => {
     expect([OF_ALL, ...names]).to.include.members([...schemas.keys()])
     for (const [area, held] of schemas) expect(held, area).not.to.deep.equal([])
   })
+
+  it('has a name for every object that is asked with or answered: clients are generated from those', () => {
+    const { paths, components } = readOpenApiDocument() as unknown as Described
+    const unnamed: string[] = []
+    for (const { operationId, requestBody, responses } of Object.values(paths).flatMap((path) =>
+      Object.values(path),
+    )) {
+      const parts = Object.entries(responses).map(([status, part]) => [status, resolved(components, part)])
+      for (const [where, part] of [...parts, ['the body', requestBody]] as [string, Part | undefined][])
+        for (const { schema } of Object.values(part?.content ?? {}))
+          if (schema.$ref === undefined && schema.type !== 'string') unnamed.push(`${operationId}: ${where}`)
+    }
+    expect(unnamed).to.deep.equal([])
+  })
+
+  it('says for every choice of objects which field tells them apart', () => {
+    const text = JSON.stringify(readOpenApiDocument())
+    const choices: string[] = []
+    JSON.parse(text, (_key, value: unknown) => {
+      if (typeof value === 'object' && value !== null && 'oneOf' in value && !('discriminator' in value))
+        choices.push(JSON.stringify(value))
+      return value
+    })
+    expect(text).to.contain('"oneOf"')
+    expect(choices).to.deep.equal([])
+  })
 })
+
+interface Part {
+  $ref?: string
+  content?: Record<string, { schema: { $ref?: string; type?: string } }>
+}
+
+interface Described {
+  paths: Record<
+    string,
+    Record<string, { operationId: string; requestBody?: Part; responses: Record<string, Part> }>
+  >
+  components: { responses: Record<string, Part> }
+}
+
+const resolved = ({ responses }: Described['components'], part: Part): Part | undefined =>
+  part.$ref === undefined ? part : responses[part.$ref.split('/').at(-1) ?? '']
 
 /** What stands below the name of each area. @throws AssertionError where something stands above all of them */
 function areasOf(text: string, entry: RegExp): Map<string, string[]> {
