@@ -76,14 +76,21 @@ module.exports = {
       comment: 'What every service needs cannot depend on one of them, nor on a client or a test.',
       severity: 'error',
       from: { path: '^shared/' },
-      to: { path: '^(clients|services|test|bench)/' },
+      to: { path: '^(clients|services|test|bench|tools)/' },
     },
     {
       name: 'nothing-but-tests-knows-tests',
       comment: 'Tests are not shipped.',
       severity: 'error',
-      from: { path: '^(clients|services|shared)/' },
+      from: { path: '^(clients|services|shared|tools)/' },
       to: { path: '^test/' },
+    },
+    {
+      name: 'nothing-that-runs-makes-files',
+      comment: 'What is made of other files is made before it is checked in.',
+      severity: 'error',
+      from: { path: '^(clients|services|bench)/' },
+      to: { path: '^tools/' },
     },
     {
       name: 'domain-is-pure',

@@ -3,6 +3,7 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json openapi.yaml ./
+COPY contract contract
 COPY shared shared
 COPY clients clients
 COPY services services

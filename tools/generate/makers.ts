@@ -1,0 +1,5 @@
+import { contractTypes } from './contract-types.ts'
+import type { Maker } from './maker.ts'
+
+/** All files that are made of others. */
+export const MAKERS: readonly Maker[] = [contractTypes]
