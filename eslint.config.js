@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint'
 
 // Why not Biome: one lost `await` here is a lost batch, so the linter must know the real types.
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', 'contract/operations.d.ts'] },
+  { ignores: ['dist/**', 'node_modules/**', 'contract/*.d.ts'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

@@ -1598,7 +1598,7 @@ export interface components {
          * @description These requests have no fields; the body may be left out.
          * @example {}
          */
-        Nothing: Record<string, never>;
+        Nothing: Record<string, unknown>;
         NewCustomer: {
             /** @example Acme Inc. */
             name: string;
@@ -1730,12 +1730,12 @@ export interface components {
             /** @example context_tokens */
             name: string;
             /** @default  */
-            description: string | null;
+            description?: string | null;
             /**
              * @default
              * @example tokens
              */
-            measurement_units: string | null;
+            measurement_units?: string | null;
         };
         /**
          * @example {
@@ -1841,7 +1841,7 @@ export interface components {
              * @description Whether the balance is filled up by itself. Set it to false to pause, and to true to go on.
              * @default true
              */
-            is_active: boolean | null;
+            is_active?: boolean | null;
         };
         /**
          * @example {
@@ -1928,7 +1928,7 @@ export interface components {
              *       "region": "eu"
              *     }
              */
-            properties?: Record<string, never> | null;
+            properties?: Record<string, unknown> | null;
         };
         UsageEventBatch: {
             events: components["schemas"]["NewUsageEvent"][];
@@ -1968,7 +1968,7 @@ export interface components {
             account_id: components["schemas"]["AccountId"];
             occurred_at: components["schemas"]["UnixTimestamp"];
             /** @description As they were reported or corrected, with the fields in the order of their names. Those of events that an earlier version took stand as they were sent. */
-            properties: Record<string, never>;
+            properties: Record<string, unknown>;
             accepted_at: components["schemas"]["UnixTimestamp"];
             created_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was last corrected or voided; absent while it is as it was reported. */
@@ -1996,7 +1996,7 @@ export interface components {
              *       "region": "eu"
              *     }
              */
-            properties?: Record<string, never>;
+            properties?: Record<string, unknown>;
         };
         /**
          * @description With `void` nothing else but the event; without it at least one of the other fields.
@@ -2016,7 +2016,7 @@ export interface components {
              *       "region": "eu"
              *     }
              */
-            properties?: Record<string, never>;
+            properties?: Record<string, unknown>;
             /**
              * @description The event counts no more.
              * @example true
@@ -2137,7 +2137,7 @@ export interface components {
              * @description Whether it is due in each period, by the share of it that its line is in force; otherwise it is due once, whole, where its line starts.
              * @default true
              */
-            recurring: boolean | null;
+            recurring?: boolean | null;
             description?: string | null;
         };
         /** a per_unit price */
@@ -2155,12 +2155,12 @@ export interface components {
              * @description For how many units the unit amount is.
              * @default 1
              */
-            per: components["schemas"]["UnitCount"] | null;
+            per?: components["schemas"]["UnitCount"] | null;
             /**
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity: components["schemas"]["NonNegativeAmount"] | null;
+            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
             minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
@@ -2182,12 +2182,12 @@ export interface components {
              * @description For how many units the unit amount is.
              * @default 1
              */
-            per: components["schemas"]["UnitCount"] | null;
+            per?: components["schemas"]["UnitCount"] | null;
             /**
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity: components["schemas"]["NonNegativeAmount"] | null;
+            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
             minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
@@ -2211,7 +2211,7 @@ export interface components {
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity: components["schemas"]["NonNegativeAmount"] | null;
+            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
             minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
@@ -2233,7 +2233,7 @@ export interface components {
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity: components["schemas"]["NonNegativeAmount"] | null;
+            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
             minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
@@ -2252,12 +2252,12 @@ export interface components {
              * @description What `per` units of the price cost in the tier.
              * @default 0
              */
-            unit_amount: components["schemas"]["NonNegativeAmount"] | null;
+            unit_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /**
              * @description What is due as soon as any of the quantity lies in the tier.
              * @default 0
              */
-            flat_amount: components["schemas"]["NonNegativeAmount"] | null;
+            flat_amount?: components["schemas"]["NonNegativeAmount"] | null;
         };
         PriceTier: {
             up_to: components["schemas"]["NonNegativeAmount"] | null;
@@ -2439,7 +2439,7 @@ export interface components {
              * @description At any second at most 200 may be in force that name 2,000 prices together, and at most twice as much may not have ended. All that have not ended may tell 4,000 values of properties apart.
              * @default []
              */
-            rates: components["schemas"]["NewRate"][] | null;
+            rates?: components["schemas"]["NewRate"][] | null;
         };
         /**
          * @example {
@@ -2476,12 +2476,12 @@ export interface components {
              * @description Rates that are in force then. One that starts then is withdrawn, and is in force never.
              * @default []
              */
-            end: components["schemas"]["RateId"][] | null;
+            end?: components["schemas"]["RateId"][] | null;
             /**
              * @description Rates that start then, or later.
              * @default []
              */
-            add: components["schemas"]["NewRate"][] | null;
+            add?: components["schemas"]["NewRate"][] | null;
         };
         /** @description Of a metric, of a currency, or of neither: then it is a fixed charge, whose price is flat and recurring, and which has neither filters nor `group_by`. All prices of a rate are of one product. */
         NewRate: {
@@ -2492,12 +2492,12 @@ export interface components {
              * @description How events are boiled down to the quantity that is priced.
              * @default sum
              */
-            aggregation: components["schemas"]["UsageAggregation"] | null;
+            aggregation?: components["schemas"]["UsageAggregation"] | null;
             /**
              * @description Only events that pass all of them.
              * @default []
              */
-            filters: components["schemas"]["RateFilter"][] | null;
+            filters?: components["schemas"]["RateFilter"][] | null;
             /** @description The property whose values have prices of their own; the usage of each value is measured by itself. There can be no filter on it. */
             group_by?: components["schemas"]["PropertyName"] | null;
             /** @description By value of the property; with `group_by`, and only with it. */
@@ -2620,19 +2620,19 @@ export interface components {
              * @description `contracts`: the card that each account follows at `start_at`, with its overrides and discount, and nothing where it follows none. Or the id of a rate card, as it stands at `start_at`. Or `none`.
              * @default contracts
              */
-            against: string | null;
+            against?: string | null;
             /** @description Without it, all accounts that used something from `start_at` to `end_at`, or follow a card in between. */
             account_ids?: components["schemas"]["AccountId"][] | null;
             /**
              * @description Shows the lines of each account; with `account_ids` alone.
              * @default false
              */
-            include_lines: boolean | null;
+            include_lines?: boolean | null;
             /**
              * @description How many accounts a page has at most.
              * @default 100
              */
-            limit: number | null;
+            limit?: number | null;
             /** @description The id of the last account of the page before. */
             starting_after?: components["schemas"]["AccountId"] | null;
         };
@@ -2749,7 +2749,7 @@ export interface components {
             description?: string | null;
             external_id?: components["schemas"]["ExternalId"] | null;
             /** @default [] */
-            lines: components["schemas"]["NewContractLine"][] | null;
+            lines?: components["schemas"]["NewContractLine"][] | null;
         };
         /**
          * @description How long a period is.
@@ -2799,7 +2799,7 @@ export interface components {
             /** @description One of ISO 4217 that has minor units, in upper or lower case. */
             currency?: components["schemas"]["CurrencyInput"] | null;
             /** @default never */
-            expires: components["schemas"]["ContractCreditExpiry"] | null;
+            expires?: components["schemas"]["ContractCreditExpiry"] | null;
         };
         /**
          * @description `period_end` is for currencies alone: a balance counts all usage ever, so that the expiry of credit takes back what was used of it.
@@ -2842,12 +2842,12 @@ export interface components {
              * @description Lines that are in force then.
              * @default []
              */
-            end: components["schemas"]["ContractLineId"][] | null;
+            end?: components["schemas"]["ContractLineId"][] | null;
             /**
              * @description A contract has at most 200 lines that are not ended.
              * @default []
              */
-            add: components["schemas"]["NewContractLine"][] | null;
+            add?: components["schemas"]["NewContractLine"][] | null;
         };
         /**
          * @example {
@@ -3259,7 +3259,7 @@ export interface components {
             /** @description To what, by its id as it stands in its path. */
             resource_id: string;
             /** @description What was asked for, as in the request; never a key. */
-            changes: Record<string, never>;
+            changes: Record<string, unknown>;
         };
         AuditEntryPage: {
             data: components["schemas"]["AuditEntry"][];
@@ -3288,7 +3288,7 @@ export interface components {
              * @default 1
              * @example 7
              */
-            seed: number | null;
+            seed?: number | null;
         };
         TestWorld: {
             seed: number;
@@ -3316,7 +3316,7 @@ export interface components {
              * @default 10
              * @example 20
              */
-            timeout: number | null;
+            timeout?: number | null;
         };
         TestDrained: {
             /** @constant */

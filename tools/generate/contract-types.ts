@@ -1,29 +1,26 @@
-import { execFile } from 'node:child_process'
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { promisify } from 'node:util'
+import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import { asHandled } from './as-handled.ts'
 import type { Maker } from './maker.ts'
+import { openApiTypes } from './openapi-types.ts'
 
-/** Its peer is a TypeScript that this project does not use, so both are fetched where they are needed alone. */
-const PACKAGES = ['openapi-typescript@7.13.0', 'typescript@5.9.3']
+const readContract = () => readFile(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')
+const SOURCES = ['openapi.yaml', 'tools/generate/contract-types.ts', 'tools/generate/openapi-types.ts']
 
-/** The types of operations and schemas, of openapi.yaml. Needs the npm registry, or npm's cache of it. */
+/** Operations and schemas as clients see them: what has a default may be left out. */
 export const contractTypes: Maker = {
   file: 'contract/operations.d.ts',
-  sources: ['openapi.yaml', 'tools/generate/contract-types.ts'],
-  async make() {
-    // Why a folder of its own: redocly.yaml of the project is stricter than this tool can be told to overlook.
-    const folder = await mkdtemp(path.join(tmpdir(), 'tally-contract-'))
-    try {
-      await copyFile(path.join(PROJECT_ROOT, 'openapi.yaml'), path.join(folder, 'openapi.yaml'))
-      const packages = PACKAGES.flatMap((name) => ['-p', name])
-      const words = ['-y', ...packages, 'openapi-typescript', 'openapi.yaml', '-o', 'operations.d.ts']
-      await promisify(execFile)('npx', words, { cwd: folder })
-      return await readFile(path.join(folder, 'operations.d.ts'), 'utf8')
-    } finally {
-      await rm(folder, { recursive: true })
-    }
-  },
+  sources: SOURCES,
+  make: async () => openApiTypes(await readContract(), ['--default-non-nullable', 'false']),
 }
+
+/** Requests as handlers get them. */
+export const handledTypes: Maker = {
+  file: 'contract/requests.d.ts',
+  sources: [...SOURCES, 'tools/generate/as-handled.ts'],
+  make: async () => openApiTypes(JSON.stringify(asHandled(load(await readContract()) as Described))),
+}
+
+type Described = Parameters<typeof asHandled>[0]

@@ -1,5 +1,5 @@
-import { contractTypes } from './contract-types.ts'
+import { contractTypes, handledTypes } from './contract-types.ts'
 import type { Maker } from './maker.ts'
 
 /** All files that are made of others. */
-export const MAKERS: readonly Maker[] = [contractTypes]
+export const MAKERS: readonly Maker[] = [contractTypes, handledTypes]
