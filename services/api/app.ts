@@ -8,19 +8,21 @@ import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates
 import type { Drain } from '../../shared/event-log/drain.ts'
 import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
 import { findStoredEventsIn } from '../../shared/usage/stored-events.ts'
+import { namespaceOperations } from './core/namespace-operations.ts'
+import { handlersOf } from '../../shared/http/operation.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import { batchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
-import { accountHandlers } from './accounts/routes.ts'
+import { accountOperations } from './accounts/routes.ts'
 import { balanceHandlers } from './balances/routes.ts'
 import { contractHandlers } from './contracts/routes.ts'
 import { createIn, onceIn } from './core/create.ts'
 import { handlerOf } from './core/handler-of.ts'
 import { listCurrencies } from './currencies/list-currencies.ts'
-import { currencyHandlers } from './currencies/routes.ts'
-import { customerHandlers } from './customers/routes.ts'
+import { currencyOperations } from './currencies/routes.ts'
+import { customerOperations } from './customers/routes.ts'
 import { docsFiles, getDocs, getOpenApi } from './documentation/documentation.ts'
 import { listEvents } from './events/list-events.ts'
 import { currentEvent, eventRevisions } from './events/one-event.ts'
@@ -29,14 +31,14 @@ import { grantHandlers } from './grants/routes.ts'
 import { invoicePreviewHandlers } from './invoice-previews/routes.ts'
 import type { PreviewDeps } from './invoice-previews/preview-invoice.ts'
 import { keyHandlers } from './keys/routes.ts'
-import { metricHandlers } from './metrics/routes.ts'
+import { metricOperations } from './metrics/routes.ts'
 import { priceHandlers } from './prices/routes.ts'
-import { productHandlers } from './products/routes.ts'
+import { productOperations } from './products/routes.ts'
 import { rateCardHandlers } from './rate-cards/routes.ts'
 import { simulationSemaphore, type SimulationDeps } from './rate-cards/simulate-card.ts'
 import { refillHandlers } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
-import { trailHandlers } from './trail/routes.ts'
+import { trailOperations } from './trail/routes.ts'
 import { usageHandlers } from './usage/routes.ts'
 
 export interface ApiDeps {
@@ -70,7 +72,7 @@ export function apiApp(
 ): RequestListener {
   const { pool, clickhouse, usage } = deps
   const reads = batchedReads(pool)
-  const [create, once] = [createIn(pool), onceIn(pool)]
+  const [create, once, work] = [createIn(pool), onceIn(pool), namespaceOperations(pool)]
   const events = usageEventRepository(clickhouse)
   const findStored = findStoredEventsIn(events, deps.untilLoaded)
   const list = listEvents({
@@ -86,9 +88,9 @@ export function apiApp(
       getRootWithSlash: handlerOf(health),
       getOpenApi: handlerOf(getOpenApi()),
       getDocs: handlerOf(getDocs),
-      ...customerHandlers(pool, create),
-      ...accountHandlers(pool, create, reads),
-      ...metricHandlers(pool, create),
+      ...handlersOf(customerOperations(work)),
+      ...handlersOf(accountOperations(work, reads)),
+      ...handlersOf(metricOperations(work)),
       ...grantHandlers(pool, create),
       ...refillHandlers(pool, create),
       ...usageHandlers(pool, reads, usage),
@@ -100,8 +102,8 @@ export function apiApp(
         listedUpTo: deps.listedUpTo,
       }),
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
-      ...currencyHandlers(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse)))),
-      ...productHandlers(pool, create),
+      ...handlersOf(currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse))))),
+      ...handlersOf(productOperations(work)),
       ...priceHandlers(pool, create),
       ...rateCardHandlers(pool, create, {
         pool,
@@ -111,7 +113,7 @@ export function apiApp(
       }),
       ...contractHandlers(pool, create),
       ...keyHandlers(pool, once, deps.purges),
-      ...trailHandlers(pool),
+      ...handlersOf(trailOperations(work)),
       ...testAreaHandlers(options.worlds, deps.drain, options.requestTimeoutMs),
     },
     { ...options, files: docsFiles() },

@@ -54,6 +54,7 @@ export interface NewAuditEntry {
 
 /** Who did what, and when. */
 export interface AuditEntry extends NewAuditEntry {
+  changes: Record<string, unknown>
   id: string
   createdAt: Date
 }

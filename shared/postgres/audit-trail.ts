@@ -17,7 +17,7 @@ interface AuditRow {
   key_id: string | null
   action: AuditedAction
   resource_id: string
-  changes: object
+  changes: Record<string, unknown>
 }
 
 const COLUMNS = 'entry_id, company_id, created_at, key_id, action, resource_id, changes'

@@ -9,3 +9,14 @@ export function pageOfQuery(req: Pick<Request, 'query'>): PageRequest {
   }
   return { limit, startingAfter }
 }
+
+/** The same of a query that has its types. */
+export const pageIn = ({ limit, starting_after: startingAfter }: PageQuery): PageRequest => ({
+  limit,
+  startingAfter,
+})
+
+interface PageQuery {
+  limit: number
+  starting_after?: string
+}

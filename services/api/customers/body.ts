@@ -1,10 +1,11 @@
 import type { Customer } from '../../../shared/domain/customer.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf } from '../core/body-fields.ts'
 
-export const customerToBody = (customer: Customer) => ({
+export const customerToBody = (customer: Customer): SchemaOf<'Customer'> => ({
   id: customer.id,
   name: customer.name,
-  ...present({
+  ...present<SchemaOf<'Customer'>>({
     external_id: customer.externalId,
     payments_customer_id: customer.paymentsCustomerId,
     accounting_customer_id: customer.accountingCustomerId,

@@ -1,7 +1,8 @@
 import type { Metric } from '../../../shared/domain/metric.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
-export const metricToBody = (metric: Metric) => ({
+export const metricToBody = (metric: Metric): SchemaOf<'Metric'> => ({
   id: metric.id,
   name: metric.name,
   description: metric.description,

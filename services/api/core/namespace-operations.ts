@@ -1,0 +1,125 @@
+import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { routeOf as templateOf } from '../../../shared/http/admit.ts'
+import {
+  operation,
+  type AnswerOf,
+  type Operation,
+  type OperationId,
+  type RequestOf,
+} from '../../../shared/http/operation.ts'
+import { listOperations, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
+import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { onceWithin } from './create.ts'
+import { routeOf } from './route-of.ts'
+
+/** A request, and the transaction in the caller's namespace that it is answered from. */
+type Work<Id extends OperationId> = RequestOf<Id> & { db: PoolClient; namespaceId: string }
+
+/** @returns a resource, or a page of them; undefined when there is none */
+type Find<Id extends OperationId, T> = (work: Work<Id>) => Promise<T | undefined>
+
+/** How it is shown. */
+type ToBody<Id extends OperationId, T> = (resource: T, work: Work<Id>) => AnswerOf<Id>
+
+/** A change: how it stands in the trail, and how what was made or changed is shown. */
+interface Change<Id extends OperationId, T> {
+  action: AuditedAction
+  toBody: ToBody<Id, T>
+  /** As it stands in its path. Default: the id that is answered. */
+  idOf?: (answer: AnswerOf<Id>) => string
+}
+
+/** Operations that are one transaction in the caller's namespace; they answer 404 when their work finds nothing. */
+export interface NamespaceOperations {
+  /** Reads. */
+  read: <Id extends OperationId, T>(id: Id, toBody: ToBody<Id, T>, find: Find<Id, T>) => Operation
+  /**
+   * Changes one resource and records who did. What was asked for stands in the trail, also when it changed nothing.
+   */
+  change: <Id extends OperationId, T>(id: Id, change: Change<Id, T>, work: Find<Id, T>) => Operation
+  /**
+   * Makes or changes a resource, once for each Idempotency-Key, and records who did; 409 when the key was used before.
+   */
+  once: <Id extends OperationId, T>(id: Id, change: Change<Id, T>, work: Find<Id, T>) => Operation
+}
+
+/** Makes operations of a database. */
+export function namespaceOperations(pool: Pool): NamespaceOperations {
+  return {
+    read: (id, toBody, find) =>
+      operation(id, (request) =>
+        inNamespaceOf(request, async (work) => toBody(found(await find(work)), work)),
+      ),
+    change: (id, change, work) =>
+      operation(id, (request) =>
+        inNamespaceOf(
+          request,
+          (within) => recorded(change, work, within),
+          Object.values(request.params).join(' '),
+        ),
+      ),
+    once(id, change, work) {
+      const template = templateById(id)
+      return operation(id, (request) => {
+        const route = routeOf(template, request.params)
+        const attempt = {
+          route,
+          ...(route !== template && { formerRoute: template }),
+          key: request.idempotencyKey,
+          changes: changesIn(request),
+        }
+        const make = (within: Work<typeof id>) =>
+          onceWithin(within.db, within.namespaceId, attempt, change.idOf ?? idOfAnswer, () =>
+            recorded(change, work, within),
+          )
+        return inNamespaceOf(request, make, route)
+      })
+    },
+  }
+
+  function inNamespaceOf<Id extends OperationId>(
+    request: RequestOf<Id>,
+    answer: (work: Work<Id>) => Promise<AnswerOf<Id>>,
+    lock?: string,
+  ): Promise<AnswerOf<Id>> {
+    const { namespaceId } = request.caller
+    return inNamespace(pool, namespaceId, (db) => answer({ ...request, db, namespaceId }), lock)
+  }
+}
+
+async function recorded<Id extends OperationId, T>(
+  { action, toBody, idOf = idOfAnswer }: Change<Id, T>,
+  work: Find<Id, T>,
+  within: Work<Id>,
+): Promise<AnswerOf<Id>> {
+  const answer = toBody(found(await work(within)), within)
+  const { companyId, keyId } = within.caller
+  const entry = { companyId, keyId, action, resourceId: idOf(answer), changes: changesIn(within) }
+  await auditTrailRepository(within.db).insert(entry)
+  return answer
+}
+
+function found<T>(resource: T | undefined): T {
+  if (resource === undefined) throw new DomainError('not_found', 'no such resource')
+  return resource
+}
+
+/** What is asked for, by the names of the wire: the body, with the defaults of openapi.yaml filled in. */
+const changesIn = ({ body }: { body: unknown }): object =>
+  typeof body === 'object' && body !== null ? body : {}
+
+function idOfAnswer(answer: unknown): string {
+  if (typeof answer === 'object' && answer !== null && 'id' in answer && typeof answer.id === 'string')
+    return answer.id
+  throw new Error('the answer has no id: say where the id of what was changed is')
+}
+
+/** Method and path, as openapi.yaml has them. */
+function templateById(id: OperationId): string {
+  const described = listOperations(readOpenApiDocument()).find(({ operationId }) => operationId === id)
+  if (described === undefined) throw new Error(`openapi.yaml has no operation ${id}`)
+  return templateOf(described)
+}

@@ -1,0 +1,80 @@
+import type { RequestHandler } from 'express'
+import type { components, operations } from '../../contract/operations.d.ts'
+import type { operations as requests } from '../../contract/requests.d.ts'
+import type { Caller } from '../domain/api-key.ts'
+import { callerOf, idempotencyKeyOf } from './authentication.ts'
+import { nowOf } from './enter-world.ts'
+import { goneSignal } from './gone-signal.ts'
+import type { Handler, Handlers } from './operations-app.ts'
+
+/** The id of an operation of openapi.yaml. */
+export type OperationId = keyof operations
+
+/** A schema of openapi.yaml, by its name. */
+export type SchemaOf<Name extends keyof components['schemas']> = components['schemas'][Name]
+
+/** What a request of an operation brings: checked against openapi.yaml, its defaults filled in. */
+export interface RequestOf<Id extends OperationId> {
+  body: Json<NonNullable<requests[Id]['requestBody']>>
+  params: NonNullable<requests[Id]['parameters']['path']>
+  query: NonNullable<requests[Id]['parameters']['query']>
+  caller: Caller
+  /** What time it is for the caller, as the operation begins. */
+  now: Date
+  idempotencyKey: string | undefined
+  /** Aborted when the caller goes away, or is answered. */
+  signal: () => AbortSignal
+}
+
+/** What an operation answers when it is done. */
+export type AnswerOf<Id extends OperationId> = {
+  [Status in Done & keyof operations[Id]['responses']]: Json<operations[Id]['responses'][Status]>
+}[Done & keyof operations[Id]['responses']]
+
+type Done = 200 | 202
+type Json<Part> = Part extends { content: { 'application/json': infer Value } } ? Value : never
+
+/** An operation of openapi.yaml, and what answers it. */
+export interface Operation extends Handler {
+  id: OperationId
+}
+
+/**
+ * Answers an operation of openapi.yaml, typed by it.
+ *
+ * @param answer gives the body of the answer; what it throws becomes another answer, see error-responder.ts
+ */
+export const operation = <Id extends OperationId>(
+  id: Id,
+  answer: (request: RequestOf<Id>) => Promise<AnswerOf<Id>>,
+  options: Omit<Handler, 'handle'> = {},
+): Operation => ({ id, ...options, handle: handlerOf(answer) })
+
+function handlerOf<Id extends OperationId>(
+  answer: (request: RequestOf<Id>) => Promise<AnswerOf<Id>>,
+): RequestHandler {
+  return async (req, res) => {
+    // The one place where what the validator has checked gets its types.
+    const { body, params, query } = req as unknown as Pick<RequestOf<Id>, 'body' | 'params' | 'query'>
+    const request: RequestOf<Id> = {
+      body,
+      params,
+      query,
+      caller: callerOf(res),
+      now: nowOf(res),
+      idempotencyKey: idempotencyKeyOf(req),
+      signal: () => goneSignal(res),
+    }
+    res.json(await answer(request))
+  }
+}
+
+/** By their ids. @throws Error when one is there twice */
+export function handlersOf(operations: readonly Operation[]): Handlers {
+  const handlers: Record<string, Handler> = {}
+  for (const { id, ...handler } of operations) {
+    if (id in handlers) throw new Error(`${id} is answered twice`)
+    handlers[id] = handler
+  }
+  return handlers
+}
