@@ -160,7 +160,7 @@ describe('documents', function () {
     const { scripts } = JSON.parse(await readFile(path.join(PROJECT_ROOT, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
-    const internal = /^(prepare|build|clean|check:\w+(-\w+)*|format)$/
+    const internal = /^(prepare|build|clean|check:\w+(-\w+)*|format|generate)$/
     for (const name of Object.keys(scripts).filter((script) => !internal.test(script)))
       expect(textOf('docs/reference/commands.md'), name).to.match(
         new RegExp(`npm (run )?${name}\\b|, \`${name}\``),
