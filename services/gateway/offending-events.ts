@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { faultDescriber, type SchemaFault } from '../../shared/http/describe-fault.ts'
-import { listOperations, type OpenApiDocument } from '../../shared/http/openapi-document.ts'
+import { operationById, type OpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { faultList } from './faults.ts'
 import type { CompileSchema } from './report-schemas.ts'
 
@@ -28,9 +28,7 @@ export function explainBatch(
   { operationId, list, schema }: Batch,
 ): (body: unknown) => string | undefined {
   const isItem = compile(`/components/schemas/${schema}`)
-  const operation = listOperations(document).find((known) => known.operationId === operationId)
-  if (operation === undefined) throw new Error(`openapi.yaml has no operation ${operationId}`)
-  const describe = faultDescriber(document, operation)
+  const describe = faultDescriber(document, operationById(operationId, document))
   return (body) => {
     const items = itemsOf(body, list)
     if (items === undefined) return undefined

@@ -78,6 +78,13 @@ export function listOperations(document: OpenApiDocument): Operation[] {
   )
 }
 
+/** @throws Error when there is none */
+export function operationById(id: string, document = readOpenApiDocument()): Operation {
+  const found = listOperations(document).find(({ operationId }) => operationId === id)
+  if (found === undefined) throw new Error(`openapi.yaml has no operation ${id}`)
+  return found
+}
+
 function permissionOf({ operationId, security }: OperationObject): Permission | undefined {
   if (security?.length === 0) return undefined
   const [name = 'read:all'] = security?.[0]?.ApiKey ?? []

@@ -8,7 +8,7 @@ import {
   type OperationId,
   type RequestOf,
 } from '../../../shared/http/operation.ts'
-import { listOperations, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
+import { operationById } from '../../../shared/http/openapi-document.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
@@ -62,7 +62,7 @@ export function namespaceOperations(pool: Pool): NamespaceOperations {
         ),
       ),
     once(id, change, work) {
-      const template = templateById(id)
+      const template = templateOf(operationById(id))
       return operation(id, (request) => {
         const route = routeOf(template, request.params)
         const attempt = {
@@ -115,11 +115,4 @@ function idOfAnswer(answer: unknown): string {
   if (typeof answer === 'object' && answer !== null && 'id' in answer && typeof answer.id === 'string')
     return answer.id
   throw new Error('the answer has no id: say where the id of what was changed is')
-}
-
-/** Method and path, as openapi.yaml has them. */
-function templateById(id: OperationId): string {
-  const described = listOperations(readOpenApiDocument()).find(({ operationId }) => operationId === id)
-  if (described === undefined) throw new Error(`openapi.yaml has no operation ${id}`)
-  return templateOf(described)
 }
