@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
-import { asHandled } from './as-handled.ts'
+import { asHandled, type Described } from './as-handled.ts'
 import type { Maker } from './maker.ts'
 import { openApiTypes } from './openapi-types.ts'
 
@@ -22,5 +22,3 @@ export const handledTypes: Maker = {
   sources: [...SOURCES, 'tools/generate/as-handled.ts'],
   make: async () => openApiTypes(JSON.stringify(asHandled(load(await readContract()) as Described))),
 }
-
-type Described = Parameters<typeof asHandled>[0]

@@ -3,11 +3,7 @@ import type { PageRequest } from '../../../shared/domain/page.ts'
 
 /** The page a request asks for; the validator has checked it and filled in the default limit. */
 export function pageOfQuery(req: Pick<Request, 'query'>): PageRequest {
-  const { limit, starting_after: startingAfter } = req.query as unknown as {
-    limit: number
-    starting_after?: string
-  }
-  return { limit, startingAfter }
+  return pageIn(req.query as unknown as PageQuery)
 }
 
 /** The same of a query that has its types. */
