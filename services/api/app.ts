@@ -27,16 +27,16 @@ import { docsFiles, getDocs, getOpenApi } from './documentation/documentation.ts
 import { listEvents } from './events/list-events.ts'
 import { currentEvent, eventRevisions } from './events/one-event.ts'
 import { eventHandlers } from './events/routes.ts'
-import { grantHandlers } from './grants/routes.ts'
+import { grantOperations } from './grants/routes.ts'
 import { invoicePreviewHandlers } from './invoice-previews/routes.ts'
 import type { PreviewDeps } from './invoice-previews/preview-invoice.ts'
 import { keyHandlers } from './keys/routes.ts'
 import { metricOperations } from './metrics/routes.ts'
-import { priceHandlers } from './prices/routes.ts'
+import { priceOperations } from './prices/routes.ts'
 import { productOperations } from './products/routes.ts'
 import { rateCardHandlers } from './rate-cards/routes.ts'
 import { simulationSemaphore, type SimulationDeps } from './rate-cards/simulate-card.ts'
-import { refillHandlers } from './refills/routes.ts'
+import { refillOperations } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailOperations } from './trail/routes.ts'
 import { usageHandlers } from './usage/routes.ts'
@@ -91,8 +91,8 @@ export function apiApp(
       ...handlersOf(customerOperations(work)),
       ...handlersOf(accountOperations(work, reads)),
       ...handlersOf(metricOperations(work)),
-      ...grantHandlers(pool, create),
-      ...refillHandlers(pool, create),
+      ...handlersOf(grantOperations(work)),
+      ...handlersOf(refillOperations(work)),
       ...usageHandlers(pool, reads, usage),
       ...balanceHandlers(reads, usage),
       ...invoicePreviewHandlers({
@@ -104,7 +104,7 @@ export function apiApp(
       ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
       ...handlersOf(currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse))))),
       ...handlersOf(productOperations(work)),
-      ...priceHandlers(pool, create),
+      ...handlersOf(priceOperations(work)),
       ...rateCardHandlers(pool, create, {
         pool,
         usage: deps.simulatedUsage,

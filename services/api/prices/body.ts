@@ -1,8 +1,9 @@
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { PriceRecord } from '../../../shared/domain/price-record.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 import { termsToBody } from './terms.ts'
 
-export const priceToBody = (price: PriceRecord) => ({
+export const priceToBody = (price: PriceRecord): SchemaOf<'Price'> => ({
   id: price.id,
   product_id: price.productId,
   currency: price.currency,

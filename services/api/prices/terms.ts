@@ -1,29 +1,11 @@
 import { canonicalAmount } from '../../../shared/amount/amount.ts'
+import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { PriceTerms, Tier } from '../../../shared/domain/billing/price.ts'
 import { present } from '../core/body-fields.ts'
 
-/**
- * What a price is computed by, as requests say it: the fields of one model, with the defaults of openapi.yaml filled
- * in.
- */
-export type TermsBody =
-  | { model: 'flat'; amount: string; recurring: boolean }
-  | (BoundsBody & { model: 'per_unit'; unit_amount: string; per: string })
-  | (BoundsBody & { model: 'graduated' | 'volume'; tiers: TierBody[]; per: string })
-  | (BoundsBody & { model: 'package'; package_size: string; package_amount: string })
-  | (BoundsBody & { model: 'percentage'; percent: string })
-
-interface BoundsBody {
-  included_quantity: string
-  minimum_amount?: string
-  maximum_amount?: string
-}
-
-interface TierBody {
-  up_to: string | null
-  unit_amount: string
-  flat_amount: string
-}
+/** What a price is computed by, as requests say it: the fields of one model. */
+type TermsBody = RequestOf<'createPrice'>['body']
+type TierBody = Extract<TermsBody, { tiers: unknown }>['tiers'][number]
 
 /** The terms with numbers in the one form they are stored and answered in. */
 export function termsFromBody(body: TermsBody): PriceTerms {

@@ -1,8 +1,11 @@
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { formatAmount, subtractAmounts } from '../../../shared/amount/amount.ts'
 import type { Refill, RefillConfiguration } from '../../../shared/domain/refill.ts'
 import { secondsOf } from '../core/body-fields.ts'
 
-export const refillConfigurationToBody = (configuration: RefillConfiguration) => ({
+export const refillConfigurationToBody = (
+  configuration: RefillConfiguration,
+): SchemaOf<'RefillConfiguration'> => ({
   account_id: configuration.accountId,
   metric_id: configuration.metricId,
   minimum_balance: formatAmount(configuration.minimumBalance),
@@ -12,7 +15,7 @@ export const refillConfigurationToBody = (configuration: RefillConfiguration) =>
   updated_at: secondsOf(configuration.updatedAt),
 })
 
-export const refillToBody = (refill: Refill) => ({
+export const refillToBody = (refill: Refill): SchemaOf<'Refill'> => ({
   grant_id: refill.grantId,
   account_id: refill.accountId,
   metric_id: refill.metricId,
