@@ -16,7 +16,7 @@ import type { Pool } from '../../shared/postgres/core/pool.ts'
 import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountOperations } from './accounts/routes.ts'
-import { balanceHandlers } from './balances/routes.ts'
+import { balanceOperations } from './balances/routes.ts'
 import { contractHandlers } from './contracts/routes.ts'
 import { createIn, onceIn } from './core/create.ts'
 import { handlerOf } from './core/handler-of.ts'
@@ -26,7 +26,7 @@ import { customerOperations } from './customers/routes.ts'
 import { docsFiles, getDocs, getOpenApi } from './documentation/documentation.ts'
 import { listEvents } from './events/list-events.ts'
 import { currentEvent, eventRevisions } from './events/one-event.ts'
-import { eventHandlers } from './events/routes.ts'
+import { eventOperations } from './events/routes.ts'
 import { grantOperations } from './grants/routes.ts'
 import { invoicePreviewHandlers } from './invoice-previews/routes.ts'
 import type { PreviewDeps } from './invoice-previews/preview-invoice.ts'
@@ -39,7 +39,7 @@ import { simulationSemaphore, type SimulationDeps } from './rate-cards/simulate-
 import { refillOperations } from './refills/routes.ts'
 import { testAreaHandlers } from './test-area/routes.ts'
 import { trailOperations } from './trail/routes.ts'
-import { usageHandlers } from './usage/routes.ts'
+import { usageOperations } from './usage/routes.ts'
 
 export interface ApiDeps {
   pool: Pool
@@ -93,15 +93,15 @@ export function apiApp(
       ...handlersOf(metricOperations(work)),
       ...handlersOf(grantOperations(work)),
       ...handlersOf(refillOperations(work)),
-      ...usageHandlers(pool, reads, usage),
-      ...balanceHandlers(reads, usage),
+      ...handlersOf(usageOperations(pool, reads, usage)),
+      ...handlersOf(balanceOperations(reads, usage)),
       ...invoicePreviewHandlers({
         pool,
         usage: deps.ratedUsage,
         knownUsage: deps.knownUsage,
         listedUpTo: deps.listedUpTo,
       }),
-      ...eventHandlers(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
+      ...handlersOf(eventOperations(list, currentEvent(pool, findStored), eventRevisions(pool, findStored))),
       ...handlersOf(currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse))))),
       ...handlersOf(productOperations(work)),
       ...handlersOf(priceOperations(work)),

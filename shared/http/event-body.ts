@@ -1,3 +1,5 @@
+import type { Properties } from '../domain/properties.ts'
+import type { SchemaOf } from './operation.ts'
 import { canonicalAmount } from '../amount/amount.ts'
 import { isMetric, type UsageSource } from '../domain/usage-source.ts'
 import type { UsageEvent } from '../domain/usage-event.ts'
@@ -8,14 +10,16 @@ export const sourceToBody = (source: UsageSource): { metric_id: string | null; c
   isMetric(source) ? { metric_id: source, currency: null } : { metric_id: null, currency: source }
 
 /** A usage event as answers show it. */
-export function eventToBody(event: Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>): object {
+export function eventToBody(
+  event: Omit<UsageEvent, 'namespaceId' | 'propertyPairs'>,
+): SchemaOf<'UsageEvent'> {
   return {
     id: event.id,
     ...sourceToBody(event.source),
     quantity: canonicalAmount(event.quantity),
     account_id: event.accountId,
     occurred_at: event.occurredAt,
-    properties: JSON.parse(event.properties) as unknown,
+    properties: JSON.parse(event.properties) as Properties,
     accepted_at: unixSeconds(event.acceptedAt),
     created_at: unixSeconds(event.acceptedAt),
     ...(event.correctedAt === null ? {} : { corrected_at: unixSeconds(event.correctedAt) }),

@@ -6,6 +6,7 @@ import { callerOf, idempotencyKeyOf } from './authentication.ts'
 import { nowOf } from './enter-world.ts'
 import { goneSignal } from './gone-signal.ts'
 import type { Handler, Handlers } from './operations-app.ts'
+import { isAwaited } from './request-deadline.ts'
 
 /** The id of an operation of openapi.yaml. */
 export type OperationId = keyof operations
@@ -24,6 +25,8 @@ export interface RequestOf<Id extends OperationId> {
   idempotencyKey: string | undefined
   /** Aborted when the caller goes away, or is answered. */
   signal: () => AbortSignal
+  /** Whether the client still waits: it has not gone, and was told nothing. */
+  isAwaited: () => boolean
 }
 
 /** What an operation answers when it is done. */
@@ -64,6 +67,7 @@ function handlerOf<Id extends OperationId>(
       now: nowOf(res),
       idempotencyKey: idempotencyKeyOf(req),
       signal: () => goneSignal(res),
+      isAwaited: () => isAwaited(req, res),
     }
     res.json(await answer(request))
   }

@@ -448,8 +448,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a balance goes by real time, whatever the company’s clock shows',
     file: 'services/api/balances/routes.ts',
-    right: 'source, nowOf(res))',
-    wrong: 'source, new Date())',
+    right: 'source, now))',
+    wrong: 'source, new Date()))',
     suites: ['services/test-area/clock'],
   },
   {
