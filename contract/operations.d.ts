@@ -4,607 +4,607 @@
  */
 
 export interface paths {
-    "/v2/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/health": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Tell whether the service answers */
-        get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getHealth"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/health/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/health/": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Tell whether the service answers */
-        get: operations["getHealthWithSlash"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getHealthWithSlash"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Tell whether the service answers */
-        get: operations["getRoot"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getRoot"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Tell whether the service answers */
-        get: operations["getRootWithSlash"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getRootWithSlash"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/openapi.yaml": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/openapi.yaml": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get this document */
-        get: operations["getOpenApi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getOpenApi"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/docs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/docs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Read this document as a page, and try every operation */
-        get: operations["getDocs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getDocs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/customers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/customers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List customers
          * @description In order of creation.
          */
-        get: operations["listCustomers"];
-        put?: never;
+        readonly get: operations["listCustomers"];
+        readonly put?: never;
         /** Create a customer */
-        post: operations["createCustomer"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createCustomer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/customers/{customer_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/customers/{customer_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get a customer */
-        get: operations["getCustomer"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getCustomer"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change a customer
          * @description Fields that are left out stay as they are. Accounts are listed by the new name at once; that takes a moment when the customer has very many.
          */
-        patch: operations["updateCustomer"];
-        trace?: never;
+        readonly patch: operations["updateCustomer"];
+        readonly trace?: never;
     };
-    "/v2/accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** List accounts */
-        get: operations["listAccounts"];
-        put?: never;
+        readonly get: operations["listAccounts"];
+        readonly put?: never;
         /** Create an account */
-        post: operations["createAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/balances": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/balances": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get what several accounts have left
          * @description For each account, in the order given: one balance for every metric that is not archived, in order of creation, then one for every currency the account was ever granted, by code. A balance is the sum of the grants in force now, minus all usage ever.
          */
-        get: operations["listBalances"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["listBalances"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/external-id/{external_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/external-id/{external_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get the account that has an external id */
-        get: operations["getAccountByExternalId"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getAccountByExternalId"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/{account_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/{account_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get an account */
-        get: operations["getAccount"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getAccount"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change an account
          * @description Fields that are left out stay as they are.
          */
-        patch: operations["updateAccount"];
-        trace?: never;
+        readonly patch: operations["updateAccount"];
+        readonly trace?: never;
     };
-    "/v2/accounts/{account_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/{account_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Archive an account
          * @description Says that it is no longer in use; everything else goes on: usage that is reported late counts, and its balances can be read. Archiving again changes nothing.
          */
-        post: operations["archiveAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["archiveAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/{account_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/{account_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Bring an archived account back
          * @description Changes nothing when it is not archived.
          */
-        post: operations["unarchiveAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["unarchiveAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/{account_id}/usage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/{account_id}/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get what an account used in a time range
          * @description One line for each metric and currency with usage in the range; metrics in order of creation, then currencies by code.
          */
-        get: operations["getAccountUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getAccountUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/{account_id}/usage/monthly": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/{account_id}/usage/monthly": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get all usage of an account by month
          * @description One bucket for each UTC calendar month from the first to the last with usage; months between them without usage have no lines. Lines are metrics in order of creation, then currencies by code. An account without usage has no buckets.
          */
-        get: operations["getAccountMonthlyUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getAccountMonthlyUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/{account_id}/usage/daily": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/{account_id}/usage/daily": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get what an account used by day
          * @description One bucket for each UTC day that meets the range, at most 3,700; days without usage have no lines. A day that lies in the range only in part holds only what lies in the range. Lines are metrics in order of creation, then currencies by code.
          */
-        get: operations["getAccountDailyUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getAccountDailyUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/accounts/{account_id}/balance": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/accounts/{account_id}/balance": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get what an account has left of one metric or currency
          * @description The balance is the sum of the grants in force now, minus all usage ever. Exactly one of `metric_id` and `currency` is required.
          */
-        get: operations["getAccountBalance"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getAccountBalance"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/metrics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List metrics
          * @description In order of creation.
          */
-        get: operations["listMetrics"];
-        put?: never;
+        readonly get: operations["listMetrics"];
+        readonly put?: never;
         /** Create a metric */
-        post: operations["createMetric"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createMetric"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/metrics/{metric_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/metrics/{metric_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get a metric */
-        get: operations["getMetric"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getMetric"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change a metric
          * @description Fields that are left out stay as they are. Quantities are not converted when the unit changes.
          */
-        patch: operations["updateMetric"];
-        trace?: never;
+        readonly patch: operations["updateMetric"];
+        readonly trace?: never;
     };
-    "/v2/metrics/{metric_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/metrics/{metric_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Archive a metric
          * @description Says that it is no longer in use; usage that is reported late still counts. Archiving again changes nothing.
          */
-        post: operations["archiveMetric"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["archiveMetric"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/metrics/{metric_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/metrics/{metric_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Bring an archived metric back
          * @description Changes nothing when it is not archived.
          */
-        post: operations["unarchiveMetric"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["unarchiveMetric"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/metrics/usage/monthly": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/metrics/usage/monthly": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get the usage of all accounts by month
          * @description One bucket for each UTC calendar month that meets the range, which may meet 3,700 days at most; months without usage have no lines. A month that lies in the range only in part holds only what lies in the range. Lines are metrics in order of creation, then currencies by code.
          */
-        get: operations["getMonthlyUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getMonthlyUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/grants": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/grants": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List grants
          * @description In order of creation. At most one of `metric_id` and `currency` can be asked for, as no grant has both.
          */
-        get: operations["listGrants"];
-        put?: never;
+        readonly get: operations["listGrants"];
+        readonly put?: never;
         /**
          * Grant credit to an account
          * @description Exactly one of `metric_id` and `currency` says what the credit is for.
          */
-        post: operations["createGrant"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createGrant"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/grants/{grant_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/grants/{grant_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get a grant */
-        get: operations["getGrant"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getGrant"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/grants/{grant_id}/void": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/grants/{grant_id}/void": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Void a grant
          * @description From now on it counts no more; what was answered before stays as it was. There is no way back. Voiding again changes nothing.
          */
-        post: operations["voidGrant"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["voidGrant"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/grants/{grant_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/grants/{grant_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Archive a grant
          * @description From now on it counts no more; what was answered before stays as it was. There is no way back. Archiving again changes nothing, and a voided grant stays voided.
          */
-        post: operations["archiveGrant"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["archiveGrant"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/refill-configurations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/refill-configurations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List refill configurations
          * @description In order of creation.
          */
-        get: operations["listRefillConfigurations"];
-        put?: never;
+        readonly get: operations["listRefillConfigurations"];
+        readonly put?: never;
         /**
          * Let the balance of an account and metric be refilled
          * @description There is at most one configuration for each account and metric.
          */
-        post: operations["createRefillConfiguration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createRefillConfiguration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/refill-configurations/{account_id}/{metric_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/refill-configurations/{account_id}/{metric_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get a refill configuration */
-        get: operations["getRefillConfiguration"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getRefillConfiguration"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change a refill configuration
          * @description Fields that are left out stay as they are. The target must stay greater than the minimum.
          */
-        patch: operations["updateRefillConfiguration"];
-        trace?: never;
+        readonly patch: operations["updateRefillConfiguration"];
+        readonly trace?: never;
     };
-    "/v2/refill-configurations/{account_id}/{metric_id}/refills": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/refill-configurations/{account_id}/{metric_id}/refills": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List the refills of a configuration
          * @description In order of creation. A refill is a grant; what it was computed from is kept beside it. A grant that is voided later is listed still.
          */
-        get: operations["listRefills"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["listRefills"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List usage events
          * @description By the second they were accepted in, then by id. The list ends a moment before now, so that whoever keeps the last id and asks again never misses an event.
          */
-        get: operations["listEvents"];
-        put?: never;
+        readonly get: operations["listEvents"];
+        readonly put?: never;
         /**
          * Report one usage event
          * @description Exactly one of `metric_id` and `currency` says what is measured. `occurred_at` may lie up to five calendar years back and
@@ -618,42 +618,42 @@ export interface paths {
          *     The answer echoes this report, under the id of its event. An event that was reported before is not looked up: its
          *     quantity and properties stay those of the first report, and `GET /v2/events` has them.
          */
-        post: operations["reportEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["reportEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/events/aggregate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/events/aggregate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get the usage that has a property
          * @description The usage of all accounts whose events have a top-level property of this name, dots included, that is this text, or a number or boolean that is written so in JSON, as `GET /v2/events` shows it: `1` finds `1` and `"1"`, `1.0` finds only `"1.0"`. Longer text than 500 characters, null, lists and objects are never found. Lines are metrics in order of creation, then currencies by code.
          */
-        get: operations["aggregateEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["aggregateEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/events/batch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/events/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Report up to 1,000 usage events
          * @description All events are taken, or none: a 400 or 422 names the first 20 events that are wrong, by their index, of the first
@@ -663,22 +663,22 @@ export interface paths {
          *
          *     For each event the rules of reporting one event apply.
          */
-        post: operations["reportEvents"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["reportEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/events/corrections": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/events/corrections": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Correct up to 1,000 usage events
          * @description All corrections are made, or none. Each names an event and what becomes of it: another `quantity`, other `properties`,
@@ -688,30 +688,30 @@ export interface paths {
          *     those. For each correction the rules of correcting one event apply, and sending the request again makes none twice.
          *     An `Idempotency-Key` header is not needed, and means nothing here.
          */
-        post: operations["correctEvents"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["correctEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/events/{event_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/events/{event_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get a usage event
          * @description As it counts now, with every correction that was answered, though balances may have it a moment later. An event that was reported a moment ago is waited for.
          */
-        get: operations["getEvent"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getEvent"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Correct a usage event
          * @description Replaces the quantity, the properties, or both; what is left out stays as it is. The account, the metric or currency
@@ -722,692 +722,692 @@ export interface paths {
          *     nothing, so after a 5xx or a cut connection send it again; an `Idempotency-Key` header is not needed, and means nothing
          *     here. An event that was voided cannot be corrected.
          */
-        patch: operations["correctEvent"];
-        trace?: never;
+        readonly patch: operations["correctEvent"];
+        readonly trace?: never;
     };
-    "/v2/events/{event_id}/void": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/events/{event_id}/void": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Void a usage event
          * @description It counts no more, in any usage answer or balance. There is no way back: later reports of the event stay void, and it cannot be corrected. Voiding again changes nothing and is answered the same. The event stays in the list of events, with `voided_at`.
          */
-        post: operations["voidEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["voidEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/events/{event_id}/revisions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/events/{event_id}/revisions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List what a usage event was
          * @description The report first, as it counted when the event was first corrected, then the event after each correction, with the API key that made it. An event that was never corrected has its report alone.
          */
-        get: operations["listEventRevisions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["listEventRevisions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/currencies": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/currencies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List the currencies in use
          * @description Every code that usage was ever reported in, by code. A currency that was only granted is not among them until usage is reported in it.
          */
-        get: operations["listCurrencies"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["listCurrencies"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/products": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/products": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List products
          * @description In order of creation.
          */
-        get: operations["listProducts"];
-        put?: never;
+        readonly get: operations["listProducts"];
+        readonly put?: never;
         /** Create a product */
-        post: operations["createProduct"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createProduct"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/products/{product_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/products/{product_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get a product */
-        get: operations["getProduct"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getProduct"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change a product
          * @description Fields that are left out stay as they are.
          */
-        patch: operations["updateProduct"];
-        trace?: never;
+        readonly patch: operations["updateProduct"];
+        readonly trace?: never;
     };
-    "/v2/products/{product_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/products/{product_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Archive a product
          * @description No price can be made of it any more; what uses its prices goes on. Archiving again changes nothing.
          */
-        post: operations["archiveProduct"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["archiveProduct"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/products/{product_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/products/{product_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Bring an archived product back
          * @description Of a product that is not archived it changes nothing.
          */
-        post: operations["unarchiveProduct"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["unarchiveProduct"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/prices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/prices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List prices
          * @description In order of creation.
          */
-        get: operations["listPrices"];
-        put?: never;
+        readonly get: operations["listPrices"];
+        readonly put?: never;
         /**
          * Create a price
          * @description `model` says which other fields there are. Amounts are in the major unit of the currency (dollars, not cents), which must have minor units in ISO 4217: what is billed is rounded to them, half up, once a line. The answer shows defaults, and numbers in their shortest form.
          */
-        post: operations["createPrice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createPrice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/prices/{price_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/prices/{price_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get a price */
-        get: operations["getPrice"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getPrice"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change a price
          * @description Nothing but the description may change: what was priced stays priced.
          */
-        patch: operations["updatePrice"];
-        trace?: never;
+        readonly patch: operations["updatePrice"];
+        readonly trace?: never;
     };
-    "/v2/prices/{price_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/prices/{price_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Archive a price
          * @description It cannot be used anew; rate cards and contracts that use it go on. Archiving again changes nothing.
          */
-        post: operations["archivePrice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["archivePrice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/prices/{price_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/prices/{price_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Bring an archived price back
          * @description Of a price that is not archived it changes nothing.
          */
-        post: operations["unarchivePrice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["unarchivePrice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/rate-cards": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/rate-cards": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List rate cards
          * @description In order of creation.
          */
-        get: operations["listRateCards"];
-        put?: never;
+        readonly get: operations["listRateCards"];
+        readonly put?: never;
         /**
          * Create a rate card
          * @description Answered with 422 and by their places in the request: metrics and prices that there are not, archived prices, prices that a rate cannot feed, and two rates that overlap, with an event that both would reach. A rate that does not say starts with the first second of 1970: contracts may begin in the past.
          */
-        post: operations["createRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/rate-cards/{rate_card_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/rate-cards/{rate_card_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get a rate card */
-        get: operations["getRateCard"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getRateCard"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change a rate card
          * @description Fields that are left out stay as they are. The currency never changes; rates are changed by `POST /v2/rate-cards/{rate_card_id}/changes`.
          */
-        patch: operations["updateRateCard"];
-        trace?: never;
+        readonly patch: operations["updateRateCard"];
+        readonly trace?: never;
     };
-    "/v2/rate-cards/{rate_card_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/rate-cards/{rate_card_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Archive a rate card
          * @description No contract can begin to follow it any more. Those that do go on, and so its rates may still be changed. Archiving again changes nothing.
          */
-        post: operations["archiveRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["archiveRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/rate-cards/{rate_card_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/rate-cards/{rate_card_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Bring an archived rate card back
          * @description Of a rate card that is not archived it changes nothing.
          */
-        post: operations["unarchiveRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["unarchiveRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/rate-cards/{rate_card_id}/rates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/rate-cards/{rate_card_id}/rates": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List the rates of a rate card
          * @description In order of creation; also those that have ended.
          */
-        get: operations["listRates"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["listRates"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/rate-cards/{rate_card_id}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/rate-cards/{rate_card_id}/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * End and add rates of a rate card
          * @description All at one instant, or nothing. Rates are never edited: to change one, end it and add another. What a period of a contract is rated by is fixed when it begins, so each contract meets the change with its next period. Once a contract has followed the card, a change cannot lie before now; until then it may. An archived rate card may be changed too, as there may be contracts that follow it.
          */
-        post: operations["changeRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["changeRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/rate-cards/{rate_card_id}/simulate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/rate-cards/{rate_card_id}/simulate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Simulate what accounts would pay by a rate card
          * @description Rates usage of the past by the card, over all accounts or some, and sets it against what they pay, another card, or nothing. With `changes` the card is as it would be after them. Lines, minimums of prices and rounding are those of an invoice preview; every period counts as a whole one, and minimums and credit of contracts are left out. Nothing is stored. The first page shows what all accounts come to together.
          *
          *     An account pays by the line with which it follows a card at `start_at`, and by the rates that are in force then. Set against that, its overrides and its discount count for this card, too, so that a card against itself makes no difference; otherwise cards are rated by themselves. Amounts are in the card's currency: accounts that follow a card in another one at `start_at` cannot be compared with it. They are left out, and counted; named in `account_ids` they are 422, as is a card in another currency. So are more than 100,000 accounts, more than 500,000 accounts times periods, and more than ten million lines of these.
          */
-        post: operations["simulateRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["simulateRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/contracts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/contracts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List contracts
          * @description In order of creation, without their lines.
          */
-        get: operations["listContracts"];
-        put?: never;
+        readonly get: operations["listContracts"];
+        readonly put?: never;
         /**
          * Create a contract
          * @description Periods begin at `anchor_at` and so many days, weeks or months before and after it; in a month without the anchor's day it is the last day. An account may have many contracts, and follows one rate card at a time over all of them: a line that would follow another is answered with 409.
          */
-        post: operations["createContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/contracts/{contract_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/contracts/{contract_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Get a contract
          * @description With the lines that are not ended.
          */
-        get: operations["getContract"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
+        readonly get: operations["getContract"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
         /**
          * Change what is said of a contract, or let it end later
          * @description Fields that are left out stay as they are. A contract that is canceled or has ended is answered with 409, and so is a later end when the account follows a rate card of another contract then.
          */
-        patch: operations["updateContract"];
-        trace?: never;
+        readonly patch: operations["updateContract"];
+        readonly trace?: never;
     };
-    "/v2/contracts/{contract_id}/lines": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/contracts/{contract_id}/lines": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List the lines of a contract
          * @description All there ever were, in order of creation.
          */
-        get: operations["listContractLines"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["listContractLines"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/contracts/{contract_id}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/contracts/{contract_id}/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * End lines of a contract, and add others
          * @description Lines are never edited: one that is to be otherwise is ended, and another is added. What a period has begun to be rated by stays as it is, as a change lies never before now. To withdraw a line that is to begin later, end it at its own start. A contract that is canceled or has ended is answered with 409.
          */
-        post: operations["changeContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["changeContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/contracts/{contract_id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/contracts/{contract_id}/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Cancel a contract
          * @description It then ends earlier, and until then the cancellation can be taken back, or replaced by another. A contract that is canceled already is answered as it is: the first cancellation stands. One that has ended is answered with 409. Credit that was given stays.
          */
-        post: operations["cancelContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["cancelContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/contracts/{contract_id}/uncancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/contracts/{contract_id}/uncancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Take the cancellation of a contract back
          * @description Without one that is pending it changes nothing. A contract that is canceled or has ended is answered with 409, and so is one whose account follows a rate card of another contract meanwhile.
          */
-        post: operations["uncancelContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["uncancelContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/invoice-previews": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/invoice-previews": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * Preview what a period of each contract comes to
          * @description Contract by contract, in their order of creation, the preview of the period that a second lies in, without its lines: to close a month, name its last second, and read page by page. Contracts that are not in force then are left out. `POST` shows the lines of one. A page is read as one; many pages at once wait for each other, so that balances do not wait for them, and 503 tells who waited too long.
          */
-        get: operations["listInvoicePreviews"];
-        put?: never;
+        readonly get: operations["listInvoicePreviews"];
+        readonly put?: never;
         /**
          * Preview what a period of a contract comes to
          * @description Rates the usage of one period as the contract, its rate card and its prices have it, to the last digit. Nothing is stored: the same request about a period that is over gives the same answer until usage of it is reported late or corrected. `changes` and `cancel_at` show what would be owed if the contract were changed or canceled so.
          *
          *     With `known_at` the answer counts only what was accepted, corrected, granted or voided before it: about a period that had ended by then it is the same for good, byte for byte, whatever comes later. Its lines have no `query`, as analysts see events as they are now, and a `price` is shown as it is: what it is called and whether it is archived may change. (One exception: a line put back out of the dead letters has the time it was first accepted at.) `difference_since` adds what has come since an earlier answer. Both read the account's events one by one, which takes longer.
          */
-        post: operations["previewInvoice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["previewInvoice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/api-keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/api-keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List API keys
          * @description Of the company, in order of creation, those that ended among them. A key itself is never shown again, only its last characters.
          */
-        get: operations["listApiKeys"];
-        put?: never;
+        readonly get: operations["listApiKeys"];
+        readonly put?: never;
         /**
          * Issue an API key
          * @description The answer shows the key, this once: Tally keeps no more than its digest. A key gives only what it has: its own permissions at most, and when it ends by itself, no key that outlives it; anything else is 403. Was the answer lost, revoke the key, which the list shows and the 409 of a repeat names, and issue another.
          */
-        post: operations["createApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["createApiKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/api-keys/{api_key_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/api-keys/{api_key_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Get what is known of an API key */
-        get: operations["getApiKey"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["getApiKey"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/api-keys/{api_key_id}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/api-keys/{api_key_id}/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Put a new key in the place of an API key
          * @description The new key takes over the name, the permissions and the end of the old one; the answer shows it, this once. The old one works until its own end, which is the one asked for here or the one it had, whichever comes first; within five seconds after that it is refused everywhere. Nothing is gained by rotation: the new key may have fewer permissions than the old one, never more (422), and whoever rotates must have them all (403). It may end at another time, but not outlive the key that rotates (403). A key is rotated once; one that was rotated, revoked or has expired is 409. Was the answer lost, rotate the key that took its place (`replaced_by`).
          */
-        post: operations["rotateApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["rotateApiKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/api-keys/{api_key_id}/revoke": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/api-keys/{api_key_id}/revoke": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Revoke an API key
          * @description It is refused everywhere within five seconds, for good. Every key that manages keys may revoke every key of the company, itself and the last one too; whoever runs Tally can issue another. Once more changes nothing.
          */
-        post: operations["revokeApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["revokeApiKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/audit-trail": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/audit-trail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /**
          * List who created and changed what
          * @description Newest first: an entry for each request that created or changed something, kept without end. Reported usage is not in it, nor what Tally does by itself.
          */
-        get: operations["listAuditTrail"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly get: operations["listAuditTrail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/test/clock": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/test/clock": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
         /** Tell what time it is for the company */
-        get: operations["getTestClock"];
+        readonly get: operations["getTestClock"];
         /**
          * Set the company's clock forward
          * @description What depends on the time goes by this clock: whether grants have begun or expired, when refills are due, how far back and ahead usage may lie, the time that usage without `occurred_at` has, and ranges that end now. It goes on from the time that is set, second by second, because usage that is reported one after the other shall not all fall into one second, and a grant that expires in a minute shall do so in a minute. It goes forward only, until it is returned to real time, and at most ten years. Times that say when Tally did something (`accepted_at`, `created_at`, `updated_at`, `archived_at`) stay real. Every request that begins after the answer sees the time that was set.
          */
-        put: operations["setTestClock"];
-        post?: never;
+        readonly put: operations["setTestClock"];
+        readonly post?: never;
         /**
          * Return the company's clock to real time
          * @description Usage that was reported at later times keeps them, and counts.
          */
-        delete: operations["resetTestClock"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly delete: operations["resetTestClock"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/test/clock/advance": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/test/clock/advance": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Move the company's clock ahead
          * @description By so many seconds from what it shows. A repeat moves it again, unless both carry the same `Idempotency-Key`.
          */
-        post: operations["advanceTestClock"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["advanceTestClock"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/test/reset": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/test/reset": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Begin anew, with nothing
          * @description Everything the company has but its API keys is gone: resources, usage, Idempotency-Keys, and the clock is back in
@@ -1418,22 +1418,22 @@ export interface paths {
          *     It therefore waits for the company's requests that write and are under way. When one of them does not end within
          *     eight seconds, or is in a process that stands still, the answer is 503 and nothing was reset.
          */
-        post: operations["resetTestCompany"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["resetTestCompany"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/test/seed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/test/seed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Make up seed data
          * @description Makes customers, accounts, metrics, grants, a refill configuration that is not active, a rate card and a contract that
@@ -1444,32 +1444,32 @@ export interface paths {
          *     the usage is reported once more, and each of its events counts once. Another seed makes other data beside it.
          *     Usage is counted a moment later: `POST /v2/test/drain` waits for that.
          */
-        post: operations["seedTestCompany"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["seedTestCompany"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
-    "/v2/test/drain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly "/v2/test/drain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        get?: never;
-        put?: never;
+        readonly get?: never;
+        readonly put?: never;
         /**
          * Wait until everything is counted
          * @description Answers once all usage that was acknowledged before this request, of whatever company, is in usage and balances. The list of events shows it a few seconds later where gateways are processes of their own. When that takes longer than `timeout` the answer is 408: ask again.
          */
-        post: operations["drainTestCompany"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+        readonly post: operations["drainTestCompany"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -1479,137 +1479,137 @@ export interface components {
          * an account id
          * @example account_0f8fad5bd9cb469fa16570867728950e
          */
-        AccountId: string;
+        readonly AccountId: string;
         /**
          * a metric id
          * @example metric_7c9e6679742540de944be07fc1f90ae7
          */
-        MetricId: string;
+        readonly MetricId: string;
         /**
          * a metric id
          * @example metric_7c9e6679742540de944be07fc1f90ae7
          */
-        MetricIdOrNull: string | null;
+        readonly MetricIdOrNull: string | null;
         /**
          * a grant id
          * @example grant_5f0c8b2d3e4a41b6a9d87c6b5a493827
          */
-        GrantId: string;
+        readonly GrantId: string;
         /**
          * an event id
          * @example event_6556d53f9d5e1f0c2b3a49586776a5b4
          */
-        EventId: string;
+        readonly EventId: string;
         /**
          * a product id
          * @example product_4e3f2a1b0c9d48e7a6b5c4d3e2f10918
          */
-        ProductId: string;
+        readonly ProductId: string;
         /**
          * a price id
          * @example price_2b1c0d9e8f7a46b5c4d3e2f1a0b9c8d7
          */
-        PriceId: string;
+        readonly PriceId: string;
         /**
          * a rate card id
          * @example rate_card_9a8b7c6d5e4f43a2b1c0d9e8f7a6b5c4
          */
-        RateCardId: string;
+        readonly RateCardId: string;
         /**
          * a rate id
          * @example rate_6d5e4f3a2b1c40d9e8f7a6b5c4d3e2f1
          */
-        RateId: string;
+        readonly RateId: string;
         /**
          * a contract line id
          * @example contract_line_1c2d3e4f5a6b47c8d9e0f1a2b3c4d5e6
          */
-        ContractLineId: string;
+        readonly ContractLineId: string;
         /** @example account_0f8fad5bd9cb469fa16570867728950e/metric_7c9e6679742540de944be07fc1f90ae7 */
-        RefillConfigurationKey: string;
+        readonly RefillConfigurationKey: string;
         /**
          * a UUID
          * @example 3d813cbb-47fb-42ba-91df-831e1593ac29
          */
-        Uuid: string;
+        readonly Uuid: string;
         /**
          * @description An id of your own. `.` and `..` are no new ids (422), as URLs lose them.
          * @example crm-4711
          */
-        ExternalId: string;
+        readonly ExternalId: string;
         /**
          * the name of a property, of letters, digits, dots, dashes and underscores,
          * @description A dot is a part of the name, and no path into an object.
          * @example model
          */
-        PropertyName: string;
+        readonly PropertyName: string;
         /**
          * @description Text, and a number or boolean that is written so in JSON: `1` is `1` and `"1"`, `1.0` only `"1.0"`.
          * @example large
          */
-        PropertyValue: string;
+        readonly PropertyValue: string;
         /**
          * Unix seconds
          * @description Unix time in seconds, UTC.
          * @example 1700158623
          */
-        UnixTimestamp: number;
+        readonly UnixTimestamp: number;
         /**
          * Unix seconds
          * @description Unix time in seconds, UTC. That of the last period that can be named lies after the year 9999.
          * @example 1700158623
          */
-        PeriodEnd: number;
+        readonly PeriodEnd: number;
         /**
          * Format: amount
          * @description Decimal text, at most 20 digits before and 18 after the point.
          * @example 12.5
          */
-        Amount: string;
+        readonly Amount: string;
         /**
          * a decimal number from 0 on
          * Format: amount
          * @description Decimal text, not negative, at most 20 digits before and 18 after the point.
          * @example 12.5
          */
-        NonNegativeAmount: string;
+        readonly NonNegativeAmount: string;
         /**
          * @description Decimal text.
          * @example 18059974
          */
-        DecimalTotal: string;
+        readonly DecimalTotal: string;
         /** @example usd */
-        Currency: string;
+        readonly Currency: string;
         /**
          * three letters
          * @description Three letters; upper case becomes lower case. Amounts are in the major unit (dollars, not cents).
          * @example usd
          */
-        CurrencyInput: string;
+        readonly CurrencyInput: string;
         /**
          * three letters
          * @description Three letters; upper case becomes lower case. Amounts are in the major unit (dollars, not cents).
          * @example usd
          */
-        CurrencyInputOrNull: string | null;
+        readonly CurrencyInputOrNull: string | null;
         /** @description Whether there is a next page. */
-        HasMore: boolean;
+        readonly HasMore: boolean;
         /**
          * @description These requests have no fields; the body may be left out.
          * @example {}
          */
-        Nothing: Record<string, unknown>;
-        NewCustomer: {
+        readonly Nothing: Record<string, unknown>;
+        readonly NewCustomer: {
             /** @example Acme Inc. */
-            name: string;
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly name: string;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
             /**
              * @description The customer's id at your payment provider.
              * @example cus_NffrFeUfNV2Hib
              */
-            payments_customer_id?: string | null;
+            readonly payments_customer_id?: string | null;
             /** @description The customer's id in your accounting system. */
-            accounting_customer_id?: components["schemas"]["Uuid"] | null;
+            readonly accounting_customer_id?: components["schemas"]["Uuid"] | null;
         };
         /**
          * @example {
@@ -1617,35 +1617,35 @@ export interface components {
          *       "payments_customer_id": null
          *     }
          */
-        CustomerChanges: {
-            name?: string;
+        readonly CustomerChanges: {
+            readonly name?: string;
             /** @description Null clears it. */
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
             /** @description Null clears it. */
-            payments_customer_id?: string | null;
+            readonly payments_customer_id?: string | null;
             /** @description Null clears it. */
-            accounting_customer_id?: components["schemas"]["Uuid"] | null;
+            readonly accounting_customer_id?: components["schemas"]["Uuid"] | null;
         };
-        Customer: {
-            id: components["schemas"]["Uuid"];
-            name: string;
-            external_id?: string;
-            payments_customer_id?: string;
-            accounting_customer_id?: components["schemas"]["Uuid"];
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+        readonly Customer: {
+            readonly id: components["schemas"]["Uuid"];
+            readonly name: string;
+            readonly external_id?: string;
+            readonly payments_customer_id?: string;
+            readonly accounting_customer_id?: components["schemas"]["Uuid"];
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
         };
-        CustomerPage: {
-            data: components["schemas"]["Customer"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly CustomerPage: {
+            readonly data: readonly components["schemas"]["Customer"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        NewAccount: {
+        readonly NewAccount: {
             /** @example Acme production */
-            name: string;
-            description?: string | null;
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly name: string;
+            readonly description?: string | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
             /** @description The customer this account belongs to. */
-            service_customer_id?: components["schemas"]["Uuid"] | null;
+            readonly service_customer_id?: components["schemas"]["Uuid"] | null;
         };
         /**
          * @example {
@@ -1653,113 +1653,113 @@ export interface components {
          *       "description": null
          *     }
          */
-        AccountChanges: {
-            name?: string;
+        readonly AccountChanges: {
+            readonly name?: string;
             /** @description Null clears it. */
-            description?: string | null;
+            readonly description?: string | null;
             /** @description Null clears it. */
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
             /** @description The customer this account belongs to from now on; null for none. */
-            service_customer_id?: components["schemas"]["Uuid"] | null;
+            readonly service_customer_id?: components["schemas"]["Uuid"] | null;
         };
-        Account: {
-            id: components["schemas"]["AccountId"];
-            external_id?: string;
-            service_customer_id?: components["schemas"]["Uuid"];
-            name: string;
-            description?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+        readonly Account: {
+            readonly id: components["schemas"]["AccountId"];
+            readonly external_id?: string;
+            readonly service_customer_id?: components["schemas"]["Uuid"];
+            readonly name: string;
+            readonly description?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        AccountPage: {
-            data: components["schemas"]["Account"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly AccountPage: {
+            readonly data: readonly components["schemas"]["Account"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        Balance: {
-            account_id: components["schemas"]["AccountId"];
+        readonly Balance: {
+            readonly account_id: components["schemas"]["AccountId"];
             /** @description Null for a currency. */
-            metric_id: components["schemas"]["MetricId"] | null;
+            readonly metric_id: components["schemas"]["MetricId"] | null;
             /** @description Null for a metric. */
-            currency: components["schemas"]["Currency"] | null;
-            grant_total: components["schemas"]["DecimalTotal"];
-            usage_total: components["schemas"]["DecimalTotal"];
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly grant_total: components["schemas"]["DecimalTotal"];
+            readonly usage_total: components["schemas"]["DecimalTotal"];
             /** @description grant_total minus usage_total. */
-            balance: components["schemas"]["DecimalTotal"];
+            readonly balance: components["schemas"]["DecimalTotal"];
         };
-        Balances: {
-            data: components["schemas"]["Balance"][];
+        readonly Balances: {
+            readonly data: readonly components["schemas"]["Balance"][];
         };
         /**
          * @description `latest` is the quantity of the event that occurred last; among events of one second the one accepted last, then the one with the greatest id. Which was accepted last goes by the microsecond; answers show whole seconds of it. `count` is the number of events.
          * @default sum
          * @enum {string}
          */
-        UsageAggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
-        AccountUsage: {
-            account: components["schemas"]["Account"];
-            events_consumed: {
-                metric_id: components["schemas"]["MetricId"] | null;
-                currency: components["schemas"]["Currency"] | null;
+        readonly UsageAggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+        readonly AccountUsage: {
+            readonly account: components["schemas"]["Account"];
+            readonly events_consumed: readonly {
+                readonly metric_id: components["schemas"]["MetricId"] | null;
+                readonly currency: components["schemas"]["Currency"] | null;
                 /** @description Null for a currency. */
-                metric_name: string | null;
+                readonly metric_name: string | null;
                 /** @description Null for a currency. */
-                measurement_units: string | null;
-                quantity: components["schemas"]["DecimalTotal"];
+                readonly measurement_units: string | null;
+                readonly quantity: components["schemas"]["DecimalTotal"];
             }[];
         };
-        UsageLine: {
+        readonly UsageLine: {
             /** @description Null for a currency. */
-            metric_id: components["schemas"]["MetricId"] | null;
+            readonly metric_id: components["schemas"]["MetricId"] | null;
             /** @description Null for a metric. */
-            currency: components["schemas"]["Currency"] | null;
+            readonly currency: components["schemas"]["Currency"] | null;
             /** @description In the metric's unit or the currency's major unit; for the aggregation `count`, a number of events. */
-            quantity: components["schemas"]["DecimalTotal"];
+            readonly quantity: components["schemas"]["DecimalTotal"];
         };
-        PeriodUsage: {
-            aggregation: components["schemas"]["UsageAggregation"];
+        readonly PeriodUsage: {
+            readonly aggregation: components["schemas"]["UsageAggregation"];
             /** @description In order of time, without gaps. */
-            data: {
+            readonly data: readonly {
                 /** @description The first second of the day or month, which may lie before the range. */
-                period_start_at: components["schemas"]["UnixTimestamp"];
-                data: components["schemas"]["UsageLine"][];
+                readonly period_start_at: components["schemas"]["UnixTimestamp"];
+                readonly data: readonly components["schemas"]["UsageLine"][];
             }[];
         };
-        NewMetric: {
+        readonly NewMetric: {
             /** @example context_tokens */
-            name: string;
+            readonly name: string;
             /** @default  */
-            description?: string | null;
+            readonly description?: string | null;
             /**
              * @default
              * @example tokens
              */
-            measurement_units?: string | null;
+            readonly measurement_units?: string | null;
         };
         /**
          * @example {
          *       "measurement_units": "kilotokens"
          *     }
          */
-        MetricChanges: {
-            name?: string;
-            description?: string;
-            measurement_units?: string;
+        readonly MetricChanges: {
+            readonly name?: string;
+            readonly description?: string;
+            readonly measurement_units?: string;
         };
-        Metric: {
-            id: components["schemas"]["MetricId"];
-            name: string;
-            description: string;
-            measurement_units: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+        readonly Metric: {
+            readonly id: components["schemas"]["MetricId"];
+            readonly name: string;
+            readonly description: string;
+            readonly measurement_units: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        MetricPage: {
-            data: components["schemas"]["Metric"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly MetricPage: {
+            readonly data: readonly components["schemas"]["Metric"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
         /**
          * @example {
@@ -1769,19 +1769,19 @@ export interface components {
          *       "effective_at": 1700158623
          *     }
          */
-        NewGrant: {
-            account_id: components["schemas"]["AccountId"];
-            metric_id?: components["schemas"]["MetricId"] | null;
-            currency?: components["schemas"]["CurrencyInput"] | null;
+        readonly NewGrant: {
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly metric_id?: components["schemas"]["MetricId"] | null;
+            readonly currency?: components["schemas"]["CurrencyInput"] | null;
             /** @description In the metric's unit or the currency's major unit. A negative amount is a debit. */
-            amount: components["schemas"]["Amount"];
+            readonly amount: components["schemas"]["Amount"];
             /** @description From when on it counts. */
-            effective_at: components["schemas"]["UnixTimestamp"];
+            readonly effective_at: components["schemas"]["UnixTimestamp"];
             /** @description From when on it no longer counts; after effective_at. */
-            expires_at?: components["schemas"]["UnixTimestamp"] | null;
-            description?: string | null;
+            readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly description?: string | null;
             /** @description The contract this credit comes from. */
-            contract_v1_id?: components["schemas"]["Uuid"] | null;
+            readonly contract_v1_id?: components["schemas"]["Uuid"] | null;
         };
         /**
          * @example {
@@ -1798,98 +1798,98 @@ export interface components {
          *       "status": "active"
          *     }
          */
-        Grant: {
-            id: components["schemas"]["GrantId"];
-            description?: string;
-            account_id: components["schemas"]["AccountId"];
+        readonly Grant: {
+            readonly id: components["schemas"]["GrantId"];
+            readonly description?: string;
+            readonly account_id: components["schemas"]["AccountId"];
             /** @description Null for credit in a currency. */
-            metric_id: components["schemas"]["MetricId"] | null;
+            readonly metric_id: components["schemas"]["MetricId"] | null;
             /** @description Null for credit in a metric. */
-            currency: components["schemas"]["Currency"] | null;
-            amount: components["schemas"]["DecimalTotal"];
-            effective_at: components["schemas"]["UnixTimestamp"];
-            expires_at?: components["schemas"]["UnixTimestamp"];
-            accepted_at: components["schemas"]["UnixTimestamp"];
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
-            archived_at: number | null;
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly amount: components["schemas"]["DecimalTotal"];
+            readonly effective_at: components["schemas"]["UnixTimestamp"];
+            readonly expires_at?: components["schemas"]["UnixTimestamp"];
+            readonly accepted_at: components["schemas"]["UnixTimestamp"];
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
+            readonly archived_at: number | null;
             /**
              * @description Only active grants count. Voided and archived go before expired (`expires_at` has come) and scheduled (`effective_at` has not).
              * @enum {string}
              */
-            status: "active" | "scheduled" | "voided" | "archived" | "expired";
-            contract_v1_id?: components["schemas"]["Uuid"];
+            readonly status: "active" | "scheduled" | "voided" | "archived" | "expired";
+            readonly contract_v1_id?: components["schemas"]["Uuid"];
         };
-        GrantPage: {
-            data: components["schemas"]["Grant"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly GrantPage: {
+            readonly data: readonly components["schemas"]["Grant"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        NewRefillConfiguration: {
-            account_id: components["schemas"]["AccountId"];
-            metric_id: components["schemas"]["MetricId"];
+        readonly NewRefillConfiguration: {
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly metric_id: components["schemas"]["MetricId"];
             /**
              * @description In the metric's unit. A balance below this is filled up.
              * @example 1000
              */
-            minimum_balance: components["schemas"]["Amount"];
+            readonly minimum_balance: components["schemas"]["Amount"];
             /**
              * @description In the metric's unit, greater than minimum_balance. The balance after filling up.
              * @example 5000
              */
-            target_balance: components["schemas"]["Amount"];
+            readonly target_balance: components["schemas"]["Amount"];
             /**
              * @description Whether the balance is filled up by itself. Set it to false to pause, and to true to go on.
              * @default true
              */
-            is_active?: boolean | null;
+            readonly is_active?: boolean | null;
         };
         /**
          * @example {
          *       "target_balance": "7500"
          *     }
          */
-        RefillConfigurationChanges: {
-            minimum_balance?: components["schemas"]["Amount"];
-            target_balance?: components["schemas"]["Amount"];
-            is_active?: boolean;
+        readonly RefillConfigurationChanges: {
+            readonly minimum_balance?: components["schemas"]["Amount"];
+            readonly target_balance?: components["schemas"]["Amount"];
+            readonly is_active?: boolean;
         };
         /** @description Told apart by `account_id` and `metric_id`; it has no id of its own. */
-        RefillConfiguration: {
-            account_id: components["schemas"]["AccountId"];
-            metric_id: components["schemas"]["MetricId"];
-            minimum_balance: components["schemas"]["DecimalTotal"];
-            target_balance: components["schemas"]["DecimalTotal"];
-            is_active: boolean;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+        readonly RefillConfiguration: {
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly metric_id: components["schemas"]["MetricId"];
+            readonly minimum_balance: components["schemas"]["DecimalTotal"];
+            readonly target_balance: components["schemas"]["DecimalTotal"];
+            readonly is_active: boolean;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
         };
-        RefillConfigurationPage: {
-            data: components["schemas"]["RefillConfiguration"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly RefillConfigurationPage: {
+            readonly data: readonly components["schemas"]["RefillConfiguration"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
         /** @description An automatic refill, and what it was computed from. */
-        Refill: {
-            grant_id: components["schemas"]["GrantId"];
-            account_id: components["schemas"]["AccountId"];
-            metric_id: components["schemas"]["MetricId"];
+        readonly Refill: {
+            readonly grant_id: components["schemas"]["GrantId"];
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly metric_id: components["schemas"]["MetricId"];
             /** @description The first refill of the configuration is 1, the next one 2. */
-            occurrence: number;
+            readonly occurrence: number;
             /** @description What was granted, which is target_balance minus balance. */
-            amount: components["schemas"]["DecimalTotal"];
-            minimum_balance: components["schemas"]["DecimalTotal"];
-            target_balance: components["schemas"]["DecimalTotal"];
+            readonly amount: components["schemas"]["DecimalTotal"];
+            readonly minimum_balance: components["schemas"]["DecimalTotal"];
+            readonly target_balance: components["schemas"]["DecimalTotal"];
             /** @description The grants in force at effective_at, this one left out. */
-            grant_total: components["schemas"]["DecimalTotal"];
+            readonly grant_total: components["schemas"]["DecimalTotal"];
             /** @description All usage that was counted when the refill was made. */
-            usage_total: components["schemas"]["DecimalTotal"];
+            readonly usage_total: components["schemas"]["DecimalTotal"];
             /** @description The balance before, which is grant_total minus usage_total, and below minimum_balance. */
-            balance: components["schemas"]["DecimalTotal"];
-            effective_at: components["schemas"]["UnixTimestamp"];
-            created_at: components["schemas"]["UnixTimestamp"];
+            readonly balance: components["schemas"]["DecimalTotal"];
+            readonly effective_at: components["schemas"]["UnixTimestamp"];
+            readonly created_at: components["schemas"]["UnixTimestamp"];
         };
-        RefillPage: {
-            data: components["schemas"]["Refill"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly RefillPage: {
+            readonly data: readonly components["schemas"]["Refill"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
         /**
          * @example {
@@ -1904,23 +1904,23 @@ export interface components {
          *       }
          *     }
          */
-        NewUsageEvent: {
-            account_id: components["schemas"]["AccountId"];
-            metric_id?: components["schemas"]["MetricIdOrNull"];
-            currency?: components["schemas"]["CurrencyInputOrNull"];
+        readonly NewUsageEvent: {
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly metric_id?: components["schemas"]["MetricIdOrNull"];
+            readonly currency?: components["schemas"]["CurrencyInputOrNull"];
             /** @description How much was used, in the metric's unit or the currency's major unit. A negative quantity takes usage back. */
-            quantity: components["schemas"]["Amount"];
+            readonly quantity: components["schemas"]["Amount"];
             /**
              * Unix seconds
              * @description When it happened, Unix time in seconds. Required with an idempotency key.
              * @example 1700158623
              */
-            occurred_at?: number | null;
+            readonly occurred_at?: number | null;
             /**
              * @description A name of your own for this event, the same each time you report it. It tells events apart within one account, one metric or currency and one time: with another of these it is another event.
              * @example request-8812
              */
-            idempotency_key?: string | null;
+            readonly idempotency_key?: string | null;
             /**
              * @description Anything you want to find usage by. At most 16 KiB as JSON, nested at most 8 deep. A number that would lose digits in a 64-bit float is refused: send it as text. The order of fields means nothing, at any level. Queries and rates find top-level properties whose names have 1 to 100 letters, digits, dots, dashes and underscores.
              * @example {
@@ -1928,19 +1928,19 @@ export interface components {
              *       "region": "eu"
              *     }
              */
-            properties?: Record<string, unknown> | null;
+            readonly properties?: Record<string, unknown> | null;
         };
-        UsageEventBatch: {
-            events: components["schemas"]["NewUsageEvent"][];
+        readonly UsageEventBatch: {
+            readonly events: readonly components["schemas"]["NewUsageEvent"][];
         };
-        UsageEventBatchTaken: {
+        readonly UsageEventBatchTaken: {
             /**
              * @description How many events the request held.
              * @example 2
              */
-            accepted: number;
+            readonly accepted: number;
             /** @description Their ids, in the order given. */
-            event_ids: components["schemas"]["EventId"][];
+            readonly event_ids: readonly components["schemas"]["EventId"][];
         };
         /**
          * @example {
@@ -1958,27 +1958,27 @@ export interface components {
          *       "created_at": 1700158624
          *     }
          */
-        UsageEvent: {
-            id: components["schemas"]["EventId"];
+        readonly UsageEvent: {
+            readonly id: components["schemas"]["EventId"];
             /** @description Null for usage in a currency. */
-            metric_id: components["schemas"]["MetricId"] | null;
+            readonly metric_id: components["schemas"]["MetricId"] | null;
             /** @description Null for usage of a metric. */
-            currency: components["schemas"]["Currency"] | null;
-            quantity: components["schemas"]["DecimalTotal"];
-            account_id: components["schemas"]["AccountId"];
-            occurred_at: components["schemas"]["UnixTimestamp"];
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly quantity: components["schemas"]["DecimalTotal"];
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly occurred_at: components["schemas"]["UnixTimestamp"];
             /** @description As they were reported or corrected, with the fields in the order of their names. Those of events that an earlier version took stand as they were sent. */
-            properties: Record<string, unknown>;
-            accepted_at: components["schemas"]["UnixTimestamp"];
-            created_at: components["schemas"]["UnixTimestamp"];
+            readonly properties: Record<string, unknown>;
+            readonly accepted_at: components["schemas"]["UnixTimestamp"];
+            readonly created_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was last corrected or voided; absent while it is as it was reported. */
-            corrected_at?: components["schemas"]["UnixTimestamp"];
+            readonly corrected_at?: components["schemas"]["UnixTimestamp"];
             /** @description When it was voided; it counts no more. Absent while it counts. */
-            voided_at?: components["schemas"]["UnixTimestamp"];
+            readonly voided_at?: components["schemas"]["UnixTimestamp"];
         };
-        UsageEventPage: {
-            data: components["schemas"]["UsageEvent"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly UsageEventPage: {
+            readonly data: readonly components["schemas"]["UsageEvent"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
         /**
          * @description At least one of the fields.
@@ -1986,9 +1986,9 @@ export interface components {
          *       "quantity": "4800"
          *     }
          */
-        EventChanges: {
+        readonly EventChanges: {
             /** @description How much was used after all. */
-            quantity?: components["schemas"]["Amount"];
+            readonly quantity?: components["schemas"]["Amount"];
             /**
              * @description All properties of the event from now on; the same limits as in a report.
              * @example {
@@ -1996,7 +1996,7 @@ export interface components {
              *       "region": "eu"
              *     }
              */
-            properties?: Record<string, unknown>;
+            readonly properties?: Record<string, unknown>;
         };
         /**
          * @description With `void` nothing else but the event; without it at least one of the other fields.
@@ -2005,10 +2005,10 @@ export interface components {
          *       "quantity": "4800"
          *     }
          */
-        EventCorrection: {
-            event_id: components["schemas"]["EventId"];
+        readonly EventCorrection: {
+            readonly event_id: components["schemas"]["EventId"];
             /** @description How much was used after all. */
-            quantity?: components["schemas"]["Amount"];
+            readonly quantity?: components["schemas"]["Amount"];
             /**
              * @description All properties of the event from now on; the same limits as in a report.
              * @example {
@@ -2016,74 +2016,74 @@ export interface components {
              *       "region": "eu"
              *     }
              */
-            properties?: Record<string, unknown>;
+            readonly properties?: Record<string, unknown>;
             /**
              * @description The event counts no more.
              * @example true
              * @constant
              */
-            void?: true;
+            readonly void?: true;
         };
-        EventCorrectionBatch: {
-            corrections: components["schemas"]["EventCorrection"][];
+        readonly EventCorrectionBatch: {
+            readonly corrections: readonly components["schemas"]["EventCorrection"][];
         };
-        EventCorrectionBatchTaken: {
+        readonly EventCorrectionBatchTaken: {
             /**
              * @description How many corrections the request held.
              * @example 2
              */
-            corrected: number;
+            readonly corrected: number;
             /** @description The ids of the events, in the order given. */
-            event_ids: components["schemas"]["EventId"][];
+            readonly event_ids: readonly components["schemas"]["EventId"][];
         };
-        EventRevision: {
+        readonly EventRevision: {
             /**
              * @description 0 for the report, then 1, 2, 3 for its corrections.
              * @example 1
              */
-            revision: number;
+            readonly revision: number;
             /** @description The API key that made the correction; null for the report. */
-            api_key_id: components["schemas"]["Uuid"] | null;
-            event: components["schemas"]["UsageEvent"];
+            readonly api_key_id: components["schemas"]["Uuid"] | null;
+            readonly event: components["schemas"]["UsageEvent"];
         };
-        EventRevisionPage: {
-            data: components["schemas"]["EventRevision"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly EventRevisionPage: {
+            readonly data: readonly components["schemas"]["EventRevision"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        EventAggregate: {
+        readonly EventAggregate: {
             /** @example model */
-            property: string;
+            readonly property: string;
             /** @example large */
-            value: string;
-            aggregation: components["schemas"]["UsageAggregation"];
-            data: components["schemas"]["UsageLine"][];
+            readonly value: string;
+            readonly aggregation: components["schemas"]["UsageAggregation"];
+            readonly data: readonly components["schemas"]["UsageLine"][];
         };
-        CurrencyPage: {
-            data: components["schemas"]["ReportedCurrency"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly CurrencyPage: {
+            readonly data: readonly components["schemas"]["ReportedCurrency"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        ReportedCurrency: {
-            currency: components["schemas"]["Currency"];
+        readonly ReportedCurrency: {
+            readonly currency: components["schemas"]["Currency"];
             /**
              * @description Its name in ISO 4217; null for a code that the standard does not know.
              * @example US Dollar
              */
-            name: string | null;
+            readonly name: string | null;
             /**
              * @description How many decimal places its amounts have in ISO 4217: 2 for dollars and cents. Null where the standard names none, as for gold. Tally keeps 18, whatever it says.
              * @example 2
              */
-            minor_units: number | null;
+            readonly minor_units: number | null;
             /** @description When usage in it was accepted first. */
-            first_reported_at: components["schemas"]["UnixTimestamp"];
+            readonly first_reported_at: components["schemas"]["UnixTimestamp"];
             /** @description When usage in it was accepted last; repeats of an event count here too. */
-            last_reported_at: components["schemas"]["UnixTimestamp"];
+            readonly last_reported_at: components["schemas"]["UnixTimestamp"];
         };
-        NewProduct: {
+        readonly NewProduct: {
             /** @example Tokens */
-            name: string;
-            description?: string | null;
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly name: string;
+            readonly description?: string | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
         };
         /**
          * @example {
@@ -2091,26 +2091,26 @@ export interface components {
          *       "description": null
          *     }
          */
-        ProductChanges: {
-            name?: string;
+        readonly ProductChanges: {
+            readonly name?: string;
             /** @description Null clears it. */
-            description?: string | null;
+            readonly description?: string | null;
             /** @description Null clears it. */
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
         };
-        Product: {
-            id: components["schemas"]["ProductId"];
-            name: string;
-            description?: string;
-            external_id?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+        readonly Product: {
+            readonly id: components["schemas"]["ProductId"];
+            readonly name: string;
+            readonly description?: string;
+            readonly external_id?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        ProductPage: {
-            data: components["schemas"]["Product"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly ProductPage: {
+            readonly data: readonly components["schemas"]["Product"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
         /**
          * @example {
@@ -2121,157 +2121,157 @@ export interface components {
          *       "per": "1000000"
          *     }
          */
-        NewPrice: components["schemas"]["NewFlatPrice"] | components["schemas"]["NewPerUnitPrice"] | components["schemas"]["NewTieredPrice"] | components["schemas"]["NewPackagePrice"] | components["schemas"]["NewPercentagePrice"];
+        readonly NewPrice: components["schemas"]["NewFlatPrice"] | components["schemas"]["NewPerUnitPrice"] | components["schemas"]["NewTieredPrice"] | components["schemas"]["NewPackagePrice"] | components["schemas"]["NewPercentagePrice"];
         /** a flat price */
-        NewFlatPrice: {
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["CurrencyInput"];
+        readonly NewFlatPrice: {
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["CurrencyInput"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "flat";
+            readonly model: "flat";
             /** @description What is due. */
-            amount: components["schemas"]["NonNegativeAmount"];
+            readonly amount: components["schemas"]["NonNegativeAmount"];
             /**
              * @description Whether it is due in each period, by the share of it that its line is in force; otherwise it is due once, whole, where its line starts.
              * @default true
              */
-            recurring?: boolean | null;
-            description?: string | null;
+            readonly recurring?: boolean | null;
+            readonly description?: string | null;
         };
         /** a per_unit price */
-        NewPerUnitPrice: {
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["CurrencyInput"];
+        readonly NewPerUnitPrice: {
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["CurrencyInput"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "per_unit";
+            readonly model: "per_unit";
             /** @description What `per` units cost. */
-            unit_amount: components["schemas"]["NonNegativeAmount"];
+            readonly unit_amount: components["schemas"]["NonNegativeAmount"];
             /**
              * @description For how many units the unit amount is.
              * @default 1
              */
-            per?: components["schemas"]["UnitCount"] | null;
+            readonly per?: components["schemas"]["UnitCount"] | null;
             /**
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            description?: string | null;
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly description?: string | null;
         };
         /** a graduated or volume price */
-        NewTieredPrice: {
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["CurrencyInput"];
+        readonly NewTieredPrice: {
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["CurrencyInput"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "graduated" | "volume";
+            readonly model: "graduated" | "volume";
             /** @description Rising in `up_to`, which is null in the last tier and in no other. `graduated`: each tier prices what of the quantity lies in it. `volume`: the tier that the whole quantity lies in prices all of it. */
-            tiers: components["schemas"]["NewPriceTier"][];
+            readonly tiers: readonly components["schemas"]["NewPriceTier"][];
             /**
              * @description For how many units the unit amount is.
              * @default 1
              */
-            per?: components["schemas"]["UnitCount"] | null;
+            readonly per?: components["schemas"]["UnitCount"] | null;
             /**
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            description?: string | null;
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly description?: string | null;
         };
         /** a package price */
-        NewPackagePrice: {
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["CurrencyInput"];
+        readonly NewPackagePrice: {
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["CurrencyInput"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "package";
+            readonly model: "package";
             /** @description How many units a package has; greater than 0. */
-            package_size: components["schemas"]["NonNegativeAmount"];
+            readonly package_size: components["schemas"]["NonNegativeAmount"];
             /** @description What a package costs. One that was begun is due. The sum of a period fills packages, not each event. */
-            package_amount: components["schemas"]["NonNegativeAmount"];
+            readonly package_amount: components["schemas"]["NonNegativeAmount"];
             /**
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            description?: string | null;
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly description?: string | null;
         };
         /** a percentage price */
-        NewPercentagePrice: {
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["CurrencyInput"];
+        readonly NewPercentagePrice: {
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["CurrencyInput"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "percentage";
+            readonly model: "percentage";
             /** @description How much of the quantity is due, in percent; at most 1000. */
-            percent: components["schemas"]["NonNegativeAmount"];
+            readonly percent: components["schemas"]["NonNegativeAmount"];
             /**
              * @description What is free of each quantity.
              * @default 0
              */
-            included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            description?: string | null;
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly description?: string | null;
         };
         /**
          * a whole number from 1 to 10^18
          * @example 1000000
          */
-        UnitCount: string;
-        NewPriceTier: {
+        readonly UnitCount: string;
+        readonly NewPriceTier: {
             /** @description The last quantity that lies in the tier, greater than 0; null when there is none. */
-            up_to: components["schemas"]["NonNegativeAmount"] | null;
+            readonly up_to: components["schemas"]["NonNegativeAmount"] | null;
             /**
              * @description What `per` units of the price cost in the tier.
              * @default 0
              */
-            unit_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly unit_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /**
              * @description What is due as soon as any of the quantity lies in the tier.
              * @default 0
              */
-            flat_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly flat_amount?: components["schemas"]["NonNegativeAmount"] | null;
         };
-        PriceTier: {
-            up_to: components["schemas"]["NonNegativeAmount"] | null;
-            unit_amount: components["schemas"]["NonNegativeAmount"];
-            flat_amount: components["schemas"]["NonNegativeAmount"];
+        readonly PriceTier: {
+            readonly up_to: components["schemas"]["NonNegativeAmount"] | null;
+            readonly unit_amount: components["schemas"]["NonNegativeAmount"];
+            readonly flat_amount: components["schemas"]["NonNegativeAmount"];
         };
         /**
          * @example {
          *       "description": "Until 2026"
          *     }
          */
-        PriceChanges: {
+        readonly PriceChanges: {
             /** @description Null clears it. */
-            description?: string | null;
+            readonly description?: string | null;
         };
         /**
          * @example {
@@ -2287,127 +2287,127 @@ export interface components {
          *       "archived_at": null
          *     }
          */
-        Price: components["schemas"]["FlatPrice"] | components["schemas"]["PerUnitPrice"] | components["schemas"]["TieredPrice"] | components["schemas"]["PackagePrice"] | components["schemas"]["PercentagePrice"];
-        PricePage: {
-            data: components["schemas"]["Price"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly Price: components["schemas"]["FlatPrice"] | components["schemas"]["PerUnitPrice"] | components["schemas"]["TieredPrice"] | components["schemas"]["PackagePrice"] | components["schemas"]["PercentagePrice"];
+        readonly PricePage: {
+            readonly data: readonly components["schemas"]["Price"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        FlatPrice: {
-            id: components["schemas"]["PriceId"];
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["Currency"];
+        readonly FlatPrice: {
+            readonly id: components["schemas"]["PriceId"];
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["Currency"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "flat";
+            readonly model: "flat";
             /** @description What is due. */
-            amount: components["schemas"]["NonNegativeAmount"];
+            readonly amount: components["schemas"]["NonNegativeAmount"];
             /** @description Whether it is due in each period, by the share of it that its line is in force; otherwise it is due once, whole, where its line starts. */
-            recurring: boolean;
-            description?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+            readonly recurring: boolean;
+            readonly description?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        PerUnitPrice: {
-            id: components["schemas"]["PriceId"];
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["Currency"];
+        readonly PerUnitPrice: {
+            readonly id: components["schemas"]["PriceId"];
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["Currency"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "per_unit";
+            readonly model: "per_unit";
             /** @description What `per` units cost. */
-            unit_amount: components["schemas"]["NonNegativeAmount"];
+            readonly unit_amount: components["schemas"]["NonNegativeAmount"];
             /** @description For how many units the unit amount is. */
-            per: components["schemas"]["UnitCount"];
+            readonly per: components["schemas"]["UnitCount"];
             /** @description What is free of each quantity. */
-            included_quantity: components["schemas"]["NonNegativeAmount"];
+            readonly included_quantity: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"];
-            description?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly description?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        TieredPrice: {
-            id: components["schemas"]["PriceId"];
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["Currency"];
+        readonly TieredPrice: {
+            readonly id: components["schemas"]["PriceId"];
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["Currency"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "graduated" | "volume";
+            readonly model: "graduated" | "volume";
             /** @description Rising in `up_to`, which is null in the last tier and in no other. `graduated`: each tier prices what of the quantity lies in it. `volume`: the tier that the whole quantity lies in prices all of it. */
-            tiers: components["schemas"]["PriceTier"][];
+            readonly tiers: readonly components["schemas"]["PriceTier"][];
             /** @description For how many units the unit amount is. */
-            per: components["schemas"]["UnitCount"];
+            readonly per: components["schemas"]["UnitCount"];
             /** @description What is free of each quantity. */
-            included_quantity: components["schemas"]["NonNegativeAmount"];
+            readonly included_quantity: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"];
-            description?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly description?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        PackagePrice: {
-            id: components["schemas"]["PriceId"];
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["Currency"];
+        readonly PackagePrice: {
+            readonly id: components["schemas"]["PriceId"];
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["Currency"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "package";
+            readonly model: "package";
             /** @description How many units a package has; greater than 0. */
-            package_size: components["schemas"]["NonNegativeAmount"];
+            readonly package_size: components["schemas"]["NonNegativeAmount"];
             /** @description What a package costs. One that was begun is due. */
-            package_amount: components["schemas"]["NonNegativeAmount"];
+            readonly package_amount: components["schemas"]["NonNegativeAmount"];
             /** @description What is free of each quantity. */
-            included_quantity: components["schemas"]["NonNegativeAmount"];
+            readonly included_quantity: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"];
-            description?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly description?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        PercentagePrice: {
-            id: components["schemas"]["PriceId"];
-            product_id: components["schemas"]["ProductId"];
-            currency: components["schemas"]["Currency"];
+        readonly PercentagePrice: {
+            readonly id: components["schemas"]["PriceId"];
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly currency: components["schemas"]["Currency"];
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            model: "percentage";
+            readonly model: "percentage";
             /** @description How much of the quantity is due, in percent; at most 1000. */
-            percent: components["schemas"]["NonNegativeAmount"];
+            readonly percent: components["schemas"]["NonNegativeAmount"];
             /** @description What is free of each quantity. */
-            included_quantity: components["schemas"]["NonNegativeAmount"];
+            readonly included_quantity: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at least in a period; also without usage. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             /** @description What is due at most in a period; not below the minimum. */
-            maximum_amount?: components["schemas"]["NonNegativeAmount"];
-            description?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+            readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly description?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
         /**
          * @example {
@@ -2428,18 +2428,18 @@ export interface components {
          *       ]
          *     }
          */
-        NewRateCard: {
+        readonly NewRateCard: {
             /** @example Standard 2025 */
-            name: string;
+            readonly name: string;
             /** @description Of all its prices; with minor units in ISO 4217. Upper case becomes lower case. */
-            currency: components["schemas"]["CurrencyInput"];
-            description?: string | null;
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly currency: components["schemas"]["CurrencyInput"];
+            readonly description?: string | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
             /**
              * @description At any second at most 200 may be in force that name 2,000 prices together, and at most twice as much may not have ended. All that have not ended may tell 4,000 values of properties apart.
              * @default []
              */
-            rates?: components["schemas"]["NewRate"][] | null;
+            readonly rates?: readonly components["schemas"]["NewRate"][] | null;
         };
         /**
          * @example {
@@ -2447,12 +2447,12 @@ export interface components {
          *       "description": null
          *     }
          */
-        RateCardChanges: {
-            name?: string;
+        readonly RateCardChanges: {
+            readonly name?: string;
             /** @description Null clears it. */
-            description?: string | null;
+            readonly description?: string | null;
             /** @description Null clears it. */
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
         };
         /**
          * @description It names at least one rate.
@@ -2469,54 +2469,54 @@ export interface components {
          *       ]
          *     }
          */
-        RateCardChange: {
+        readonly RateCardChange: {
             /** @description When rates end and others start. Without it, now. */
-            effective_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly effective_at?: components["schemas"]["UnixTimestamp"] | null;
             /**
              * @description Rates that are in force then. One that starts then is withdrawn, and is in force never.
              * @default []
              */
-            end?: components["schemas"]["RateId"][] | null;
+            readonly end?: readonly components["schemas"]["RateId"][] | null;
             /**
              * @description Rates that start then, or later.
              * @default []
              */
-            add?: components["schemas"]["NewRate"][] | null;
+            readonly add?: readonly components["schemas"]["NewRate"][] | null;
         };
         /** @description Of a metric, of a currency, or of neither: then it is a fixed charge, whose price is flat and recurring, and which has neither filters nor `group_by`. All prices of a rate are of one product. */
-        NewRate: {
-            metric_id?: components["schemas"]["MetricId"] | null;
+        readonly NewRate: {
+            readonly metric_id?: components["schemas"]["MetricId"] | null;
             /** @description Rates usage that is reported in this currency, in upper or lower case; not what is billed in. */
-            currency?: components["schemas"]["CurrencyInput"] | null;
+            readonly currency?: components["schemas"]["CurrencyInput"] | null;
             /**
              * @description How events are boiled down to the quantity that is priced.
              * @default sum
              */
-            aggregation?: components["schemas"]["UsageAggregation"] | null;
+            readonly aggregation?: components["schemas"]["UsageAggregation"] | null;
             /**
              * @description Only events that pass all of them.
              * @default []
              */
-            filters?: components["schemas"]["RateFilter"][] | null;
+            readonly filters?: readonly components["schemas"]["RateFilter"][] | null;
             /** @description The property whose values have prices of their own; the usage of each value is measured by itself. There can be no filter on it. */
-            group_by?: components["schemas"]["PropertyName"] | null;
+            readonly group_by?: components["schemas"]["PropertyName"] | null;
             /** @description By value of the property; with `group_by`, and only with it. */
-            prices?: components["schemas"]["ValuePrice"][] | null;
+            readonly prices?: readonly components["schemas"]["ValuePrice"][] | null;
             /** @description Without `group_by` the price of all usage, and required. With it, the price of all other values together and of events without the property; without one the rate does not reach these. */
-            price_id?: components["schemas"]["PriceId"] | null;
+            readonly price_id?: components["schemas"]["PriceId"] | null;
             /** @description From when on it is in force. Without it, of a new rate card 0, and of a change its `effective_at`, before which it must not lie. */
-            starts_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description From when on it is no longer in force; after `starts_at`. */
-            ends_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         /** @description Passes an event whose property has one of the values. */
-        RateFilter: {
-            property: components["schemas"]["PropertyName"];
-            values: components["schemas"]["PropertyValue"][];
+        readonly RateFilter: {
+            readonly property: components["schemas"]["PropertyName"];
+            readonly values: readonly components["schemas"]["PropertyValue"][];
         };
-        ValuePrice: {
-            value: components["schemas"]["PropertyValue"];
-            price_id: components["schemas"]["PriceId"];
+        readonly ValuePrice: {
+            readonly value: components["schemas"]["PropertyValue"];
+            readonly price_id: components["schemas"]["PriceId"];
         };
         /**
          * @example {
@@ -2538,56 +2538,56 @@ export interface components {
          *       "created_at": 1700158600
          *     }
          */
-        Rate: {
-            id: components["schemas"]["RateId"];
+        readonly Rate: {
+            readonly id: components["schemas"]["RateId"];
             /** @description Of all its prices. */
-            product_id: components["schemas"]["ProductId"];
+            readonly product_id: components["schemas"]["ProductId"];
             /** @description Null for usage in a currency, and for a fixed charge. */
-            metric_id: components["schemas"]["MetricId"] | null;
+            readonly metric_id: components["schemas"]["MetricId"] | null;
             /** @description Null for usage of a metric, and for a fixed charge. */
-            currency: components["schemas"]["Currency"] | null;
-            aggregation: components["schemas"]["UsageAggregation"];
-            filters: components["schemas"]["RateFilter"][];
-            group_by?: components["schemas"]["PropertyName"];
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly aggregation: components["schemas"]["UsageAggregation"];
+            readonly filters: readonly components["schemas"]["RateFilter"][];
+            readonly group_by?: components["schemas"]["PropertyName"];
             /** @description In order of the code points of the values. */
-            prices?: components["schemas"]["ValuePrice"][];
-            price_id?: components["schemas"]["PriceId"];
-            starts_at: components["schemas"]["UnixTimestamp"];
+            readonly prices?: readonly components["schemas"]["ValuePrice"][];
+            readonly price_id?: components["schemas"]["PriceId"];
+            readonly starts_at: components["schemas"]["UnixTimestamp"];
             /** @description Absent while it is open. At `starts_at`, it was withdrawn. */
-            ends_at?: components["schemas"]["UnixTimestamp"];
-            created_at: components["schemas"]["UnixTimestamp"];
+            readonly ends_at?: components["schemas"]["UnixTimestamp"];
+            readonly created_at: components["schemas"]["UnixTimestamp"];
         };
-        RatePage: {
-            data: components["schemas"]["Rate"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly RatePage: {
+            readonly data: readonly components["schemas"]["Rate"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        RateCardInList: {
-            id: components["schemas"]["RateCardId"];
-            name: string;
-            currency: components["schemas"]["Currency"];
-            description?: string;
-            external_id?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+        readonly RateCardInList: {
+            readonly id: components["schemas"]["RateCardId"];
+            readonly name: string;
+            readonly currency: components["schemas"]["Currency"];
+            readonly description?: string;
+            readonly external_id?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
         };
-        RateCardPage: {
-            data: components["schemas"]["RateCardInList"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly RateCardPage: {
+            readonly data: readonly components["schemas"]["RateCardInList"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        RateCard: {
-            id: components["schemas"]["RateCardId"];
-            name: string;
-            currency: components["schemas"]["Currency"];
-            description?: string;
-            external_id?: string;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+        readonly RateCard: {
+            readonly id: components["schemas"]["RateCardId"];
+            readonly name: string;
+            readonly currency: components["schemas"]["Currency"];
+            readonly description?: string;
+            readonly external_id?: string;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
-            archived_at: number | null;
+            readonly archived_at: number | null;
             /** @description Those that have not ended by now, also those that begin later; in order of creation. */
-            rates: components["schemas"]["Rate"][];
+            readonly rates: readonly components["schemas"]["Rate"][];
         };
         /**
          * @example {
@@ -2607,45 +2607,45 @@ export interface components {
          *       }
          *     }
          */
-        NewSimulation: {
+        readonly NewSimulation: {
             /** @description The first second of usage, where the first period begins. */
-            start_at: components["schemas"]["UnixTimestamp"];
+            readonly start_at: components["schemas"]["UnixTimestamp"];
             /** @description The second after the last; not after now, and at most 366 days after `start_at`. */
-            end_at: components["schemas"]["UnixTimestamp"];
+            readonly end_at: components["schemas"]["UnixTimestamp"];
             /** @description How long periods are, from `start_at` on; the last one ends at `end_at`, and counts as a whole one like the others. Without it all of the time is one period. */
-            cadence?: components["schemas"]["ContractCadence"] | null;
+            readonly cadence?: components["schemas"]["ContractCadence"] | null;
             /** @description As if the card were changed so: all periods are rated by what is in force once all of it is. What would refuse the change refuses this. */
-            changes?: components["schemas"]["RateCardChange"] | null;
+            readonly changes?: components["schemas"]["RateCardChange"] | null;
             /**
              * @description `contracts`: the card that each account follows at `start_at`, with its overrides and discount, and nothing where it follows none. Or the id of a rate card, as it stands at `start_at`. Or `none`.
              * @default contracts
              */
-            against?: string | null;
+            readonly against?: string | null;
             /** @description Without it, all accounts that used something from `start_at` to `end_at`, or follow a card in between. */
-            account_ids?: components["schemas"]["AccountId"][] | null;
+            readonly account_ids?: readonly components["schemas"]["AccountId"][] | null;
             /**
              * @description Shows the lines of each account; with `account_ids` alone.
              * @default false
              */
-            include_lines?: boolean | null;
+            readonly include_lines?: boolean | null;
             /**
              * @description How many accounts a page has at most.
              * @default 100
              */
-            limit?: number | null;
+            readonly limit?: number | null;
             /** @description The id of the last account of the page before. */
-            starting_after?: components["schemas"]["AccountId"] | null;
+            readonly starting_after?: components["schemas"]["AccountId"] | null;
         };
-        Simulation: {
+        readonly Simulation: {
             /** @description By account id. */
-            data: components["schemas"]["SimulatedAccount"][];
-            has_more: components["schemas"]["HasMore"];
+            readonly data: readonly components["schemas"]["SimulatedAccount"][];
+            readonly has_more: components["schemas"]["HasMore"];
             /** @description Of all amounts; that of the card. */
-            currency: components["schemas"]["Currency"];
+            readonly currency: components["schemas"]["Currency"];
             /** @description Usage that was accepted before is counted, whenever it occurred. */
-            usage_as_of: components["schemas"]["UnixTimestamp"];
+            readonly usage_as_of: components["schemas"]["UnixTimestamp"];
             /** @description On the first page alone. */
-            totals?: components["schemas"]["SimulationTotals"];
+            readonly totals?: components["schemas"]["SimulationTotals"];
         };
         /**
          * @example {
@@ -2655,72 +2655,72 @@ export interface components {
          *       "difference": "1.99"
          *     }
          */
-        SimulatedAccount: {
-            account_id: components["schemas"]["AccountId"];
+        readonly SimulatedAccount: {
+            readonly account_id: components["schemas"]["AccountId"];
             /** @description What it pays by what the card is set against. */
-            baseline: components["schemas"]["NonNegativeTotal"];
+            readonly baseline: components["schemas"]["NonNegativeTotal"];
             /** @description What it would pay by the card. */
-            candidate: components["schemas"]["NonNegativeTotal"];
+            readonly candidate: components["schemas"]["NonNegativeTotal"];
             /** @description The candidate less the baseline. */
-            difference: components["schemas"]["DecimalTotal"];
+            readonly difference: components["schemas"]["DecimalTotal"];
             /** @description With `include_lines`. First those of the baseline, each by period, then as on an invoice. */
-            lines?: components["schemas"]["SimulatedLine"][];
+            readonly lines?: readonly components["schemas"]["SimulatedLine"][];
         };
         /** @description As on an invoice; `side` says which of the two it is on. */
-        SimulatedLine: {
+        readonly SimulatedLine: {
             /** @enum {string} */
-            side: "baseline" | "candidate";
+            readonly side: "baseline" | "candidate";
             /** @description Whose overrides and discount count; null where the card is rated by itself. */
-            contract_line_id: components["schemas"]["ContractLineId"] | null;
+            readonly contract_line_id: components["schemas"]["ContractLineId"] | null;
             /** @description One that `changes` adds has an id for this answer alone. */
-            rate_id: components["schemas"]["RateId"];
-            product_id: components["schemas"]["InvoiceLine"]["product_id"];
-            price: components["schemas"]["InvoiceLine"]["price"];
-            start_at: components["schemas"]["InvoiceLine"]["start_at"];
-            end_at: components["schemas"]["InvoiceLine"]["end_at"];
-            metric_id: components["schemas"]["InvoiceLine"]["metric_id"];
-            currency: components["schemas"]["InvoiceLine"]["currency"];
-            aggregation: components["schemas"]["InvoiceLine"]["aggregation"];
-            filters: components["schemas"]["InvoiceLine"]["filters"];
-            group_by: components["schemas"]["InvoiceLine"]["group_by"];
-            value: components["schemas"]["InvoiceLine"]["value"];
-            quantity: components["schemas"]["InvoiceLine"]["quantity"];
-            event_count: components["schemas"]["InvoiceLine"]["event_count"];
-            billable_quantity: components["schemas"]["InvoiceLine"]["billable_quantity"];
-            tiers?: components["schemas"]["InvoiceLine"]["tiers"];
-            discount_percent: components["schemas"]["InvoiceLine"]["discount_percent"];
-            share: components["schemas"]["InvoiceLine"]["share"];
-            bound?: components["schemas"]["InvoiceLine"]["bound"];
-            exact_amount: components["schemas"]["InvoiceLine"]["exact_amount"];
-            amount: components["schemas"]["InvoiceLine"]["amount"];
-            query: components["schemas"]["InvoiceLine"]["query"];
+            readonly rate_id: components["schemas"]["RateId"];
+            readonly product_id: components["schemas"]["InvoiceLine"]["product_id"];
+            readonly price: components["schemas"]["InvoiceLine"]["price"];
+            readonly start_at: components["schemas"]["InvoiceLine"]["start_at"];
+            readonly end_at: components["schemas"]["InvoiceLine"]["end_at"];
+            readonly metric_id: components["schemas"]["InvoiceLine"]["metric_id"];
+            readonly currency: components["schemas"]["InvoiceLine"]["currency"];
+            readonly aggregation: components["schemas"]["InvoiceLine"]["aggregation"];
+            readonly filters: components["schemas"]["InvoiceLine"]["filters"];
+            readonly group_by: components["schemas"]["InvoiceLine"]["group_by"];
+            readonly value: components["schemas"]["InvoiceLine"]["value"];
+            readonly quantity: components["schemas"]["InvoiceLine"]["quantity"];
+            readonly event_count: components["schemas"]["InvoiceLine"]["event_count"];
+            readonly billable_quantity: components["schemas"]["InvoiceLine"]["billable_quantity"];
+            readonly tiers?: components["schemas"]["InvoiceLine"]["tiers"];
+            readonly discount_percent: components["schemas"]["InvoiceLine"]["discount_percent"];
+            readonly share: components["schemas"]["InvoiceLine"]["share"];
+            readonly bound?: components["schemas"]["InvoiceLine"]["bound"];
+            readonly exact_amount: components["schemas"]["InvoiceLine"]["exact_amount"];
+            readonly amount: components["schemas"]["InvoiceLine"]["amount"];
+            readonly query: components["schemas"]["InvoiceLine"]["query"];
         };
-        SimulationTotals: {
+        readonly SimulationTotals: {
             /** @description How many are compared. */
-            accounts: number;
-            baseline: components["schemas"]["NonNegativeTotal"];
-            candidate: components["schemas"]["NonNegativeTotal"];
-            difference: components["schemas"]["DecimalTotal"];
+            readonly accounts: number;
+            readonly baseline: components["schemas"]["NonNegativeTotal"];
+            readonly candidate: components["schemas"]["NonNegativeTotal"];
+            readonly difference: components["schemas"]["DecimalTotal"];
             /** @description How many would pay more. */
-            increased: number;
+            readonly increased: number;
             /** @description How many would pay less. */
-            decreased: number;
-            unchanged: number;
+            readonly decreased: number;
+            readonly unchanged: number;
             /** @description Of the differences, the least first: each is that of an account, and as many percent of the accounts are not above it. 0 without accounts. */
-            quantiles: {
-                p5: components["schemas"]["DecimalTotal"];
-                p25: components["schemas"]["DecimalTotal"];
-                p50: components["schemas"]["DecimalTotal"];
-                p75: components["schemas"]["DecimalTotal"];
-                p95: components["schemas"]["DecimalTotal"];
+            readonly quantiles: {
+                readonly p5: components["schemas"]["DecimalTotal"];
+                readonly p25: components["schemas"]["DecimalTotal"];
+                readonly p50: components["schemas"]["DecimalTotal"];
+                readonly p75: components["schemas"]["DecimalTotal"];
+                readonly p95: components["schemas"]["DecimalTotal"];
             };
             /** @description Whose bills would change most, at most 20 each way, the greatest difference first. */
-            largest: {
-                increases: components["schemas"]["SimulatedAccount"][];
-                decreases: components["schemas"]["SimulatedAccount"][];
+            readonly largest: {
+                readonly increases: readonly components["schemas"]["SimulatedAccount"][];
+                readonly decreases: readonly components["schemas"]["SimulatedAccount"][];
             };
             /** @description How many accounts are left out, as they follow a card in another currency at `start_at`. */
-            in_other_currencies: number;
+            readonly in_other_currencies: number;
         };
         /**
          * @example {
@@ -2734,28 +2734,28 @@ export interface components {
          *       ]
          *     }
          */
-        NewContract: {
-            account_id: components["schemas"]["AccountId"];
+        readonly NewContract: {
+            readonly account_id: components["schemas"]["AccountId"];
             /** @description One of ISO 4217 that has minor units, in upper or lower case. */
-            currency: components["schemas"]["CurrencyInput"];
-            cadence: components["schemas"]["ContractCadence"];
+            readonly currency: components["schemas"]["CurrencyInput"];
+            readonly cadence: components["schemas"]["ContractCadence"];
             /** @description From when on it runs; at most five calendar years back. Without it, now. */
-            starts_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description Where a period begins; before or after the start, as you like. Without it, starts_at. */
-            anchor_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly anchor_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description From when on it runs no longer, after starts_at. Without it, it is open. */
-            ends_at?: components["schemas"]["UnixTimestamp"] | null;
-            name?: string | null;
-            description?: string | null;
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly name?: string | null;
+            readonly description?: string | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
             /** @default [] */
-            lines?: components["schemas"]["NewContractLine"][] | null;
+            readonly lines?: readonly components["schemas"]["NewContractLine"][] | null;
         };
         /**
          * @description How long a period is.
          * @enum {string}
          */
-        ContractCadence: "day" | "week" | "month" | "quarter" | "half_year" | "year";
+        readonly ContractCadence: "day" | "week" | "month" | "quarter" | "half_year" | "year";
         /**
          * @description Exactly one of `rate_card_id`, `price_id`, `minimum_amount` and `credit` says what kind of line it is. `price_overrides` go with a rate card, `quantity` with a price that is not flat, `discount_percent` with either.
          * @example {
@@ -2763,64 +2763,64 @@ export interface components {
          *       "discount_percent": "10"
          *     }
          */
-        NewContractLine: {
+        readonly NewContractLine: {
             /** @description From when on it is in force; not before the contract, nor, in a change, before that. Without it, from the start of the contract, or the time of the change. */
-            starts_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description From when on it is in force no longer; after starts_at, and not after the contract. */
-            ends_at?: components["schemas"]["UnixTimestamp"] | null;
-            description?: string | null;
+            readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly description?: string | null;
             /** @description It rates usage by this card, whose currency is the contract's. An account follows one card at a time. */
-            rate_card_id?: components["schemas"]["RateCardId"] | null;
+            readonly rate_card_id?: components["schemas"]["RateCardId"] | null;
             /** @description Prices of this contract in the place of those of the card. They outlive changes of the card. */
-            price_overrides?: components["schemas"]["PriceOverride"][] | null;
+            readonly price_overrides?: readonly components["schemas"]["PriceOverride"][] | null;
             /** @description At most 100. Without it, 0. Minimum amounts of prices hold after it. */
-            discount_percent?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly discount_percent?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description It charges this price, which is in the contract's currency and no percentage, for the quantity. */
-            price_id?: components["schemas"]["PriceId"] | null;
+            readonly price_id?: components["schemas"]["PriceId"] | null;
             /** @description Without it, 1. It stands for time, so a part of a period is charged by its share. */
-            quantity?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly quantity?: components["schemas"]["NonNegativeAmount"] | null;
             /** @description What a whole period comes to at least, in the contract's currency; one at a time. */
-            minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            credit?: components["schemas"]["NewContractCredit"] | null;
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
+            readonly credit?: components["schemas"]["NewContractCredit"] | null;
         };
-        PriceOverride: {
+        readonly PriceOverride: {
             /** @description Wherever the card prices this product, */
-            product_id: components["schemas"]["ProductId"];
+            readonly product_id: components["schemas"]["ProductId"];
             /** @description for this value of the rate's `group_by`; null is the rest. Without it, for all that no other override names. */
-            value?: string | null;
+            readonly value?: string | null;
             /** @description this price of the product stands in its place, where what is rated can feed it. */
-            price_id: components["schemas"]["PriceId"];
+            readonly price_id: components["schemas"]["PriceId"];
         };
         /** @description Exactly one of `metric_id` and `currency` says what the credit is for. */
-        NewContractCredit: {
+        readonly NewContractCredit: {
             /** @description Greater than 0. What is granted with each period, in full, as soon as the line is in force in it. */
-            amount: components["schemas"]["NonNegativeAmount"];
-            metric_id?: components["schemas"]["MetricId"] | null;
+            readonly amount: components["schemas"]["NonNegativeAmount"];
+            readonly metric_id?: components["schemas"]["MetricId"] | null;
             /** @description One of ISO 4217 that has minor units, in upper or lower case. */
-            currency?: components["schemas"]["CurrencyInput"] | null;
+            readonly currency?: components["schemas"]["CurrencyInput"] | null;
             /** @default never */
-            expires?: components["schemas"]["ContractCreditExpiry"] | null;
+            readonly expires?: components["schemas"]["ContractCreditExpiry"] | null;
         };
         /**
          * @description `period_end` is for currencies alone: a balance counts all usage ever, so that the expiry of credit takes back what was used of it.
          * @enum {string}
          */
-        ContractCreditExpiry: "never" | "period_end";
+        readonly ContractCreditExpiry: "never" | "period_end";
         /**
          * @example {
          *       "name": "Enterprise 2026",
          *       "ends_at": null
          *     }
          */
-        ContractChanges: {
+        readonly ContractChanges: {
             /** @description Null clears it. */
-            name?: string | null;
+            readonly name?: string | null;
             /** @description Null clears it. */
-            description?: string | null;
+            readonly description?: string | null;
             /** @description Null clears it. */
-            external_id?: components["schemas"]["ExternalId"] | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
             /** @description A later end than there is, or null for none. To end a contract earlier, cancel it. */
-            ends_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         /**
          * @example {
@@ -2835,19 +2835,19 @@ export interface components {
          *       ]
          *     }
          */
-        ContractLineChanges: {
+        readonly ContractLineChanges: {
             /** @description When the lines end, and the earliest that others start; not before now. Without it, now. */
-            effective_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly effective_at?: components["schemas"]["UnixTimestamp"] | null;
             /**
              * @description Lines that are in force then.
              * @default []
              */
-            end?: components["schemas"]["ContractLineId"][] | null;
+            readonly end?: readonly components["schemas"]["ContractLineId"][] | null;
             /**
              * @description A contract has at most 200 lines that are not ended.
              * @default []
              */
-            add?: components["schemas"]["NewContractLine"][] | null;
+            readonly add?: readonly components["schemas"]["NewContractLine"][] | null;
         };
         /**
          * @example {
@@ -2855,334 +2855,334 @@ export interface components {
          *       "reason": "moved elsewhere"
          *     }
          */
-        ContractCancellation: {
-            mode: components["schemas"]["CancellationMode"];
+        readonly ContractCancellation: {
+            readonly mode: components["schemas"]["CancellationMode"];
             /** @description With the mode `at`, and with no other; from now to ends_at. */
-            cancel_at?: components["schemas"]["UnixTimestamp"] | null;
-            reason?: string | null;
+            readonly cancel_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly reason?: string | null;
         };
         /**
          * @description `immediate`: now, and a contract that is scheduled never begins. `period_end`: with the end of the period of now, or of the first one. `at`: at `cancel_at`.
          * @enum {string}
          */
-        CancellationMode: "immediate" | "period_end" | "at";
-        ContractSummary: {
-            id: components["schemas"]["Uuid"];
-            external_id?: string;
-            name?: string;
-            description?: string;
-            account_id: components["schemas"]["AccountId"];
-            currency: components["schemas"]["Currency"];
-            cadence: components["schemas"]["ContractCadence"];
-            starts_at: components["schemas"]["UnixTimestamp"];
-            anchor_at: components["schemas"]["UnixTimestamp"];
+        readonly CancellationMode: "immediate" | "period_end" | "at";
+        readonly ContractSummary: {
+            readonly id: components["schemas"]["Uuid"];
+            readonly external_id?: string;
+            readonly name?: string;
+            readonly description?: string;
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly currency: components["schemas"]["Currency"];
+            readonly cadence: components["schemas"]["ContractCadence"];
+            readonly starts_at: components["schemas"]["UnixTimestamp"];
+            readonly anchor_at: components["schemas"]["UnixTimestamp"];
             /** @description Null while it is open. */
-            ends_at: components["schemas"]["UnixTimestamp"] | null;
-            status: components["schemas"]["ContractStatus"];
+            readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
+            readonly status: components["schemas"]["ContractStatus"];
             /** @description Null when none was asked for, or it was taken back. */
-            cancellation: components["schemas"]["Cancellation"] | null;
+            readonly cancellation: components["schemas"]["Cancellation"] | null;
             /** @description The period of now; null while the contract does not run. */
-            current_period: components["schemas"]["ContractPeriod"] | null;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+            readonly current_period: components["schemas"]["ContractPeriod"] | null;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
         };
-        ContractSummaryPage: {
-            data: components["schemas"]["ContractSummary"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly ContractSummaryPage: {
+            readonly data: readonly components["schemas"]["ContractSummary"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        Contract: {
-            id: components["schemas"]["Uuid"];
-            external_id?: string;
-            name?: string;
-            description?: string;
-            account_id: components["schemas"]["AccountId"];
-            currency: components["schemas"]["Currency"];
-            cadence: components["schemas"]["ContractCadence"];
-            starts_at: components["schemas"]["UnixTimestamp"];
-            anchor_at: components["schemas"]["UnixTimestamp"];
+        readonly Contract: {
+            readonly id: components["schemas"]["Uuid"];
+            readonly external_id?: string;
+            readonly name?: string;
+            readonly description?: string;
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly currency: components["schemas"]["Currency"];
+            readonly cadence: components["schemas"]["ContractCadence"];
+            readonly starts_at: components["schemas"]["UnixTimestamp"];
+            readonly anchor_at: components["schemas"]["UnixTimestamp"];
             /** @description Null while it is open. */
-            ends_at: components["schemas"]["UnixTimestamp"] | null;
-            status: components["schemas"]["ContractStatus"];
+            readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
+            readonly status: components["schemas"]["ContractStatus"];
             /** @description Null when none was asked for, or it was taken back. */
-            cancellation: components["schemas"]["Cancellation"] | null;
+            readonly cancellation: components["schemas"]["Cancellation"] | null;
             /** @description The period of now; null while the contract does not run. */
-            current_period: components["schemas"]["ContractPeriod"] | null;
-            created_at: components["schemas"]["UnixTimestamp"];
-            updated_at: components["schemas"]["UnixTimestamp"];
+            readonly current_period: components["schemas"]["ContractPeriod"] | null;
+            readonly created_at: components["schemas"]["UnixTimestamp"];
+            readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description Those that are not ended, in order of creation. */
-            lines: components["schemas"]["ContractLine"][];
+            readonly lines: readonly components["schemas"]["ContractLine"][];
         };
         /**
          * @description `scheduled` before starts_at, `active` from then on; also while a cancellation is pending. `canceled` from the time of the cancellation on, `ended` from ends_at on.
          * @enum {string}
          */
-        ContractStatus: "scheduled" | "active" | "canceled" | "ended";
-        Cancellation: {
+        readonly ContractStatus: "scheduled" | "active" | "canceled" | "ended";
+        readonly Cancellation: {
             /** @description From when on the contract runs no longer, in Unix seconds. */
-            cancel_at: number;
-            mode: components["schemas"]["CancellationMode"];
-            reason?: string;
-            requested_at: components["schemas"]["UnixTimestamp"];
+            readonly cancel_at: number;
+            readonly mode: components["schemas"]["CancellationMode"];
+            readonly reason?: string;
+            readonly requested_at: components["schemas"]["UnixTimestamp"];
         };
-        ContractPeriod: {
+        readonly ContractPeriod: {
             /** @description The period as far as the contract has it … */
-            start_at: components["schemas"]["UnixTimestamp"];
-            end_at: components["schemas"]["PeriodEnd"];
+            readonly start_at: components["schemas"]["UnixTimestamp"];
+            readonly end_at: components["schemas"]["PeriodEnd"];
             /** @description … and the whole of it, which amounts are for. */
-            full_start_at: components["schemas"]["UnixTimestamp"];
-            full_end_at: components["schemas"]["PeriodEnd"];
+            readonly full_start_at: components["schemas"]["UnixTimestamp"];
+            readonly full_end_at: components["schemas"]["PeriodEnd"];
         };
         /** @description Never edited. It follows a rate card (`rate_card_id`, `price_overrides`, `discount_percent`), charges a price (`price_id`, `quantity`, `discount_percent`), sets a minimum (`minimum_amount`) or gives credit (`credit`). */
-        ContractLine: {
-            id: components["schemas"]["ContractLineId"];
-            description?: string;
-            starts_at: components["schemas"]["UnixTimestamp"];
+        readonly ContractLine: {
+            readonly id: components["schemas"]["ContractLineId"];
+            readonly description?: string;
+            readonly starts_at: components["schemas"]["UnixTimestamp"];
             /** @description Null while it is open; with starts_at when it was withdrawn. It is in force no longer than the contract runs. */
-            ends_at: components["schemas"]["UnixTimestamp"] | null;
-            rate_card_id?: components["schemas"]["RateCardId"];
-            price_overrides?: components["schemas"]["PriceOverride"][];
-            discount_percent?: components["schemas"]["NonNegativeAmount"];
-            price_id?: components["schemas"]["PriceId"];
+            readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
+            readonly rate_card_id?: components["schemas"]["RateCardId"];
+            readonly price_overrides?: readonly components["schemas"]["PriceOverride"][];
+            readonly discount_percent?: components["schemas"]["NonNegativeAmount"];
+            readonly price_id?: components["schemas"]["PriceId"];
             /** @description Of a flat price 1. */
-            quantity?: components["schemas"]["NonNegativeAmount"];
-            minimum_amount?: components["schemas"]["NonNegativeAmount"];
-            credit?: components["schemas"]["ContractCredit"];
-            created_at: components["schemas"]["UnixTimestamp"];
+            readonly quantity?: components["schemas"]["NonNegativeAmount"];
+            readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
+            readonly credit?: components["schemas"]["ContractCredit"];
+            readonly created_at: components["schemas"]["UnixTimestamp"];
         };
-        ContractLinePage: {
-            data: components["schemas"]["ContractLine"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly ContractLinePage: {
+            readonly data: readonly components["schemas"]["ContractLine"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        ContractCredit: {
-            amount: components["schemas"]["NonNegativeAmount"];
+        readonly ContractCredit: {
+            readonly amount: components["schemas"]["NonNegativeAmount"];
             /** @description Null for credit in a currency. */
-            metric_id: components["schemas"]["MetricId"] | null;
+            readonly metric_id: components["schemas"]["MetricId"] | null;
             /** @description Null for credit in a metric. */
-            currency: components["schemas"]["Currency"] | null;
-            expires: components["schemas"]["ContractCreditExpiry"];
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly expires: components["schemas"]["ContractCreditExpiry"];
         };
-        NewInvoicePreview: {
-            contract_id: components["schemas"]["Uuid"];
+        readonly NewInvoicePreview: {
+            readonly contract_id: components["schemas"]["Uuid"];
             /** @description The period this second lies in. Without it the one of now; the first of a contract that is to begin, the last of one that is over. */
-            at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description Only usage that occurred before; without it, `known_at`, or else now: with `changes` or `cancel_at` the second after, in which they hold. Not after that second. */
-            as_of?: components["schemas"]["UnixTimestamp"] | null;
+            readonly as_of?: components["schemas"]["UnixTimestamp"] | null;
             /** @description Only what was accepted, corrected, granted or voided before: the `usage_as_of` of an earlier answer, for instance. It is `usage_as_of` of the answer, whose `status` is that of then, and stands for now where `at` and `as_of` are left out. Not after what would be `usage_as_of` without it. Always in real time: for a test company whose clock was moved, name `as_of`, too. */
-            known_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly known_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description Adds `difference`: what has come since this second and before `usage_as_of`, such as the `usage_as_of` of the answer that an invoice was made of. The answer then counts nothing that came later than its `usage_as_of`. Not after it, nor after `known_at`. */
-            difference_since?: components["schemas"]["UnixTimestamp"] | null;
+            readonly difference_since?: components["schemas"]["UnixTimestamp"] | null;
             /** @description As if the contract were changed so; `effective_at` is now unless it is given. */
-            changes?: components["schemas"]["ContractLineChanges"] | null;
+            readonly changes?: components["schemas"]["ContractLineChanges"] | null;
             /** @description As if the contract were canceled for then. */
-            cancel_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly cancel_at?: components["schemas"]["UnixTimestamp"] | null;
         };
-        InvoicePreview: {
-            contract_id: components["schemas"]["Uuid"];
-            account_id: components["schemas"]["AccountId"];
-            currency: components["schemas"]["Currency"];
-            status: components["schemas"]["ContractStatus"];
-            period: components["schemas"]["ContractPeriod"];
+        readonly InvoicePreview: {
+            readonly contract_id: components["schemas"]["Uuid"];
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly currency: components["schemas"]["Currency"];
+            readonly status: components["schemas"]["ContractStatus"];
+            readonly period: components["schemas"]["ContractPeriod"];
             /** @description Usage that occurred before is in it. */
-            as_of: components["schemas"]["UnixTimestamp"];
+            readonly as_of: components["schemas"]["UnixTimestamp"];
             /** @description What was accepted, corrected, granted or voided before is counted, whenever it occurred. Nothing that came later is with `known_at` or `difference_since`; without them, what came while the answer was made may be. */
-            usage_as_of: components["schemas"]["UnixTimestamp"];
+            readonly usage_as_of: components["schemas"]["UnixTimestamp"];
             /** @description By the contract's lines, then by rates (both by start, then by id), then by value, the rest last. */
-            lines: components["schemas"]["InvoiceLine"][];
+            readonly lines: readonly components["schemas"]["InvoiceLine"][];
             /** @description The amounts of all lines, added up. */
-            subtotal: components["schemas"]["NonNegativeTotal"];
+            readonly subtotal: components["schemas"]["NonNegativeTotal"];
             /** @description What the contract's minimum adds. */
-            minimum_adjustment: components["schemas"]["NonNegativeTotal"];
+            readonly minimum_adjustment: components["schemas"]["NonNegativeTotal"];
             /** @description Before tax. */
-            total: components["schemas"]["NonNegativeTotal"];
+            readonly total: components["schemas"]["NonNegativeTotal"];
             /** @description Which grants of the account in this currency pay for it, in the order in which they are spent. That is what expires soonest first, of that what took effect first, and then by id. */
-            credits_applied: components["schemas"]["AppliedCredit"][];
+            readonly credits_applied: readonly components["schemas"]["AppliedCredit"][];
             /** @description What credit takes off. It lowers no balance; whoever settles the invoice debits it. */
-            credit_total: components["schemas"]["NonNegativeTotal"];
-            amount_due: components["schemas"]["NonNegativeTotal"];
+            readonly credit_total: components["schemas"]["NonNegativeTotal"];
+            readonly amount_due: components["schemas"]["NonNegativeTotal"];
             /** @description Usage within lines that follow a card which none of its rates reaches. Where a metric has rates under several aggregations, what the one leaves that reaches most. */
-            unrated: components["schemas"]["UnratedUsage"][];
+            readonly unrated: readonly components["schemas"]["UnratedUsage"][];
             /** @description What whoever reads the invoice should look at. */
-            warnings: components["schemas"]["InvoiceWarning"][];
-            difference?: components["schemas"]["InvoiceDifference"];
+            readonly warnings: readonly components["schemas"]["InvoiceWarning"][];
+            readonly difference?: components["schemas"]["InvoiceDifference"];
         };
         /** @description An invoice preview without its lines. */
-        InvoiceSummary: {
-            contract_id: components["schemas"]["Uuid"];
-            account_id: components["schemas"]["AccountId"];
-            currency: components["schemas"]["Currency"];
-            status: components["schemas"]["ContractStatus"];
-            period: components["schemas"]["ContractPeriod"];
+        readonly InvoiceSummary: {
+            readonly contract_id: components["schemas"]["Uuid"];
+            readonly account_id: components["schemas"]["AccountId"];
+            readonly currency: components["schemas"]["Currency"];
+            readonly status: components["schemas"]["ContractStatus"];
+            readonly period: components["schemas"]["ContractPeriod"];
             /** @description Usage that occurred before is in it. */
-            as_of: components["schemas"]["UnixTimestamp"];
+            readonly as_of: components["schemas"]["UnixTimestamp"];
             /** @description Usage that was accepted before is counted, whenever it occurred. */
-            usage_as_of: components["schemas"]["UnixTimestamp"];
+            readonly usage_as_of: components["schemas"]["UnixTimestamp"];
             /** @description The amounts of all lines, added up. */
-            subtotal: components["schemas"]["NonNegativeTotal"];
+            readonly subtotal: components["schemas"]["NonNegativeTotal"];
             /** @description What the contract's minimum adds. */
-            minimum_adjustment: components["schemas"]["NonNegativeTotal"];
+            readonly minimum_adjustment: components["schemas"]["NonNegativeTotal"];
             /** @description Before tax. */
-            total: components["schemas"]["NonNegativeTotal"];
+            readonly total: components["schemas"]["NonNegativeTotal"];
             /** @description Which grants of the account in this currency pay for it, in the order in which they are spent. That is what expires soonest first, of that what took effect first, and then by id. */
-            credits_applied: components["schemas"]["AppliedCredit"][];
+            readonly credits_applied: readonly components["schemas"]["AppliedCredit"][];
             /** @description What credit takes off. It lowers no balance; whoever settles the invoice debits it. */
-            credit_total: components["schemas"]["NonNegativeTotal"];
-            amount_due: components["schemas"]["NonNegativeTotal"];
+            readonly credit_total: components["schemas"]["NonNegativeTotal"];
+            readonly amount_due: components["schemas"]["NonNegativeTotal"];
             /** @description Usage within lines that follow a card which none of its rates reaches. Where a metric has rates under several aggregations, what the one leaves that reaches most. */
-            unrated: components["schemas"]["UnratedUsage"][];
+            readonly unrated: readonly components["schemas"]["UnratedUsage"][];
             /** @description What whoever reads the invoice should look at. */
-            warnings: components["schemas"]["InvoiceWarning"][];
+            readonly warnings: readonly components["schemas"]["InvoiceWarning"][];
         };
-        InvoiceSummaryPage: {
-            data: components["schemas"]["InvoiceSummary"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly InvoiceSummaryPage: {
+            readonly data: readonly components["schemas"]["InvoiceSummary"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        AppliedCredit: {
+        readonly AppliedCredit: {
             /** @description null for credit that is due by a line of the contract and not yet written. */
-            grant_id: components["schemas"]["GrantId"] | null;
-            amount: components["schemas"]["NonNegativeTotal"];
+            readonly grant_id: components["schemas"]["GrantId"] | null;
+            readonly amount: components["schemas"]["NonNegativeTotal"];
         };
-        UnratedUsage: {
-            metric_id: components["schemas"]["MetricId"] | null;
-            currency: components["schemas"]["Currency"] | null;
-            event_count: number;
-            quantity: components["schemas"]["DecimalTotal"];
+        readonly UnratedUsage: {
+            readonly metric_id: components["schemas"]["MetricId"] | null;
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly event_count: number;
+            readonly quantity: components["schemas"]["DecimalTotal"];
         };
-        InvoiceLine: {
-            contract_line_id: components["schemas"]["ContractLineId"];
+        readonly InvoiceLine: {
+            readonly contract_line_id: components["schemas"]["ContractLineId"];
             /** @description null for a price of the contract itself. */
-            rate_id: components["schemas"]["RateId"] | null;
-            product_id: components["schemas"]["ProductId"];
-            price: components["schemas"]["Price"];
-            start_at: components["schemas"]["UnixTimestamp"];
-            end_at: components["schemas"]["PeriodEnd"];
-            metric_id: components["schemas"]["MetricId"] | null;
+            readonly rate_id: components["schemas"]["RateId"] | null;
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly price: components["schemas"]["Price"];
+            readonly start_at: components["schemas"]["UnixTimestamp"];
+            readonly end_at: components["schemas"]["PeriodEnd"];
+            readonly metric_id: components["schemas"]["MetricId"] | null;
             /** @description What usage is measured in where that is a currency; amounts are in that of the preview. */
-            currency: components["schemas"]["Currency"] | null;
+            readonly currency: components["schemas"]["Currency"] | null;
             /** @description null where no usage is measured. */
-            aggregation: components["schemas"]["UsageAggregation"] | null;
-            filters: components["schemas"]["RateFilter"][];
-            group_by: string | null;
+            readonly aggregation: components["schemas"]["UsageAggregation"] | null;
+            readonly filters: readonly components["schemas"]["RateFilter"][];
+            readonly group_by: string | null;
             /** @description Of the `group_by` property; null for all others together, and where there is no `group_by`. */
-            value: string | null;
+            readonly value: string | null;
             /** @description As it was counted, also below 0, an average with 18 places; or agreed; 1 for a fixed charge. */
-            quantity: components["schemas"]["ExactNumber"];
+            readonly quantity: components["schemas"]["ExactNumber"];
             /** @description null where no usage is measured. */
-            event_count: number | null;
+            readonly event_count: number | null;
             /** @description What is priced: above what is included, and never below 0. Of an average it is exact, such as `2/3`. */
-            billable_quantity: components["schemas"]["ExactNumber"];
+            readonly billable_quantity: components["schemas"]["ExactNumber"];
             /** @description What lies in each tier that was entered, before discount, share and bounds; for graduated and volume prices alone. */
-            tiers?: {
+            readonly tiers?: readonly {
                 /** @description null for the last one. */
-                up_to: components["schemas"]["NonNegativeAmount"] | null;
-                quantity: components["schemas"]["ExactNumber"];
-                exact_amount: components["schemas"]["ExactNumber"];
+                readonly up_to: components["schemas"]["NonNegativeAmount"] | null;
+                readonly quantity: components["schemas"]["ExactNumber"];
+                readonly exact_amount: components["schemas"]["ExactNumber"];
             }[];
-            discount_percent: components["schemas"]["NonNegativeAmount"];
+            readonly discount_percent: components["schemas"]["NonNegativeAmount"];
             /** @description How much of the whole period the line has. */
-            share: {
-                seconds: number;
-                of: number;
+            readonly share: {
+                readonly seconds: number;
+                readonly of: number;
             };
             /**
              * @description What the amount was brought to, when it would otherwise be another.
              * @enum {string}
              */
-            bound?: "minimum" | "maximum";
-            exact_amount: components["schemas"]["ExactNumber"];
+            readonly bound?: "minimum" | "maximum";
+            readonly exact_amount: components["schemas"]["ExactNumber"];
             /** @description The exact amount, rounded to the currency's minor unit, a tie up. Beside it the contract's minimum alone is rounded, of a whole invoice. */
-            amount: components["schemas"]["NonNegativeTotal"];
+            readonly amount: components["schemas"]["NonNegativeTotal"];
             /** @description The SELECT over the analysts' view `events` that gives the quantity; null where no usage is measured, and with `known_at` or `difference_since`: the view has events as they are now. */
-            query: string | null;
+            readonly query: string | null;
         };
-        InvoiceWarning: {
+        readonly InvoiceWarning: {
             /**
              * @description `negative_quantity`: a rate counted less than nothing, and 0 is billed. `override_unused`: a price of the contract is for a product that its card does not price.
              * @enum {string}
              */
-            code: "negative_quantity" | "override_unused";
-            contract_line_id: components["schemas"]["ContractLineId"];
-            rate_id?: components["schemas"]["RateId"];
-            value?: string | null;
-            price_override?: components["schemas"]["PriceOverride"];
+            readonly code: "negative_quantity" | "override_unused";
+            readonly contract_line_id: components["schemas"]["ContractLineId"];
+            readonly rate_id?: components["schemas"]["RateId"];
+            readonly value?: string | null;
+            readonly price_override?: components["schemas"]["PriceOverride"];
         };
         /** @description How the answer differs from what it was at `since`, with `difference_since` alone. What was then and the difference add up to what is now, line by line. */
-        InvoiceDifference: {
+        readonly InvoiceDifference: {
             /** @description The `difference_since` that was asked for. */
-            since: components["schemas"]["UnixTimestamp"];
+            readonly since: components["schemas"]["UnixTimestamp"];
             /** @description All lines of then and now, in the order of the invoice. */
-            lines: {
-                contract_line_id: components["schemas"]["ContractLineId"];
-                rate_id: components["schemas"]["RateId"] | null;
-                value: string | null;
-                start_at: components["schemas"]["UnixTimestamp"];
-                quantity: components["schemas"]["NumberChange"];
-                amount: components["schemas"]["NumberChange"];
+            readonly lines: readonly {
+                readonly contract_line_id: components["schemas"]["ContractLineId"];
+                readonly rate_id: components["schemas"]["RateId"] | null;
+                readonly value: string | null;
+                readonly start_at: components["schemas"]["UnixTimestamp"];
+                readonly quantity: components["schemas"]["NumberChange"];
+                readonly amount: components["schemas"]["NumberChange"];
             }[];
-            subtotal: components["schemas"]["NumberChange"];
-            minimum_adjustment: components["schemas"]["NumberChange"];
-            total: components["schemas"]["NumberChange"];
-            credit_total: components["schemas"]["NumberChange"];
-            amount_due: components["schemas"]["NumberChange"];
+            readonly subtotal: components["schemas"]["NumberChange"];
+            readonly minimum_adjustment: components["schemas"]["NumberChange"];
+            readonly total: components["schemas"]["NumberChange"];
+            readonly credit_total: components["schemas"]["NumberChange"];
+            readonly amount_due: components["schemas"]["NumberChange"];
             /** @description The first events of the account, within lines that follow a card, that came, were corrected or voided since: by when that last happened, then by id. */
-            events: components["schemas"]["ChangedEvent"][];
+            readonly events: readonly components["schemas"]["ChangedEvent"][];
             /** @description Whether there are more events than these; a later `difference_since` shows the others. */
-            has_more: boolean;
+            readonly has_more: boolean;
         };
-        NumberChange: {
+        readonly NumberChange: {
             /** @description null for a line that was not there, which counts as 0. */
-            then: components["schemas"]["DecimalTotal"] | null;
+            readonly then: components["schemas"]["DecimalTotal"] | null;
             /** @description null for a line that is there no more. */
-            now: components["schemas"]["DecimalTotal"] | null;
+            readonly now: components["schemas"]["DecimalTotal"] | null;
             /** @description Now less then. */
-            difference: components["schemas"]["DecimalTotal"];
+            readonly difference: components["schemas"]["DecimalTotal"];
         };
-        ChangedEvent: {
-            event_id: components["schemas"]["EventId"];
-            metric_id: components["schemas"]["MetricId"] | null;
-            currency: components["schemas"]["Currency"] | null;
-            occurred_at: components["schemas"]["UnixTimestamp"];
-            accepted_at: components["schemas"]["UnixTimestamp"];
+        readonly ChangedEvent: {
+            readonly event_id: components["schemas"]["EventId"];
+            readonly metric_id: components["schemas"]["MetricId"] | null;
+            readonly currency: components["schemas"]["Currency"] | null;
+            readonly occurred_at: components["schemas"]["UnixTimestamp"];
+            readonly accepted_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was last corrected, as far as the answer knows; null when it was not. */
-            corrected_at: components["schemas"]["UnixTimestamp"] | null;
+            readonly corrected_at: components["schemas"]["UnixTimestamp"] | null;
             /** @description null for one that had not come. */
-            then: components["schemas"]["EventState"] | null;
-            now: components["schemas"]["EventState"];
+            readonly then: components["schemas"]["EventState"] | null;
+            readonly now: components["schemas"]["EventState"];
         };
         /** @description An event as it counted. */
-        EventState: {
-            quantity: components["schemas"]["DecimalTotal"];
-            voided: boolean;
+        readonly EventState: {
+            readonly quantity: components["schemas"]["DecimalTotal"];
+            readonly voided: boolean;
             /** @description The lines it is counted in: several where its metric is rated under several aggregations, none where it is void or no rate reaches it. */
-            lines: {
-                contract_line_id: components["schemas"]["ContractLineId"];
-                rate_id: components["schemas"]["RateId"];
-                value: string | null;
-                start_at: components["schemas"]["UnixTimestamp"];
+            readonly lines: readonly {
+                readonly contract_line_id: components["schemas"]["ContractLineId"];
+                readonly rate_id: components["schemas"]["RateId"];
+                readonly value: string | null;
+                readonly start_at: components["schemas"]["UnixTimestamp"];
             }[];
         };
         /**
          * @description Decimal text.
          * @example 49.5
          */
-        NonNegativeTotal: string;
+        readonly NonNegativeTotal: string;
         /**
          * @description Decimal text, or a fraction in lowest terms where no decimal is exact.
          * @example 100/31
          */
-        ExactNumber: string;
+        readonly ExactNumber: string;
         /**
          * a permission
          * @example read:all
          * @enum {string}
          */
-        Permission: "read:all" | "write:all" | "manage:keys";
+        readonly Permission: "read:all" | "write:all" | "manage:keys";
         /**
          * @example [
          *       "read:all",
          *       "write:all"
          *     ]
          */
-        Permissions: components["schemas"]["Permission"][];
+        readonly Permissions: readonly components["schemas"]["Permission"][];
         /**
          * @example {
          *       "name": "billing",
@@ -3191,12 +3191,12 @@ export interface components {
          *       ]
          *     }
          */
-        NewApiKey: {
+        readonly NewApiKey: {
             /** @description What it is called in the list. */
-            name: string;
-            permissions: components["schemas"]["Permissions"];
+            readonly name: string;
+            readonly permissions: components["schemas"]["Permissions"];
             /** @description When it ends by itself; left out, it does not. */
-            expires_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         /**
          * @description Exactly one of overlap_seconds and old_key_ends_at is required.
@@ -3204,327 +3204,327 @@ export interface components {
          *       "overlap_seconds": 86400
          *     }
          */
-        ApiKeyRotation: {
+        readonly ApiKeyRotation: {
             /** @description How long the old key goes on beside the new one; 0 ends it at once. */
-            overlap_seconds?: number | null;
+            readonly overlap_seconds?: number | null;
             /** @description When the old key ends, within 90 days from now. */
-            old_key_ends_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly old_key_ends_at?: components["schemas"]["UnixTimestamp"] | null;
             /** @description Those of the new key, some of the old one's; left out, all of them. */
-            permissions?: components["schemas"]["Permissions"] | null;
+            readonly permissions?: components["schemas"]["Permissions"] | null;
             /** @description When the new key ends by itself, null for never; left out, when the old one would have. */
-            expires_at?: components["schemas"]["UnixTimestamp"] | null;
+            readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
         };
-        ApiKey: {
-            id: components["schemas"]["Uuid"];
-            name: string;
+        readonly ApiKey: {
+            readonly id: components["schemas"]["Uuid"];
+            readonly name: string;
             /** @description The last four of the key. */
-            last_characters: string;
-            permissions: components["schemas"]["Permission"][];
+            readonly last_characters: string;
+            readonly permissions: readonly components["schemas"]["Permission"][];
             /** @enum {string} */
-            status: "active" | "expired" | "revoked";
-            created_at: components["schemas"]["UnixTimestamp"];
+            readonly status: "active" | "expired" | "revoked";
+            readonly created_at: components["schemas"]["UnixTimestamp"];
             /** @description The key that gave it; null when an operator did. */
-            issued_by: components["schemas"]["Uuid"] | null;
+            readonly issued_by: components["schemas"]["Uuid"] | null;
             /** @description When it was last used, to the minute; null when it was not yet. */
-            last_used_at: number | null;
+            readonly last_used_at: number | null;
             /** @description When it ends, or ended, by itself. */
-            expires_at?: components["schemas"]["UnixTimestamp"];
+            readonly expires_at?: components["schemas"]["UnixTimestamp"];
             /** @description The key that took its place when it was rotated. */
-            replaced_by?: components["schemas"]["Uuid"];
+            readonly replaced_by?: components["schemas"]["Uuid"];
             /** @description When it was revoked; null while it is not. */
-            revoked_at: number | null;
+            readonly revoked_at: number | null;
         };
-        ApiKeyPage: {
-            data: components["schemas"]["ApiKey"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly ApiKeyPage: {
+            readonly data: readonly components["schemas"]["ApiKey"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        IssuedApiKey: {
+        readonly IssuedApiKey: {
             /** @description The key itself, for the header x-api-key. It is shown in this answer and never again. */
-            key: string;
-            api_key: components["schemas"]["ApiKey"];
+            readonly key: string;
+            readonly api_key: components["schemas"]["ApiKey"];
         };
-        RotatedApiKey: {
+        readonly RotatedApiKey: {
             /** @description The new key itself. It is shown in this answer and never again. */
-            key: string;
-            api_key: components["schemas"]["ApiKey"];
-            old_api_key: components["schemas"]["ApiKey"];
+            readonly key: string;
+            readonly api_key: components["schemas"]["ApiKey"];
+            readonly old_api_key: components["schemas"]["ApiKey"];
         };
-        AuditEntry: {
-            id: components["schemas"]["Uuid"];
-            created_at: components["schemas"]["UnixTimestamp"];
+        readonly AuditEntry: {
+            readonly id: components["schemas"]["Uuid"];
+            readonly created_at: components["schemas"]["UnixTimestamp"];
             /** @description The key that was used; null when an operator did it by a command. */
-            api_key_id: components["schemas"]["Uuid"] | null;
+            readonly api_key_id: components["schemas"]["Uuid"] | null;
             /** @description What was done, such as `account.changed`. */
-            action: string;
+            readonly action: string;
             /** @description To what, by its id as it stands in its path. */
-            resource_id: string;
+            readonly resource_id: string;
             /** @description What was asked for, as in the request; never a key. */
-            changes: Record<string, unknown>;
+            readonly changes: Record<string, unknown>;
         };
-        AuditEntryPage: {
-            data: components["schemas"]["AuditEntry"][];
-            has_more: components["schemas"]["HasMore"];
+        readonly AuditEntryPage: {
+            readonly data: readonly components["schemas"]["AuditEntry"][];
+            readonly has_more: components["schemas"]["HasMore"];
         };
-        TestClock: {
+        readonly TestClock: {
             /** @description What time it is for the company. */
-            now: components["schemas"]["UnixTimestamp"];
+            readonly now: components["schemas"]["UnixTimestamp"];
             /** @description What time it is. */
-            real_now: components["schemas"]["UnixTimestamp"];
+            readonly real_now: components["schemas"]["UnixTimestamp"];
         };
-        TestClockTime: {
-            now: components["schemas"]["UnixTimestamp"];
+        readonly TestClockTime: {
+            readonly now: components["schemas"]["UnixTimestamp"];
         };
-        TestClockAdvance: {
+        readonly TestClockAdvance: {
             /**
              * a number of seconds of up to ten years
              * @example 86400
              */
-            seconds: number;
+            readonly seconds: number;
         };
-        TestSeed: {
+        readonly TestSeed: {
             /**
              * a seed
              * @description Which world; each number has one of its own.
              * @default 1
              * @example 7
              */
-            seed?: number | null;
+            readonly seed?: number | null;
         };
-        TestWorld: {
-            seed: number;
+        readonly TestWorld: {
+            readonly seed: number;
             /** @description Its usage lies in the 90 days before this. */
-            up_to: components["schemas"]["UnixTimestamp"];
-            customer_ids: components["schemas"]["Uuid"][];
-            account_ids: components["schemas"]["AccountId"][];
-            metric_ids: components["schemas"]["MetricId"][];
-            grant_ids: components["schemas"]["GrantId"][];
-            product_ids: components["schemas"]["ProductId"][];
-            price_ids: components["schemas"]["PriceId"][];
-            rate_card_id: components["schemas"]["RateCardId"];
+            readonly up_to: components["schemas"]["UnixTimestamp"];
+            readonly customer_ids: readonly components["schemas"]["Uuid"][];
+            readonly account_ids: readonly components["schemas"]["AccountId"][];
+            readonly metric_ids: readonly components["schemas"]["MetricId"][];
+            readonly grant_ids: readonly components["schemas"]["GrantId"][];
+            readonly product_ids: readonly components["schemas"]["ProductId"][];
+            readonly price_ids: readonly components["schemas"]["PriceId"][];
+            readonly rate_card_id: components["schemas"]["RateCardId"];
             /** @description Of the first account, from the first usage on. */
-            contract_id: components["schemas"]["Uuid"];
+            readonly contract_id: components["schemas"]["Uuid"];
             /** @description How many usage events there are. */
-            events: number;
+            readonly events: number;
         };
-        TestReset: {
-            reset_at: components["schemas"]["UnixTimestamp"];
+        readonly TestReset: {
+            readonly reset_at: components["schemas"]["UnixTimestamp"];
         };
-        TestDrain: {
+        readonly TestDrain: {
             /**
              * a number of seconds from 1 to 25
              * @description How many seconds to wait at most; never longer than nine tenths of what a request may take.
              * @default 10
              * @example 20
              */
-            timeout?: number | null;
+            readonly timeout?: number | null;
         };
-        TestDrained: {
+        readonly TestDrained: {
             /** @constant */
-            drained: true;
+            readonly drained: true;
         };
     };
     responses: {
         /** @description It does. */
-        Health: {
+        readonly Health: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example ok */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description The request is malformed; the text names the field and says why. */
-        BadRequest: {
+        readonly BadRequest: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example limit: must be <= 100 */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description The key is missing, wrong, expired or revoked. An address that tries many wrong keys is told to wait, and gets this answer all the same. */
-        Unauthorized: {
+        readonly Unauthorized: {
             headers: {
                 /** @description Seconds to wait, once an address has tried too many wrong keys. */
-                "Retry-After"?: number;
+                readonly "Retry-After"?: number;
                 /**
                  * @description How many wrong keys an address may try (`q`) in how many seconds (`w`).
                  * @example "wrong-keys";q=600;w=60
                  */
-                "RateLimit-Policy"?: string;
+                readonly "RateLimit-Policy"?: string;
                 /**
                  * @description How many of those are left (`r`), and the seconds until all are (`t`).
                  * @example "wrong-keys";r=599;t=60
                  */
-                RateLimit?: string;
-                [name: string]: unknown;
+                readonly RateLimit?: string;
+                readonly [name: string]: unknown;
             };
             content: {
-                "text/plain": "Invalid API key";
+                readonly "text/plain": "Invalid API key";
             };
         };
         /** @description The key does not have the permission that this operation needs, gives what it does not have, or belongs to a live company where only test companies may. */
-        Forbidden: {
+        readonly Forbidden: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example this key does not have the permission write:all */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description There is no such thing in your namespace. */
-        NotFound: {
+        readonly NotFound: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
-                "text/plain": "not found";
+                readonly "text/plain": "not found";
             };
         };
         /** @description The request took too long to arrive or to answer; nothing was written. */
-        RequestTimeout: {
+        readonly RequestTimeout: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example request timed out */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description It exists already, or is in a state that does not allow this; or the Idempotency-Key was used before, and the text names what for. */
-        Conflict: {
+        readonly Conflict: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example Idempotency-Key: this key was used before, for account_0f8fad5bd9cb469fa16570867728950e */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description The body is larger than this operation takes. */
-        PayloadTooLarge: {
+        readonly PayloadTooLarge: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example the body is larger than 4194304 bytes */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description The body is not JSON, or is encoded in a way that is not known. */
-        UnsupportedMediaType: {
+        readonly UnsupportedMediaType: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example the body must be application/json */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description The request is well-formed, but cannot be done; the text says why. */
-        Unprocessable: {
+        readonly Unprocessable: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example account_id: there is no such account */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description Too many requests, in a second or at once; try again after the seconds in Retry-After. A company may have 1,000 under way at a time in a process, one whose answer is not read among them. */
-        RateLimited: {
+        readonly RateLimited: {
             headers: {
                 /** @description Seconds to wait. */
-                "Retry-After"?: number;
+                readonly "Retry-After"?: number;
                 /**
                  * @description The limit: how many (`q`) in how many seconds (`w`), or at once.
                  * @example "requests";q=10000;w=1
                  */
-                "RateLimit-Policy"?: string;
+                readonly "RateLimit-Policy"?: string;
                 /**
                  * @description How many are left (`r`), and the seconds until all are (`t`).
                  * @example "requests";r=0;t=1
                  */
-                RateLimit?: string;
-                [name: string]: unknown;
+                readonly RateLimit?: string;
+                readonly [name: string]: unknown;
             };
             content: {
-                "text/plain": "rate limit exceeded";
+                readonly "text/plain": "rate limit exceeded";
             };
         };
         /** @description The request line and the headers are larger than 16 KiB together. */
-        HeadersTooLarge: {
+        readonly HeadersTooLarge: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example the request line and headers are larger than 16384 bytes */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description A fault of ours. Whether anything was written is not known. */
-        InternalError: {
+        readonly InternalError: {
             headers: {
-                [name: string]: unknown;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example internal error */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
         /** @description A part of the service is out of reach, or it takes nothing of the kind for a while, such as usage while its disk is nearly full or its clock may be wrong. Whether anything was written is not known: send the same request again after the seconds in Retry-After. */
-        Unavailable: {
+        readonly Unavailable: {
             headers: {
                 /** @description Seconds to wait. */
-                "Retry-After"?: number;
-                [name: string]: unknown;
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
             };
             content: {
                 /** @example the event log cannot be reached, try again */
-                "text/plain": string;
+                readonly "text/plain": string;
             };
         };
     };
     parameters: {
         /** @description The API key, by its id; not the key itself, which belongs in no URL. */
-        ApiKeyId: components["schemas"]["Uuid"];
+        readonly ApiKeyId: components["schemas"]["Uuid"];
         /** @description The account. */
-        AccountId: components["schemas"]["AccountId"];
+        readonly AccountId: components["schemas"]["AccountId"];
         /** @description The customer. */
-        CustomerId: components["schemas"]["Uuid"];
+        readonly CustomerId: components["schemas"]["Uuid"];
         /** @description The metric. */
-        MetricId: components["schemas"]["MetricId"];
+        readonly MetricId: components["schemas"]["MetricId"];
         /** @description The grant. */
-        GrantId: components["schemas"]["GrantId"];
+        readonly GrantId: components["schemas"]["GrantId"];
         /** @description The product. */
-        ProductId: components["schemas"]["ProductId"];
+        readonly ProductId: components["schemas"]["ProductId"];
         /** @description The price. */
-        PriceId: components["schemas"]["PriceId"];
+        readonly PriceId: components["schemas"]["PriceId"];
         /** @description The rate card. */
-        RateCardId: components["schemas"]["RateCardId"];
+        readonly RateCardId: components["schemas"]["RateCardId"];
         /** @description The contract. */
-        ContractId: components["schemas"]["Uuid"];
+        readonly ContractId: components["schemas"]["Uuid"];
         /** @description The usage event. */
-        EventId: components["schemas"]["EventId"];
+        readonly EventId: components["schemas"]["EventId"];
         /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-        IdempotencyKey: string;
+        readonly IdempotencyKey: string;
         /** @description How many items a page has at most. */
-        Limit: number;
+        readonly Limit: number;
         /** @description The first second of the range. */
-        StartAt: components["schemas"]["UnixTimestamp"];
+        readonly StartAt: components["schemas"]["UnixTimestamp"];
         /** @description The first second after the range. */
-        EndAt: components["schemas"]["UnixTimestamp"];
+        readonly EndAt: components["schemas"]["UnixTimestamp"];
         /** @description The first second of the range. Without it, five calendar years before now. */
-        StartAtOrFiveYears: components["schemas"]["UnixTimestamp"];
+        readonly StartAtOrFiveYears: components["schemas"]["UnixTimestamp"];
         /** @description The first second after the range. Without it, now. */
-        EndAtOrNow: components["schemas"]["UnixTimestamp"];
+        readonly EndAtOrNow: components["schemas"]["UnixTimestamp"];
         /** @description How events are boiled down to one quantity. */
-        Aggregation: components["schemas"]["UsageAggregation"];
+        readonly Aggregation: components["schemas"]["UsageAggregation"];
         /** @description Only usage of this currency, in upper or lower case. */
-        Currency: components["schemas"]["CurrencyInput"];
+        readonly Currency: components["schemas"]["CurrencyInput"];
     };
     requestBodies: never;
     headers: never;
@@ -3532,322 +3532,322 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    getHealth: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getHealth: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Health"];
-            500: components["responses"]["InternalError"];
-        };
-    };
-    getHealthWithSlash: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Health"];
-            500: components["responses"]["InternalError"];
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Health"];
+            readonly 500: components["responses"]["InternalError"];
         };
     };
-    getRoot: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getHealthWithSlash: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Health"];
-            500: components["responses"]["InternalError"];
-        };
-    };
-    getRootWithSlash: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: components["responses"]["Health"];
-            500: components["responses"]["InternalError"];
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Health"];
+            readonly 500: components["responses"]["InternalError"];
         };
     };
-    getOpenApi: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getRoot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Health"];
+            readonly 500: components["responses"]["InternalError"];
+        };
+    };
+    readonly getRootWithSlash: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly 200: components["responses"]["Health"];
+            readonly 500: components["responses"]["InternalError"];
+        };
+    };
+    readonly getOpenApi: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description This document. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/yaml": string;
+                    readonly "application/yaml": string;
                 };
             };
-            500: components["responses"]["InternalError"];
+            readonly 500: components["responses"]["InternalError"];
         };
     };
-    getDocs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getDocs: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description A page. It needs nothing from any other server. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "text/html": string;
+                    readonly "text/html": string;
                 };
             };
-            500: components["responses"]["InternalError"];
+            readonly 500: components["responses"]["InternalError"];
         };
     };
-    listCustomers: {
-        parameters: {
-            query?: {
+    readonly listCustomers: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last customer of the page before. */
-                starting_after?: components["schemas"]["Uuid"];
+                readonly starting_after?: components["schemas"]["Uuid"];
                 /** @description Only the customer that has this id of yours. */
-                external_id?: components["schemas"]["ExternalId"];
+                readonly external_id?: components["schemas"]["ExternalId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of customers. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["CustomerPage"];
+                    readonly "application/json": components["schemas"]["CustomerPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createCustomer: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createCustomer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewCustomer"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewCustomer"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The customer. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Customer"];
+                    readonly "application/json": components["schemas"]["Customer"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getCustomer: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getCustomer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The customer. */
-                customer_id: components["parameters"]["CustomerId"];
+                readonly customer_id: components["parameters"]["CustomerId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The customer. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Customer"];
+                    readonly "application/json": components["schemas"]["Customer"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updateCustomer: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updateCustomer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The customer. */
-                customer_id: components["parameters"]["CustomerId"];
+                readonly customer_id: components["parameters"]["CustomerId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["CustomerChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CustomerChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The customer as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Customer"];
+                    readonly "application/json": components["schemas"]["Customer"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listAccounts: {
-        parameters: {
-            query?: {
+    readonly listAccounts: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last account of the page before, in the order asked for. */
-                starting_after?: components["schemas"]["AccountId"];
+                readonly starting_after?: components["schemas"]["AccountId"];
                 /** @description `created_at`: newest first. `customer_name`: by the customer's name, then the account's, upper and lower case alike; accounts without a customer come last. */
-                sort?: "created_at" | "customer_name";
+                readonly sort?: "created_at" | "customer_name";
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of accounts. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AccountPage"];
+                    readonly "application/json": components["schemas"]["AccountPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createAccount: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewAccount"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewAccount"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The account. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    readonly "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listBalances: {
-        parameters: {
-            query: {
+    readonly listBalances: {
+        readonly parameters: {
+            readonly query: {
                 /**
                  * @description The accounts, 1 to 100 ids with commas between them, none of them twice.
                  * @example [
@@ -3855,18 +3855,18 @@ export interface operations {
                  *       "account_1b9d6bcdbbfd4b2d9b5dab8dfbbd4bed"
                  *     ]
                  */
-                account_ids: components["schemas"]["AccountId"][];
+                readonly account_ids: readonly components["schemas"]["AccountId"][];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The balances. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -3891,262 +3891,262 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["Balances"];
+                    readonly "application/json": components["schemas"]["Balances"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getAccountByExternalId: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getAccountByExternalId: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description Your own id of the account, as given when it was created. */
-                external_id: components["schemas"]["ExternalId"];
+                readonly external_id: components["schemas"]["ExternalId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The account. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    readonly "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The account. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    readonly "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updateAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updateAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["AccountChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["AccountChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The account as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    readonly "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    archiveAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly archiveAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The account, archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    readonly "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    unarchiveAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly unarchiveAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The account, not archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Account"];
+                    readonly "application/json": components["schemas"]["Account"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getAccountUsage: {
-        parameters: {
-            query: {
+    readonly getAccountUsage: {
+        readonly parameters: {
+            readonly query: {
                 /** @description The first second of the range. */
-                start_at: components["parameters"]["StartAt"];
+                readonly start_at: components["parameters"]["StartAt"];
                 /** @description The first second after the range. */
-                end_at: components["parameters"]["EndAt"];
+                readonly end_at: components["parameters"]["EndAt"];
                 /** @description How events are boiled down to one quantity. */
-                aggregation?: components["parameters"]["Aggregation"];
+                readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
-                currency?: components["parameters"]["Currency"];
+                readonly currency?: components["parameters"]["Currency"];
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The account and its usage. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AccountUsage"];
+                    readonly "application/json": components["schemas"]["AccountUsage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getAccountMonthlyUsage: {
-        parameters: {
-            query?: {
+    readonly getAccountMonthlyUsage: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How events are boiled down to one quantity. */
-                aggregation?: components["parameters"]["Aggregation"];
+                readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
-                currency?: components["parameters"]["Currency"];
+                readonly currency?: components["parameters"]["Currency"];
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The usage, month by month. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -4185,45 +4185,45 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["PeriodUsage"];
+                    readonly "application/json": components["schemas"]["PeriodUsage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getAccountDailyUsage: {
-        parameters: {
-            query: {
+    readonly getAccountDailyUsage: {
+        readonly parameters: {
+            readonly query: {
                 /** @description The first second of the range. */
-                start_at: components["parameters"]["StartAt"];
+                readonly start_at: components["parameters"]["StartAt"];
                 /** @description The first second after the range. */
-                end_at: components["parameters"]["EndAt"];
+                readonly end_at: components["parameters"]["EndAt"];
                 /** @description How events are boiled down to one quantity. */
-                aggregation?: components["parameters"]["Aggregation"];
+                readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
-                currency?: components["parameters"]["Currency"];
+                readonly currency?: components["parameters"]["Currency"];
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The usage, day by day. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -4247,297 +4247,297 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["PeriodUsage"];
+                    readonly "application/json": components["schemas"]["PeriodUsage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getAccountBalance: {
-        parameters: {
-            query?: {
+    readonly getAccountBalance: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description The metric to answer for. */
-                metric_id?: components["schemas"]["MetricId"];
+                readonly metric_id?: components["schemas"]["MetricId"];
                 /** @description The currency to answer for, in upper or lower case. */
-                currency?: components["schemas"]["CurrencyInput"];
+                readonly currency?: components["schemas"]["CurrencyInput"];
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The balance. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Balance"];
+                    readonly "application/json": components["schemas"]["Balance"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listMetrics: {
-        parameters: {
-            query?: {
+    readonly listMetrics: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last metric of the page before. */
-                starting_after?: components["schemas"]["MetricId"];
+                readonly starting_after?: components["schemas"]["MetricId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of metrics. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MetricPage"];
+                    readonly "application/json": components["schemas"]["MetricPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createMetric: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewMetric"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewMetric"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The metric. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Metric"];
+                    readonly "application/json": components["schemas"]["Metric"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The metric. */
-                metric_id: components["parameters"]["MetricId"];
+                readonly metric_id: components["parameters"]["MetricId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The metric. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Metric"];
+                    readonly "application/json": components["schemas"]["Metric"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updateMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updateMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The metric. */
-                metric_id: components["parameters"]["MetricId"];
+                readonly metric_id: components["parameters"]["MetricId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["MetricChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["MetricChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The metric as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Metric"];
+                    readonly "application/json": components["schemas"]["Metric"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    archiveMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly archiveMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The metric. */
-                metric_id: components["parameters"]["MetricId"];
+                readonly metric_id: components["parameters"]["MetricId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The metric, archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Metric"];
+                    readonly "application/json": components["schemas"]["Metric"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    unarchiveMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly unarchiveMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The metric. */
-                metric_id: components["parameters"]["MetricId"];
+                readonly metric_id: components["parameters"]["MetricId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The metric, not archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Metric"];
+                    readonly "application/json": components["schemas"]["Metric"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getMonthlyUsage: {
-        parameters: {
-            query?: {
+    readonly getMonthlyUsage: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description The first second of the range. Without it, five calendar years before now. */
-                start_at?: components["parameters"]["StartAtOrFiveYears"];
+                readonly start_at?: components["parameters"]["StartAtOrFiveYears"];
                 /** @description The first second after the range. Without it, now. */
-                end_at?: components["parameters"]["EndAtOrNow"];
+                readonly end_at?: components["parameters"]["EndAtOrNow"];
                 /** @description How events are boiled down to one quantity. */
-                aggregation?: components["parameters"]["Aggregation"];
+                readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
-                currency?: components["parameters"]["Currency"];
+                readonly currency?: components["parameters"]["Currency"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The usage, month by month. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -4557,506 +4557,506 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["PeriodUsage"];
+                    readonly "application/json": components["schemas"]["PeriodUsage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listGrants: {
-        parameters: {
-            query?: {
+    readonly listGrants: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last grant of the page before. */
-                starting_after?: components["schemas"]["GrantId"];
+                readonly starting_after?: components["schemas"]["GrantId"];
                 /** @description Only grants to this account. */
-                account_id?: components["schemas"]["AccountId"];
+                readonly account_id?: components["schemas"]["AccountId"];
                 /** @description Only grants of this metric. */
-                metric_id?: components["schemas"]["MetricId"];
+                readonly metric_id?: components["schemas"]["MetricId"];
                 /** @description Only grants of this currency, in upper or lower case. */
-                currency?: components["schemas"]["CurrencyInput"];
+                readonly currency?: components["schemas"]["CurrencyInput"];
                 /** @description Only grants that come from this contract. */
-                contract_v1_id?: components["schemas"]["Uuid"];
+                readonly contract_v1_id?: components["schemas"]["Uuid"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of grants. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["GrantPage"];
+                    readonly "application/json": components["schemas"]["GrantPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createGrant: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewGrant"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewGrant"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The grant. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Grant"];
+                    readonly "application/json": components["schemas"]["Grant"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getGrant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The grant. */
-                grant_id: components["parameters"]["GrantId"];
+                readonly grant_id: components["parameters"]["GrantId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The grant. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Grant"];
+                    readonly "application/json": components["schemas"]["Grant"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    voidGrant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly voidGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The grant. */
-                grant_id: components["parameters"]["GrantId"];
+                readonly grant_id: components["parameters"]["GrantId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The grant, voided. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Grant"];
+                    readonly "application/json": components["schemas"]["Grant"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    archiveGrant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly archiveGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The grant. */
-                grant_id: components["parameters"]["GrantId"];
+                readonly grant_id: components["parameters"]["GrantId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The grant, archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Grant"];
+                    readonly "application/json": components["schemas"]["Grant"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listRefillConfigurations: {
-        parameters: {
-            query?: {
+    readonly listRefillConfigurations: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The `account_id` and the `metric_id` of the last configuration of the page before, with a slash in between, as in its path. */
-                starting_after?: components["schemas"]["RefillConfigurationKey"];
+                readonly starting_after?: components["schemas"]["RefillConfigurationKey"];
                 /** @description Only configurations of this account. */
-                account_id?: components["schemas"]["AccountId"];
+                readonly account_id?: components["schemas"]["AccountId"];
                 /** @description Only configurations of this metric. */
-                metric_id?: components["schemas"]["MetricId"];
+                readonly metric_id?: components["schemas"]["MetricId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of refill configurations. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefillConfigurationPage"];
+                    readonly "application/json": components["schemas"]["RefillConfigurationPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createRefillConfiguration: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createRefillConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewRefillConfiguration"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewRefillConfiguration"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The refill configuration. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefillConfiguration"];
+                    readonly "application/json": components["schemas"]["RefillConfiguration"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getRefillConfiguration: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getRefillConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
                 /** @description The metric. */
-                metric_id: components["parameters"]["MetricId"];
+                readonly metric_id: components["parameters"]["MetricId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The refill configuration. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefillConfiguration"];
+                    readonly "application/json": components["schemas"]["RefillConfiguration"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updateRefillConfiguration: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updateRefillConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
                 /** @description The metric. */
-                metric_id: components["parameters"]["MetricId"];
+                readonly metric_id: components["parameters"]["MetricId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RefillConfigurationChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RefillConfigurationChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The refill configuration as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefillConfiguration"];
+                    readonly "application/json": components["schemas"]["RefillConfiguration"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listRefills: {
-        parameters: {
-            query?: {
+    readonly listRefills: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The `grant_id` of the last refill of the page before. */
-                starting_after?: components["schemas"]["GrantId"];
+                readonly starting_after?: components["schemas"]["GrantId"];
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The account. */
-                account_id: components["parameters"]["AccountId"];
+                readonly account_id: components["parameters"]["AccountId"];
                 /** @description The metric. */
-                metric_id: components["parameters"]["MetricId"];
+                readonly metric_id: components["parameters"]["MetricId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of refills. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RefillPage"];
+                    readonly "application/json": components["schemas"]["RefillPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listEvents: {
-        parameters: {
-            query?: {
+    readonly listEvents: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last event of the page before; a filter need not let it through. */
-                starting_after?: components["schemas"]["EventId"];
+                readonly starting_after?: components["schemas"]["EventId"];
                 /** @description Only events of this account. */
-                account_id?: components["schemas"]["AccountId"];
+                readonly account_id?: components["schemas"]["AccountId"];
                 /** @description Only events of this metric. */
-                metric_id?: components["schemas"]["MetricId"];
+                readonly metric_id?: components["schemas"]["MetricId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of usage events. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageEventPage"];
+                    readonly "application/json": components["schemas"]["UsageEventPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    reportEvent: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly reportEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewUsageEvent"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewUsageEvent"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The event is durable, and in balances within moments. This is the report as it was taken, under the event's id; when the event had been reported before, the first report counts. */
-            202: {
+            readonly 202: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageEvent"];
+                    readonly "application/json": components["schemas"]["UsageEvent"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    aggregateEvents: {
-        parameters: {
-            query: {
+    readonly aggregateEvents: {
+        readonly parameters: {
+            readonly query: {
                 /**
                  * @description The name of the property.
                  * @example model
                  */
-                property: components["schemas"]["PropertyName"];
+                readonly property: components["schemas"]["PropertyName"];
                 /**
                  * @description The value of the property, as text.
                  * @example large
                  */
-                value: components["schemas"]["PropertyValue"];
+                readonly value: components["schemas"]["PropertyValue"];
                 /** @description How events are boiled down to one quantity. */
-                aggregation?: components["parameters"]["Aggregation"];
+                readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description The first second of the range. Without it, five calendar years before now. */
-                start_at?: components["parameters"]["StartAtOrFiveYears"];
+                readonly start_at?: components["parameters"]["StartAtOrFiveYears"];
                 /** @description The first second after the range. Without it, now. */
-                end_at?: components["parameters"]["EndAtOrNow"];
+                readonly end_at?: components["parameters"]["EndAtOrNow"];
                 /** @description Only usage of this currency, in upper or lower case. */
-                currency?: components["parameters"]["Currency"];
+                readonly currency?: components["parameters"]["Currency"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The usage. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -5073,68 +5073,68 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["EventAggregate"];
+                    readonly "application/json": components["schemas"]["EventAggregate"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    reportEvents: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly reportEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["UsageEventBatch"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["UsageEventBatch"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description All events are durable, and in balances within moments. */
-            202: {
+            readonly 202: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageEventBatchTaken"];
+                    readonly "application/json": components["schemas"]["UsageEventBatchTaken"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    correctEvents: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly correctEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
+        readonly requestBody: {
+            readonly content: {
                 /**
                  * @example {
                  *       "corrections": [
@@ -5149,14 +5149,14 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["EventCorrectionBatch"];
+                readonly "application/json": components["schemas"]["EventCorrectionBatch"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description All corrections are durable, and in balances within moments. */
-            202: {
+            readonly 202: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -5168,239 +5168,239 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": components["schemas"]["EventCorrectionBatchTaken"];
+                    readonly "application/json": components["schemas"]["EventCorrectionBatchTaken"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description An event was voided, which cannot be taken back. */
-            409: {
+            readonly 409: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /** @example corrections[0].event_id: this event was voided, which cannot be taken back */
-                    "text/plain": string;
+                    readonly "text/plain": string;
                 };
             };
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
             /** @description A part of the service is out of reach, or the event log has not taken the correction yet: send the same request again after the seconds in Retry-After. A correction that was kept is not made twice, and is sent on by itself. */
-            503: {
+            readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
+                    readonly "Retry-After"?: number;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /** @example the event log cannot be reached, try again */
-                    "text/plain": string;
+                    readonly "text/plain": string;
                 };
             };
         };
     };
-    getEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The usage event. */
-                event_id: components["parameters"]["EventId"];
+                readonly event_id: components["parameters"]["EventId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The event. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageEvent"];
+                    readonly "application/json": components["schemas"]["UsageEvent"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    correctEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly correctEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The usage event. */
-                event_id: components["parameters"]["EventId"];
+                readonly event_id: components["parameters"]["EventId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["EventChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["EventChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The event as it counts from now on; durable, and in balances within moments. */
-            202: {
+            readonly 202: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageEvent"];
+                    readonly "application/json": components["schemas"]["UsageEvent"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description The event was voided, which cannot be taken back. */
-            409: {
+            readonly 409: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /** @example event_id: this event was voided, which cannot be taken back */
-                    "text/plain": string;
+                    readonly "text/plain": string;
                 };
             };
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
             /** @description A part of the service is out of reach, or the event log has not taken the correction yet: send the same request again after the seconds in Retry-After. A correction that was kept is not made twice, and is sent on by itself. */
-            503: {
+            readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
+                    readonly "Retry-After"?: number;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /** @example the event log cannot be reached, try again */
-                    "text/plain": string;
+                    readonly "text/plain": string;
                 };
             };
         };
     };
-    voidEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly voidEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The usage event. */
-                event_id: components["parameters"]["EventId"];
+                readonly event_id: components["parameters"]["EventId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The event, voided; durable, and out of balances within moments. */
-            202: {
+            readonly 202: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["UsageEvent"];
+                    readonly "application/json": components["schemas"]["UsageEvent"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
             /** @description A part of the service is out of reach, or the event log has not taken the correction yet: send the same request again after the seconds in Retry-After. A correction that was kept is not made twice, and is sent on by itself. */
-            503: {
+            readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
-                    "Retry-After"?: number;
-                    [name: string]: unknown;
+                    readonly "Retry-After"?: number;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /** @example the event log cannot be reached, try again */
-                    "text/plain": string;
+                    readonly "text/plain": string;
                 };
             };
         };
     };
-    listEventRevisions: {
-        parameters: {
-            query?: {
+    readonly listEventRevisions: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The number of the last revision of the page before. */
-                starting_after?: number;
+                readonly starting_after?: number;
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The usage event. */
-                event_id: components["parameters"]["EventId"];
+                readonly event_id: components["parameters"]["EventId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of revisions. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["EventRevisionPage"];
+                    readonly "application/json": components["schemas"]["EventRevisionPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listCurrencies: {
-        parameters: {
-            query?: {
+    readonly listCurrencies: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The code of the last currency of the page before. */
-                starting_after?: components["schemas"]["Currency"];
+                readonly starting_after?: components["schemas"]["Currency"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of currencies. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -5424,1244 +5424,1244 @@ export interface operations {
                      *       "has_more": false
                      *     }
                      */
-                    "application/json": components["schemas"]["CurrencyPage"];
+                    readonly "application/json": components["schemas"]["CurrencyPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listProducts: {
-        parameters: {
-            query?: {
+    readonly listProducts: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last product of the page before. */
-                starting_after?: components["schemas"]["ProductId"];
+                readonly starting_after?: components["schemas"]["ProductId"];
                 /** @description Only the product that has this id of yours. */
-                external_id?: components["schemas"]["ExternalId"];
+                readonly external_id?: components["schemas"]["ExternalId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of products. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ProductPage"];
+                    readonly "application/json": components["schemas"]["ProductPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createProduct: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewProduct"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewProduct"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The product. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Product"];
+                    readonly "application/json": components["schemas"]["Product"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The product. */
-                product_id: components["parameters"]["ProductId"];
+                readonly product_id: components["parameters"]["ProductId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The product. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Product"];
+                    readonly "application/json": components["schemas"]["Product"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updateProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updateProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The product. */
-                product_id: components["parameters"]["ProductId"];
+                readonly product_id: components["parameters"]["ProductId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ProductChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ProductChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The product as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Product"];
+                    readonly "application/json": components["schemas"]["Product"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    archiveProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly archiveProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The product. */
-                product_id: components["parameters"]["ProductId"];
+                readonly product_id: components["parameters"]["ProductId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The product, archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Product"];
+                    readonly "application/json": components["schemas"]["Product"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    unarchiveProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly unarchiveProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The product. */
-                product_id: components["parameters"]["ProductId"];
+                readonly product_id: components["parameters"]["ProductId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The product, no longer archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Product"];
+                    readonly "application/json": components["schemas"]["Product"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listPrices: {
-        parameters: {
-            query?: {
+    readonly listPrices: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last price of the page before. */
-                starting_after?: components["schemas"]["PriceId"];
+                readonly starting_after?: components["schemas"]["PriceId"];
                 /** @description Only prices of this product. */
-                product_id?: components["schemas"]["ProductId"];
+                readonly product_id?: components["schemas"]["ProductId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of prices. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PricePage"];
+                    readonly "application/json": components["schemas"]["PricePage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createPrice: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createPrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewPrice"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewPrice"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The price. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Price"];
+                    readonly "application/json": components["schemas"]["Price"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getPrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getPrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The price. */
-                price_id: components["parameters"]["PriceId"];
+                readonly price_id: components["parameters"]["PriceId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The price. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Price"];
+                    readonly "application/json": components["schemas"]["Price"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updatePrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updatePrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The price. */
-                price_id: components["parameters"]["PriceId"];
+                readonly price_id: components["parameters"]["PriceId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["PriceChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["PriceChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The price as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Price"];
+                    readonly "application/json": components["schemas"]["Price"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    archivePrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly archivePrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The price. */
-                price_id: components["parameters"]["PriceId"];
+                readonly price_id: components["parameters"]["PriceId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The price, archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Price"];
+                    readonly "application/json": components["schemas"]["Price"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    unarchivePrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly unarchivePrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The price. */
-                price_id: components["parameters"]["PriceId"];
+                readonly price_id: components["parameters"]["PriceId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The price, no longer archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Price"];
+                    readonly "application/json": components["schemas"]["Price"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listRateCards: {
-        parameters: {
-            query?: {
+    readonly listRateCards: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last rate card of the page before. */
-                starting_after?: components["schemas"]["RateCardId"];
+                readonly starting_after?: components["schemas"]["RateCardId"];
                 /** @description Only the rate card that has this id of yours. */
-                external_id?: components["schemas"]["ExternalId"];
+                readonly external_id?: components["schemas"]["ExternalId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of rate cards, without their rates. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateCardPage"];
+                    readonly "application/json": components["schemas"]["RateCardPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createRateCard: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewRateCard"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewRateCard"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The rate card. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateCard"];
+                    readonly "application/json": components["schemas"]["RateCard"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The rate card. */
-                rate_card_id: components["parameters"]["RateCardId"];
+                readonly rate_card_id: components["parameters"]["RateCardId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The card with its rates that have not ended, also those that begin later. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateCard"];
+                    readonly "application/json": components["schemas"]["RateCard"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updateRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updateRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The rate card. */
-                rate_card_id: components["parameters"]["RateCardId"];
+                readonly rate_card_id: components["parameters"]["RateCardId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RateCardChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RateCardChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The rate card as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateCard"];
+                    readonly "application/json": components["schemas"]["RateCard"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    archiveRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly archiveRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The rate card. */
-                rate_card_id: components["parameters"]["RateCardId"];
+                readonly rate_card_id: components["parameters"]["RateCardId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The rate card, archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateCard"];
+                    readonly "application/json": components["schemas"]["RateCard"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    unarchiveRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly unarchiveRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The rate card. */
-                rate_card_id: components["parameters"]["RateCardId"];
+                readonly rate_card_id: components["parameters"]["RateCardId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The rate card, no longer archived. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateCard"];
+                    readonly "application/json": components["schemas"]["RateCard"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listRates: {
-        parameters: {
-            query?: {
+    readonly listRates: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last rate of the page before. */
-                starting_after?: components["schemas"]["RateId"];
+                readonly starting_after?: components["schemas"]["RateId"];
                 /** @description Only rates that are in force at this second. */
-                at?: components["schemas"]["UnixTimestamp"];
+                readonly at?: components["schemas"]["UnixTimestamp"];
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The rate card. */
-                rate_card_id: components["parameters"]["RateCardId"];
+                readonly rate_card_id: components["parameters"]["RateCardId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of rates. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RatePage"];
+                    readonly "application/json": components["schemas"]["RatePage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    changeRateCard: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly changeRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path: {
+            readonly path: {
                 /** @description The rate card. */
-                rate_card_id: components["parameters"]["RateCardId"];
+                readonly rate_card_id: components["parameters"]["RateCardId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["RateCardChange"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["RateCardChange"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The rate card with its rates that have not ended, also those that begin later. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RateCard"];
+                    readonly "application/json": components["schemas"]["RateCard"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    simulateRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly simulateRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The rate card. */
-                rate_card_id: components["parameters"]["RateCardId"];
+                readonly rate_card_id: components["parameters"]["RateCardId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewSimulation"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewSimulation"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description One page of accounts, by id. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Simulation"];
+                    readonly "application/json": components["schemas"]["Simulation"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listContracts: {
-        parameters: {
-            query?: {
+    readonly listContracts: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last contract of the page before. */
-                starting_after?: components["schemas"]["Uuid"];
+                readonly starting_after?: components["schemas"]["Uuid"];
                 /** @description Only contracts of this account. */
-                account_id?: components["schemas"]["AccountId"];
+                readonly account_id?: components["schemas"]["AccountId"];
                 /** @description Only contracts with a line, ever, that follows this rate card. */
-                rate_card_id?: components["schemas"]["RateCardId"];
+                readonly rate_card_id?: components["schemas"]["RateCardId"];
                 /** @description Only the contract that has this id of yours. */
-                external_id?: components["schemas"]["ExternalId"];
+                readonly external_id?: components["schemas"]["ExternalId"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of contracts. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContractSummaryPage"];
+                    readonly "application/json": components["schemas"]["ContractSummaryPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createContract: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewContract"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewContract"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The contract. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Contract"];
+                    readonly "application/json": components["schemas"]["Contract"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The contract. */
-                contract_id: components["parameters"]["ContractId"];
+                readonly contract_id: components["parameters"]["ContractId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The contract. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Contract"];
+                    readonly "application/json": components["schemas"]["Contract"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    updateContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly updateContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The contract. */
-                contract_id: components["parameters"]["ContractId"];
+                readonly contract_id: components["parameters"]["ContractId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ContractChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ContractChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The contract as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Contract"];
+                    readonly "application/json": components["schemas"]["Contract"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listContractLines: {
-        parameters: {
-            query?: {
+    readonly listContractLines: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last line of the page before. */
-                starting_after?: components["schemas"]["ContractLineId"];
+                readonly starting_after?: components["schemas"]["ContractLineId"];
             };
-            header?: never;
-            path: {
+            readonly header?: never;
+            readonly path: {
                 /** @description The contract. */
-                contract_id: components["parameters"]["ContractId"];
+                readonly contract_id: components["parameters"]["ContractId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of lines. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ContractLinePage"];
+                    readonly "application/json": components["schemas"]["ContractLinePage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    changeContract: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly changeContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path: {
+            readonly path: {
                 /** @description The contract. */
-                contract_id: components["parameters"]["ContractId"];
+                readonly contract_id: components["parameters"]["ContractId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ContractLineChanges"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ContractLineChanges"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The contract as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Contract"];
+                    readonly "application/json": components["schemas"]["Contract"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    cancelContract: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly cancelContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path: {
+            readonly path: {
                 /** @description The contract. */
-                contract_id: components["parameters"]["ContractId"];
+                readonly contract_id: components["parameters"]["ContractId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ContractCancellation"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ContractCancellation"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The contract as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Contract"];
+                    readonly "application/json": components["schemas"]["Contract"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    uncancelContract: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly uncancelContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path: {
+            readonly path: {
                 /** @description The contract. */
-                contract_id: components["parameters"]["ContractId"];
+                readonly contract_id: components["parameters"]["ContractId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The contract as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Contract"];
+                    readonly "application/json": components["schemas"]["Contract"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listInvoicePreviews: {
-        parameters: {
-            query?: {
+    readonly listInvoicePreviews: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The contract_id of the last preview of the page before. */
-                starting_after?: components["schemas"]["Uuid"];
+                readonly starting_after?: components["schemas"]["Uuid"];
                 /** @description The period that this second lies in. Default now. */
-                at?: components["schemas"]["UnixTimestamp"];
+                readonly at?: components["schemas"]["UnixTimestamp"];
                 /** @description Usage that occurred before counts. Default now; not in the future. */
-                as_of?: components["schemas"]["UnixTimestamp"];
+                readonly as_of?: components["schemas"]["UnixTimestamp"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of previews. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvoiceSummaryPage"];
+                    readonly "application/json": components["schemas"]["InvoiceSummaryPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    previewInvoice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly previewInvoice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewInvoicePreview"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewInvoicePreview"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The preview. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["InvoicePreview"];
+                    readonly "application/json": components["schemas"]["InvoicePreview"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listApiKeys: {
-        parameters: {
-            query?: {
+    readonly listApiKeys: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last key of the page before. */
-                starting_after?: components["schemas"]["Uuid"];
+                readonly starting_after?: components["schemas"]["Uuid"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of keys. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApiKeyPage"];
+                    readonly "application/json": components["schemas"]["ApiKeyPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    createApiKey: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly createApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewApiKey"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["NewApiKey"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The key, and what it is. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -6682,158 +6682,158 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["IssuedApiKey"];
+                    readonly "application/json": components["schemas"]["IssuedApiKey"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly getApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The API key, by its id; not the key itself, which belongs in no URL. */
-                api_key_id: components["parameters"]["ApiKeyId"];
+                readonly api_key_id: components["parameters"]["ApiKeyId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description The key, without its secret. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApiKey"];
+                    readonly "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    rotateApiKey: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly rotateApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path: {
+            readonly path: {
                 /** @description The API key, by its id; not the key itself, which belongs in no URL. */
-                api_key_id: components["parameters"]["ApiKeyId"];
+                readonly api_key_id: components["parameters"]["ApiKeyId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["ApiKeyRotation"];
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["ApiKeyRotation"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The new key, and what has become of the old one. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RotatedApiKey"];
+                    readonly "application/json": components["schemas"]["RotatedApiKey"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    revokeApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
+    readonly revokeApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
                 /** @description The API key, by its id; not the key itself, which belongs in no URL. */
-                api_key_id: components["parameters"]["ApiKeyId"];
+                readonly api_key_id: components["parameters"]["ApiKeyId"];
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description The key as it is now. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApiKey"];
+                    readonly "application/json": components["schemas"]["ApiKey"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    listAuditTrail: {
-        parameters: {
-            query?: {
+    readonly listAuditTrail: {
+        readonly parameters: {
+            readonly query?: {
                 /** @description How many items a page has at most. */
-                limit?: components["parameters"]["Limit"];
+                readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last entry of the page before. */
-                starting_after?: components["schemas"]["Uuid"];
+                readonly starting_after?: components["schemas"]["Uuid"];
                 /** @description Only entries of this resource, by its id as it stands in its path. That of a refill configuration is its account's and its metric's id with a slash in between. */
-                resource_id?: string;
+                readonly resource_id?: string;
                 /** @description Only what was done with this key. */
-                api_key_id?: components["schemas"]["Uuid"];
+                readonly api_key_id?: components["schemas"]["Uuid"];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description One page of entries. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -6853,32 +6853,32 @@ export interface operations {
                      *       "has_more": false
                      *     }
                      */
-                    "application/json": components["schemas"]["AuditEntryPage"];
+                    readonly "application/json": components["schemas"]["AuditEntryPage"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    getTestClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description What the clock shows. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -6887,41 +6887,41 @@ export interface operations {
                      *       "real_now": 1700158623
                      *     }
                      */
-                    "application/json": components["schemas"]["TestClock"];
+                    readonly "application/json": components["schemas"]["TestClock"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    setTestClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly setTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
+        readonly requestBody: {
+            readonly content: {
                 /**
                  * @example {
                  *       "now": 1731694623
                  *     }
                  */
-                "application/json": components["schemas"]["TestClockTime"];
+                readonly "application/json": components["schemas"]["TestClockTime"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description What the clock shows from now on. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -6930,35 +6930,35 @@ export interface operations {
                      *       "real_now": 1700158623
                      *     }
                      */
-                    "application/json": components["schemas"]["TestClock"];
+                    readonly "application/json": components["schemas"]["TestClock"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    resetTestClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly resetTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
+        readonly requestBody?: never;
+        readonly responses: {
             /** @description Both are the same. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -6967,44 +6967,44 @@ export interface operations {
                      *       "real_now": 1700158623
                      *     }
                      */
-                    "application/json": components["schemas"]["TestClock"];
+                    readonly "application/json": components["schemas"]["TestClock"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    advanceTestClock: {
-        parameters: {
-            query?: never;
-            header?: {
+    readonly advanceTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: {
                 /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
-                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
-            path?: never;
-            cookie?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
+        readonly requestBody: {
+            readonly content: {
                 /**
                  * @example {
                  *       "seconds": 86400
                  *     }
                  */
-                "application/json": components["schemas"]["TestClockAdvance"];
+                readonly "application/json": components["schemas"]["TestClockAdvance"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description What the clock shows from now on. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -7013,40 +7013,40 @@ export interface operations {
                      *       "real_now": 1700158623
                      *     }
                      */
-                    "application/json": components["schemas"]["TestClock"];
+                    readonly "application/json": components["schemas"]["TestClock"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    resetTestCompany: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly resetTestCompany: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["Nothing"];
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["Nothing"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description Everything is gone. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -7054,83 +7054,83 @@ export interface operations {
                      *       "reset_at": 1700158623
                      *     }
                      */
-                    "application/json": components["schemas"]["TestReset"];
+                    readonly "application/json": components["schemas"]["TestReset"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    seedTestCompany: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly seedTestCompany: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
+        readonly requestBody?: {
+            readonly content: {
                 /**
                  * @example {
                  *       "seed": 7
                  *     }
                  */
-                "application/json": components["schemas"]["TestSeed"];
+                readonly "application/json": components["schemas"]["TestSeed"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description What it is made of, in the order it was made in. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TestWorld"];
+                    readonly "application/json": components["schemas"]["TestWorld"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            409: components["responses"]["Conflict"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 409: components["responses"]["Conflict"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
-    drainTestCompany: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly drainTestCompany: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
+        readonly requestBody?: {
+            readonly content: {
                 /**
                  * @example {
                  *       "timeout": 20
                  *     }
                  */
-                "application/json": components["schemas"]["TestDrain"];
+                readonly "application/json": components["schemas"]["TestDrain"];
             };
         };
-        responses: {
+        readonly responses: {
             /** @description Everything that was acknowledged before is counted. */
-            200: {
+            readonly 200: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content: {
                     /**
@@ -7138,19 +7138,19 @@ export interface operations {
                      *       "drained": true
                      *     }
                      */
-                    "application/json": components["schemas"]["TestDrained"];
+                    readonly "application/json": components["schemas"]["TestDrained"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["RequestTimeout"];
-            413: components["responses"]["PayloadTooLarge"];
-            415: components["responses"]["UnsupportedMediaType"];
-            429: components["responses"]["RateLimited"];
-            431: components["responses"]["HeadersTooLarge"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
         };
     };
 }

@@ -4,1125 +4,1125 @@
  */
 
 export interface paths {
-    "/v2/health": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getHealth"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/health/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getHealthWithSlash"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getRoot"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getRootWithSlash"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/openapi.yaml": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getOpenApi"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/docs": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getDocs"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/customers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listCustomers"];
-        put?: never;
-        post: operations["createCustomer"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/customers/{customer_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getCustomer"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updateCustomer"];
-        trace?: never;
-    };
-    "/v2/accounts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listAccounts"];
-        put?: never;
-        post: operations["createAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/balances": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listBalances"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/external-id/{external_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getAccountByExternalId"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/{account_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getAccount"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updateAccount"];
-        trace?: never;
-    };
-    "/v2/accounts/{account_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["archiveAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/{account_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["unarchiveAccount"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/{account_id}/usage": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getAccountUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/{account_id}/usage/monthly": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getAccountMonthlyUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/{account_id}/usage/daily": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getAccountDailyUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/accounts/{account_id}/balance": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getAccountBalance"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/metrics": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listMetrics"];
-        put?: never;
-        post: operations["createMetric"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/metrics/{metric_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getMetric"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updateMetric"];
-        trace?: never;
-    };
-    "/v2/metrics/{metric_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["archiveMetric"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/metrics/{metric_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["unarchiveMetric"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/metrics/usage/monthly": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getMonthlyUsage"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/grants": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listGrants"];
-        put?: never;
-        post: operations["createGrant"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/grants/{grant_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getGrant"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/grants/{grant_id}/void": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["voidGrant"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/grants/{grant_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["archiveGrant"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/refill-configurations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listRefillConfigurations"];
-        put?: never;
-        post: operations["createRefillConfiguration"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/refill-configurations/{account_id}/{metric_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getRefillConfiguration"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updateRefillConfiguration"];
-        trace?: never;
-    };
-    "/v2/refill-configurations/{account_id}/{metric_id}/refills": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listRefills"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listEvents"];
-        put?: never;
-        post: operations["reportEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/events/aggregate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["aggregateEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/events/batch": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["reportEvents"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/events/corrections": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["correctEvents"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/events/{event_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getEvent"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["correctEvent"];
-        trace?: never;
-    };
-    "/v2/events/{event_id}/void": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["voidEvent"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/events/{event_id}/revisions": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listEventRevisions"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/currencies": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listCurrencies"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/products": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listProducts"];
-        put?: never;
-        post: operations["createProduct"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/products/{product_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getProduct"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updateProduct"];
-        trace?: never;
-    };
-    "/v2/products/{product_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["archiveProduct"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/products/{product_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["unarchiveProduct"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/prices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listPrices"];
-        put?: never;
-        post: operations["createPrice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/prices/{price_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getPrice"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updatePrice"];
-        trace?: never;
-    };
-    "/v2/prices/{price_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["archivePrice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/prices/{price_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["unarchivePrice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/rate-cards": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listRateCards"];
-        put?: never;
-        post: operations["createRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/rate-cards/{rate_card_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getRateCard"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updateRateCard"];
-        trace?: never;
-    };
-    "/v2/rate-cards/{rate_card_id}/archive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["archiveRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/rate-cards/{rate_card_id}/unarchive": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["unarchiveRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/rate-cards/{rate_card_id}/rates": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listRates"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/rate-cards/{rate_card_id}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["changeRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/rate-cards/{rate_card_id}/simulate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["simulateRateCard"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/contracts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listContracts"];
-        put?: never;
-        post: operations["createContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/contracts/{contract_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getContract"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch: operations["updateContract"];
-        trace?: never;
-    };
-    "/v2/contracts/{contract_id}/lines": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listContractLines"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/contracts/{contract_id}/changes": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["changeContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/contracts/{contract_id}/cancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["cancelContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/contracts/{contract_id}/uncancel": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["uncancelContract"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/invoice-previews": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listInvoicePreviews"];
-        put?: never;
-        post: operations["previewInvoice"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/api-keys": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listApiKeys"];
-        put?: never;
-        post: operations["createApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/api-keys/{api_key_id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getApiKey"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/api-keys/{api_key_id}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["rotateApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/api-keys/{api_key_id}/revoke": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["revokeApiKey"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/audit-trail": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["listAuditTrail"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/test/clock": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get: operations["getTestClock"];
-        put: operations["setTestClock"];
-        post?: never;
-        delete: operations["resetTestClock"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/test/clock/advance": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["advanceTestClock"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/test/reset": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["resetTestCompany"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/test/seed": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["seedTestCompany"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v2/test/drain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post: operations["drainTestCompany"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
+    readonly "/v2/health": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getHealth"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/health/": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getHealthWithSlash"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getRoot"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getRootWithSlash"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/openapi.yaml": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getOpenApi"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/docs": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getDocs"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/customers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listCustomers"];
+        readonly put?: never;
+        readonly post: operations["createCustomer"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/customers/{customer_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getCustomer"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updateCustomer"];
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listAccounts"];
+        readonly put?: never;
+        readonly post: operations["createAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/balances": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listBalances"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/external-id/{external_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getAccountByExternalId"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/{account_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getAccount"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updateAccount"];
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/{account_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["archiveAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/{account_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unarchiveAccount"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/{account_id}/usage": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getAccountUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/{account_id}/usage/monthly": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getAccountMonthlyUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/{account_id}/usage/daily": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getAccountDailyUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/accounts/{account_id}/balance": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getAccountBalance"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metrics": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listMetrics"];
+        readonly put?: never;
+        readonly post: operations["createMetric"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metrics/{metric_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getMetric"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updateMetric"];
+        readonly trace?: never;
+    };
+    readonly "/v2/metrics/{metric_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["archiveMetric"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metrics/{metric_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unarchiveMetric"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/metrics/usage/monthly": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getMonthlyUsage"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/grants": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listGrants"];
+        readonly put?: never;
+        readonly post: operations["createGrant"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/grants/{grant_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getGrant"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/grants/{grant_id}/void": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["voidGrant"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/grants/{grant_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["archiveGrant"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/refill-configurations": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listRefillConfigurations"];
+        readonly put?: never;
+        readonly post: operations["createRefillConfiguration"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/refill-configurations/{account_id}/{metric_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getRefillConfiguration"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updateRefillConfiguration"];
+        readonly trace?: never;
+    };
+    readonly "/v2/refill-configurations/{account_id}/{metric_id}/refills": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listRefills"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listEvents"];
+        readonly put?: never;
+        readonly post: operations["reportEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/events/aggregate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["aggregateEvents"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/events/batch": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["reportEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/events/corrections": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["correctEvents"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/events/{event_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getEvent"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["correctEvent"];
+        readonly trace?: never;
+    };
+    readonly "/v2/events/{event_id}/void": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["voidEvent"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/events/{event_id}/revisions": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listEventRevisions"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/currencies": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listCurrencies"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/products": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listProducts"];
+        readonly put?: never;
+        readonly post: operations["createProduct"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/products/{product_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getProduct"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updateProduct"];
+        readonly trace?: never;
+    };
+    readonly "/v2/products/{product_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["archiveProduct"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/products/{product_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unarchiveProduct"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/prices": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listPrices"];
+        readonly put?: never;
+        readonly post: operations["createPrice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/prices/{price_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getPrice"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updatePrice"];
+        readonly trace?: never;
+    };
+    readonly "/v2/prices/{price_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["archivePrice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/prices/{price_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unarchivePrice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/rate-cards": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listRateCards"];
+        readonly put?: never;
+        readonly post: operations["createRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/rate-cards/{rate_card_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getRateCard"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updateRateCard"];
+        readonly trace?: never;
+    };
+    readonly "/v2/rate-cards/{rate_card_id}/archive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["archiveRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/rate-cards/{rate_card_id}/unarchive": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["unarchiveRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/rate-cards/{rate_card_id}/rates": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listRates"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/rate-cards/{rate_card_id}/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["changeRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/rate-cards/{rate_card_id}/simulate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["simulateRateCard"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/contracts": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listContracts"];
+        readonly put?: never;
+        readonly post: operations["createContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/contracts/{contract_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getContract"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch: operations["updateContract"];
+        readonly trace?: never;
+    };
+    readonly "/v2/contracts/{contract_id}/lines": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listContractLines"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/contracts/{contract_id}/changes": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["changeContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/contracts/{contract_id}/cancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["cancelContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/contracts/{contract_id}/uncancel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["uncancelContract"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/invoice-previews": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listInvoicePreviews"];
+        readonly put?: never;
+        readonly post: operations["previewInvoice"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/api-keys": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listApiKeys"];
+        readonly put?: never;
+        readonly post: operations["createApiKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/api-keys/{api_key_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getApiKey"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/api-keys/{api_key_id}/rotate": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["rotateApiKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/api-keys/{api_key_id}/revoke": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["revokeApiKey"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/audit-trail": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["listAuditTrail"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/test/clock": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getTestClock"];
+        readonly put: operations["setTestClock"];
+        readonly post?: never;
+        readonly delete: operations["resetTestClock"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/test/clock/advance": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["advanceTestClock"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/test/reset": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["resetTestCompany"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/test/seed": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["seedTestCompany"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v2/test/drain": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        readonly post: operations["drainTestCompany"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -1136,2350 +1136,2350 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    getHealth: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getHealth: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getHealthWithSlash: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getHealthWithSlash: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getRoot: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getRoot: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getRootWithSlash: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getRootWithSlash: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getOpenApi: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getOpenApi: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getDocs: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getDocs: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listCustomers: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                external_id?: string;
+    readonly listCustomers: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly external_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createCustomer: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createCustomer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    external_id?: string;
-                    payments_customer_id?: string;
-                    accounting_customer_id?: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    readonly external_id?: string;
+                    readonly payments_customer_id?: string;
+                    readonly accounting_customer_id?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getCustomer: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                customer_id: string;
+    readonly getCustomer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly customer_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updateCustomer: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                customer_id: string;
+    readonly updateCustomer: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly customer_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string;
-                    external_id?: string | null;
-                    payments_customer_id?: string | null;
-                    accounting_customer_id?: string | null;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    readonly external_id?: string | null;
+                    readonly payments_customer_id?: string | null;
+                    readonly accounting_customer_id?: string | null;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listAccounts: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                sort: "created_at" | "customer_name";
+    readonly listAccounts: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly sort: "created_at" | "customer_name";
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    description?: string;
-                    external_id?: string;
-                    service_customer_id?: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    readonly description?: string;
+                    readonly external_id?: string;
+                    readonly service_customer_id?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listBalances: {
-        parameters: {
-            query: {
-                account_ids: string[];
+    readonly listBalances: {
+        readonly parameters: {
+            readonly query: {
+                readonly account_ids: readonly string[];
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getAccountByExternalId: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                external_id: string;
+    readonly getAccountByExternalId: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly external_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                account_id: string;
+    readonly getAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updateAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                account_id: string;
+    readonly updateAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string;
-                    description?: string | null;
-                    external_id?: string | null;
-                    service_customer_id?: string | null;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    readonly description?: string | null;
+                    readonly external_id?: string | null;
+                    readonly service_customer_id?: string | null;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    archiveAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                account_id: string;
+    readonly archiveAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    unarchiveAccount: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                account_id: string;
+    readonly unarchiveAccount: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getAccountUsage: {
-        parameters: {
-            query: {
-                start_at: number;
-                end_at: number;
-                aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
-                currency?: string;
+    readonly getAccountUsage: {
+        readonly parameters: {
+            readonly query: {
+                readonly start_at: number;
+                readonly end_at: number;
+                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                readonly currency?: string;
             };
-            header?: never;
-            path: {
-                account_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getAccountMonthlyUsage: {
-        parameters: {
-            query: {
-                aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
-                currency?: string;
+    readonly getAccountMonthlyUsage: {
+        readonly parameters: {
+            readonly query: {
+                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                readonly currency?: string;
             };
-            header?: never;
-            path: {
-                account_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getAccountDailyUsage: {
-        parameters: {
-            query: {
-                start_at: number;
-                end_at: number;
-                aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
-                currency?: string;
+    readonly getAccountDailyUsage: {
+        readonly parameters: {
+            readonly query: {
+                readonly start_at: number;
+                readonly end_at: number;
+                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                readonly currency?: string;
             };
-            header?: never;
-            path: {
-                account_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getAccountBalance: {
-        parameters: {
-            query?: {
-                metric_id?: string;
-                currency?: string;
+    readonly getAccountBalance: {
+        readonly parameters: {
+            readonly query?: {
+                readonly metric_id?: string;
+                readonly currency?: string;
             };
-            header?: never;
-            path: {
-                account_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listMetrics: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
+    readonly listMetrics: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
                     /** @default  */
-                    description: string;
+                    readonly description: string;
                     /** @default  */
-                    measurement_units: string;
+                    readonly measurement_units: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                metric_id: string;
+    readonly getMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly metric_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updateMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                metric_id: string;
+    readonly updateMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly metric_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string;
-                    description?: string;
-                    measurement_units?: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    readonly description?: string;
+                    readonly measurement_units?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    archiveMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                metric_id: string;
+    readonly archiveMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly metric_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    unarchiveMetric: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                metric_id: string;
+    readonly unarchiveMetric: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly metric_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getMonthlyUsage: {
-        parameters: {
-            query: {
-                start_at?: number;
-                end_at?: number;
-                aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
-                currency?: string;
+    readonly getMonthlyUsage: {
+        readonly parameters: {
+            readonly query: {
+                readonly start_at?: number;
+                readonly end_at?: number;
+                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                readonly currency?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listGrants: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                account_id?: string;
-                metric_id?: string;
-                currency?: string;
-                contract_v1_id?: string;
+    readonly listGrants: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly account_id?: string;
+                readonly metric_id?: string;
+                readonly currency?: string;
+                readonly contract_v1_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createGrant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    account_id: string;
-                    metric_id?: string;
-                    currency?: string;
-                    amount: string;
-                    effective_at: number;
-                    expires_at?: number;
-                    description?: string;
-                    contract_v1_id?: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly account_id: string;
+                    readonly metric_id?: string;
+                    readonly currency?: string;
+                    readonly amount: string;
+                    readonly effective_at: number;
+                    readonly expires_at?: number;
+                    readonly description?: string;
+                    readonly contract_v1_id?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getGrant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                grant_id: string;
+    readonly getGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly grant_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    voidGrant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                grant_id: string;
+    readonly voidGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly grant_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    archiveGrant: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                grant_id: string;
+    readonly archiveGrant: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly grant_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listRefillConfigurations: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                account_id?: string;
-                metric_id?: string;
+    readonly listRefillConfigurations: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly account_id?: string;
+                readonly metric_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createRefillConfiguration: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createRefillConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    account_id: string;
-                    metric_id: string;
-                    minimum_balance: string;
-                    target_balance: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly account_id: string;
+                    readonly metric_id: string;
+                    readonly minimum_balance: string;
+                    readonly target_balance: string;
                     /** @default true */
-                    is_active: boolean;
+                    readonly is_active: boolean;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getRefillConfiguration: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                account_id: string;
-                metric_id: string;
+    readonly getRefillConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+                readonly metric_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updateRefillConfiguration: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                account_id: string;
-                metric_id: string;
+    readonly updateRefillConfiguration: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+                readonly metric_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
                     /** Format: amount */
-                    minimum_balance?: string;
+                    readonly minimum_balance?: string;
                     /** Format: amount */
-                    target_balance?: string;
-                    is_active?: boolean;
+                    readonly target_balance?: string;
+                    readonly is_active?: boolean;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listRefills: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
+    readonly listRefills: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
             };
-            header?: never;
-            path: {
-                account_id: string;
-                metric_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly account_id: string;
+                readonly metric_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listEvents: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                account_id?: string;
-                metric_id?: string;
+    readonly listEvents: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly account_id?: string;
+                readonly metric_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    reportEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly reportEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    account_id: string;
-                    metric_id?: string;
-                    currency?: string;
-                    quantity: string;
-                    occurred_at?: number;
-                    idempotency_key?: string;
-                    properties?: Record<string, unknown>;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly account_id: string;
+                    readonly metric_id?: string;
+                    readonly currency?: string;
+                    readonly quantity: string;
+                    readonly occurred_at?: number;
+                    readonly idempotency_key?: string;
+                    readonly properties?: Record<string, unknown>;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    aggregateEvents: {
-        parameters: {
-            query: {
-                property: string;
-                value: string;
-                aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
-                start_at?: number;
-                end_at?: number;
-                currency?: string;
+    readonly aggregateEvents: {
+        readonly parameters: {
+            readonly query: {
+                readonly property: string;
+                readonly value: string;
+                readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                readonly start_at?: number;
+                readonly end_at?: number;
+                readonly currency?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    reportEvents: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly reportEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    events: {
-                        account_id: string;
-                        metric_id?: string;
-                        currency?: string;
-                        quantity: string;
-                        occurred_at?: number;
-                        idempotency_key?: string;
-                        properties?: Record<string, unknown>;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly events: readonly {
+                        readonly account_id: string;
+                        readonly metric_id?: string;
+                        readonly currency?: string;
+                        readonly quantity: string;
+                        readonly occurred_at?: number;
+                        readonly idempotency_key?: string;
+                        readonly properties?: Record<string, unknown>;
                     }[];
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    correctEvents: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly correctEvents: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    corrections: {
-                        event_id: string;
-                        quantity?: string;
-                        properties?: Record<string, unknown>;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly corrections: readonly {
+                        readonly event_id: string;
+                        readonly quantity?: string;
+                        readonly properties?: Record<string, unknown>;
                         /** @constant */
-                        void?: true;
+                        readonly void?: true;
                     }[];
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                event_id: string;
+    readonly getEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly event_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    correctEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                event_id: string;
+    readonly correctEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly event_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    quantity?: string;
-                    properties?: Record<string, unknown>;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly quantity?: string;
+                    readonly properties?: Record<string, unknown>;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    voidEvent: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                event_id: string;
+    readonly voidEvent: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly event_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listEventRevisions: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: number;
+    readonly listEventRevisions: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: number;
             };
-            header?: never;
-            path: {
-                event_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly event_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listCurrencies: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
+    readonly listCurrencies: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listProducts: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                external_id?: string;
+    readonly listProducts: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly external_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    description?: string;
-                    external_id?: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    readonly description?: string;
+                    readonly external_id?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                product_id: string;
+    readonly getProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly product_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updateProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                product_id: string;
+    readonly updateProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly product_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string;
-                    description?: string | null;
-                    external_id?: string | null;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    readonly description?: string | null;
+                    readonly external_id?: string | null;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    archiveProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                product_id: string;
+    readonly archiveProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly product_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    unarchiveProduct: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                product_id: string;
+    readonly unarchiveProduct: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly product_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listPrices: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                product_id?: string;
+    readonly listPrices: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly product_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createPrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createPrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    product_id: string;
-                    currency: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly product_id: string;
+                    readonly currency: string;
                     /** @constant */
-                    model: "flat";
-                    amount: string;
+                    readonly model: "flat";
+                    readonly amount: string;
                     /** @default true */
-                    recurring: boolean;
-                    description?: string;
+                    readonly recurring: boolean;
+                    readonly description?: string;
                 } | {
-                    product_id: string;
-                    currency: string;
+                    readonly product_id: string;
+                    readonly currency: string;
                     /** @constant */
-                    model: "per_unit";
-                    unit_amount: string;
+                    readonly model: "per_unit";
+                    readonly unit_amount: string;
                     /** @default 1 */
-                    per: string;
+                    readonly per: string;
                     /** @default 0 */
-                    included_quantity: string;
-                    minimum_amount?: string;
-                    maximum_amount?: string;
-                    description?: string;
+                    readonly included_quantity: string;
+                    readonly minimum_amount?: string;
+                    readonly maximum_amount?: string;
+                    readonly description?: string;
                 } | {
-                    product_id: string;
-                    currency: string;
+                    readonly product_id: string;
+                    readonly currency: string;
                     /** @enum {string} */
-                    model: "graduated" | "volume";
-                    tiers: {
-                        up_to: string | null;
+                    readonly model: "graduated" | "volume";
+                    readonly tiers: readonly {
+                        readonly up_to: string | null;
                         /** @default 0 */
-                        unit_amount: string;
+                        readonly unit_amount: string;
                         /** @default 0 */
-                        flat_amount: string;
+                        readonly flat_amount: string;
                     }[];
                     /** @default 1 */
-                    per: string;
+                    readonly per: string;
                     /** @default 0 */
-                    included_quantity: string;
-                    minimum_amount?: string;
-                    maximum_amount?: string;
-                    description?: string;
+                    readonly included_quantity: string;
+                    readonly minimum_amount?: string;
+                    readonly maximum_amount?: string;
+                    readonly description?: string;
                 } | {
-                    product_id: string;
-                    currency: string;
+                    readonly product_id: string;
+                    readonly currency: string;
                     /** @constant */
-                    model: "package";
-                    package_size: string;
-                    package_amount: string;
+                    readonly model: "package";
+                    readonly package_size: string;
+                    readonly package_amount: string;
                     /** @default 0 */
-                    included_quantity: string;
-                    minimum_amount?: string;
-                    maximum_amount?: string;
-                    description?: string;
+                    readonly included_quantity: string;
+                    readonly minimum_amount?: string;
+                    readonly maximum_amount?: string;
+                    readonly description?: string;
                 } | {
-                    product_id: string;
-                    currency: string;
+                    readonly product_id: string;
+                    readonly currency: string;
                     /** @constant */
-                    model: "percentage";
-                    percent: string;
+                    readonly model: "percentage";
+                    readonly percent: string;
                     /** @default 0 */
-                    included_quantity: string;
-                    minimum_amount?: string;
-                    maximum_amount?: string;
-                    description?: string;
+                    readonly included_quantity: string;
+                    readonly minimum_amount?: string;
+                    readonly maximum_amount?: string;
+                    readonly description?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getPrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                price_id: string;
+    readonly getPrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly price_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updatePrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                price_id: string;
+    readonly updatePrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly price_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    description?: string | null;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly description?: string | null;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    archivePrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                price_id: string;
+    readonly archivePrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly price_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    unarchivePrice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                price_id: string;
+    readonly unarchivePrice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly price_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listRateCards: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                external_id?: string;
+    readonly listRateCards: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly external_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    currency: string;
-                    description?: string;
-                    external_id?: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    readonly currency: string;
+                    readonly description?: string;
+                    readonly external_id?: string;
                     /** @default [] */
-                    rates: {
-                        metric_id?: string;
-                        currency?: string;
+                    readonly rates: readonly {
+                        readonly metric_id?: string;
+                        readonly currency?: string;
                         /** @default sum */
-                        aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                        readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
                         /** @default [] */
-                        filters: {
-                            property: string;
-                            values: string[];
+                        readonly filters: readonly {
+                            readonly property: string;
+                            readonly values: readonly string[];
                         }[];
-                        group_by?: string;
-                        prices?: {
-                            value: string;
-                            price_id: string;
+                        readonly group_by?: string;
+                        readonly prices?: readonly {
+                            readonly value: string;
+                            readonly price_id: string;
                         }[];
-                        price_id?: string;
-                        starts_at?: number;
-                        ends_at?: number;
+                        readonly price_id?: string;
+                        readonly starts_at?: number;
+                        readonly ends_at?: number;
                     }[];
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                rate_card_id: string;
+    readonly getRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rate_card_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updateRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                rate_card_id: string;
+    readonly updateRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rate_card_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string;
-                    description?: string | null;
-                    external_id?: string | null;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string;
+                    readonly description?: string | null;
+                    readonly external_id?: string | null;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    archiveRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                rate_card_id: string;
+    readonly archiveRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rate_card_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    unarchiveRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                rate_card_id: string;
+    readonly unarchiveRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rate_card_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listRates: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                at?: number;
+    readonly listRates: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly at?: number;
             };
-            header?: never;
-            path: {
-                rate_card_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly rate_card_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    changeRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                rate_card_id: string;
+    readonly changeRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rate_card_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    effective_at?: number;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly effective_at?: number;
                     /** @default [] */
-                    end: string[];
+                    readonly end: readonly string[];
                     /** @default [] */
-                    add: {
-                        metric_id?: string;
-                        currency?: string;
+                    readonly add: readonly {
+                        readonly metric_id?: string;
+                        readonly currency?: string;
                         /** @default sum */
-                        aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                        readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
                         /** @default [] */
-                        filters: {
-                            property: string;
-                            values: string[];
+                        readonly filters: readonly {
+                            readonly property: string;
+                            readonly values: readonly string[];
                         }[];
-                        group_by?: string;
-                        prices?: {
-                            value: string;
-                            price_id: string;
+                        readonly group_by?: string;
+                        readonly prices?: readonly {
+                            readonly value: string;
+                            readonly price_id: string;
                         }[];
-                        price_id?: string;
-                        starts_at?: number;
-                        ends_at?: number;
+                        readonly price_id?: string;
+                        readonly starts_at?: number;
+                        readonly ends_at?: number;
                     }[];
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    simulateRateCard: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                rate_card_id: string;
+    readonly simulateRateCard: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly rate_card_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    start_at: number;
-                    end_at: number;
-                    cadence?: "day" | "week" | "month" | "quarter" | "half_year" | "year";
-                    changes?: {
-                        effective_at?: number;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly start_at: number;
+                    readonly end_at: number;
+                    readonly cadence?: "day" | "week" | "month" | "quarter" | "half_year" | "year";
+                    readonly changes?: {
+                        readonly effective_at?: number;
                         /** @default [] */
-                        end: string[];
+                        readonly end: readonly string[];
                         /** @default [] */
-                        add: {
-                            metric_id?: string;
-                            currency?: string;
+                        readonly add: readonly {
+                            readonly metric_id?: string;
+                            readonly currency?: string;
                             /** @default sum */
-                            aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
+                            readonly aggregation: "sum" | "min" | "max" | "avg" | "latest" | "count";
                             /** @default [] */
-                            filters: {
-                                property: string;
-                                values: string[];
+                            readonly filters: readonly {
+                                readonly property: string;
+                                readonly values: readonly string[];
                             }[];
-                            group_by?: string;
-                            prices?: {
-                                value: string;
-                                price_id: string;
+                            readonly group_by?: string;
+                            readonly prices?: readonly {
+                                readonly value: string;
+                                readonly price_id: string;
                             }[];
-                            price_id?: string;
-                            starts_at?: number;
-                            ends_at?: number;
+                            readonly price_id?: string;
+                            readonly starts_at?: number;
+                            readonly ends_at?: number;
                         }[];
                     };
                     /** @default contracts */
-                    against: string;
-                    account_ids?: string[];
+                    readonly against: string;
+                    readonly account_ids?: readonly string[];
                     /** @default false */
-                    include_lines: boolean;
+                    readonly include_lines: boolean;
                     /** @default 100 */
-                    limit: number;
-                    starting_after?: string;
+                    readonly limit: number;
+                    readonly starting_after?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listContracts: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                account_id?: string;
-                rate_card_id?: string;
-                external_id?: string;
+    readonly listContracts: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly account_id?: string;
+                readonly rate_card_id?: string;
+                readonly external_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    account_id: string;
-                    currency: string;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly account_id: string;
+                    readonly currency: string;
                     /** @enum {string} */
-                    cadence: "day" | "week" | "month" | "quarter" | "half_year" | "year";
-                    starts_at?: number;
-                    anchor_at?: number;
-                    ends_at?: number;
-                    name?: string;
-                    description?: string;
-                    external_id?: string;
+                    readonly cadence: "day" | "week" | "month" | "quarter" | "half_year" | "year";
+                    readonly starts_at?: number;
+                    readonly anchor_at?: number;
+                    readonly ends_at?: number;
+                    readonly name?: string;
+                    readonly description?: string;
+                    readonly external_id?: string;
                     /** @default [] */
-                    lines: {
-                        starts_at?: number;
-                        ends_at?: number;
-                        description?: string;
-                        rate_card_id?: string;
-                        price_overrides?: {
-                            product_id: string;
-                            value?: string | null;
-                            price_id: string;
+                    readonly lines: readonly {
+                        readonly starts_at?: number;
+                        readonly ends_at?: number;
+                        readonly description?: string;
+                        readonly rate_card_id?: string;
+                        readonly price_overrides?: readonly {
+                            readonly product_id: string;
+                            readonly value?: string | null;
+                            readonly price_id: string;
                         }[];
-                        discount_percent?: string;
-                        price_id?: string;
-                        quantity?: string;
-                        minimum_amount?: string;
-                        credit?: {
-                            amount: string;
-                            metric_id?: string;
-                            currency?: string;
+                        readonly discount_percent?: string;
+                        readonly price_id?: string;
+                        readonly quantity?: string;
+                        readonly minimum_amount?: string;
+                        readonly credit?: {
+                            readonly amount: string;
+                            readonly metric_id?: string;
+                            readonly currency?: string;
                             /** @default never */
-                            expires: "never" | "period_end";
+                            readonly expires: "never" | "period_end";
                         };
                     }[];
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                contract_id: string;
+    readonly getContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly contract_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    updateContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                contract_id: string;
+    readonly updateContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly contract_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name?: string | null;
-                    description?: string | null;
-                    external_id?: string | null;
-                    ends_at?: number | null;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name?: string | null;
+                    readonly description?: string | null;
+                    readonly external_id?: string | null;
+                    readonly ends_at?: number | null;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listContractLines: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
+    readonly listContractLines: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
             };
-            header?: never;
-            path: {
-                contract_id: string;
+            readonly header?: never;
+            readonly path: {
+                readonly contract_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    changeContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                contract_id: string;
+    readonly changeContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly contract_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    effective_at?: number;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly effective_at?: number;
                     /** @default [] */
-                    end: string[];
+                    readonly end: readonly string[];
                     /** @default [] */
-                    add: {
-                        starts_at?: number;
-                        ends_at?: number;
-                        description?: string;
-                        rate_card_id?: string;
-                        price_overrides?: {
-                            product_id: string;
-                            value?: string | null;
-                            price_id: string;
+                    readonly add: readonly {
+                        readonly starts_at?: number;
+                        readonly ends_at?: number;
+                        readonly description?: string;
+                        readonly rate_card_id?: string;
+                        readonly price_overrides?: readonly {
+                            readonly product_id: string;
+                            readonly value?: string | null;
+                            readonly price_id: string;
                         }[];
-                        discount_percent?: string;
-                        price_id?: string;
-                        quantity?: string;
-                        minimum_amount?: string;
-                        credit?: {
-                            amount: string;
-                            metric_id?: string;
-                            currency?: string;
+                        readonly discount_percent?: string;
+                        readonly price_id?: string;
+                        readonly quantity?: string;
+                        readonly minimum_amount?: string;
+                        readonly credit?: {
+                            readonly amount: string;
+                            readonly metric_id?: string;
+                            readonly currency?: string;
                             /** @default never */
-                            expires: "never" | "period_end";
+                            readonly expires: "never" | "period_end";
                         };
                     }[];
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    cancelContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                contract_id: string;
+    readonly cancelContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly contract_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
                     /** @enum {string} */
-                    mode: "immediate" | "period_end" | "at";
-                    cancel_at?: number;
-                    reason?: string;
+                    readonly mode: "immediate" | "period_end" | "at";
+                    readonly cancel_at?: number;
+                    readonly reason?: string;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    uncancelContract: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                contract_id: string;
+    readonly uncancelContract: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly contract_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listInvoicePreviews: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                at?: number;
-                as_of?: number;
+    readonly listInvoicePreviews: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly at?: number;
+                readonly as_of?: number;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    previewInvoice: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly previewInvoice: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    contract_id: string;
-                    at?: number;
-                    as_of?: number;
-                    known_at?: number;
-                    difference_since?: number;
-                    changes?: {
-                        effective_at?: number;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly contract_id: string;
+                    readonly at?: number;
+                    readonly as_of?: number;
+                    readonly known_at?: number;
+                    readonly difference_since?: number;
+                    readonly changes?: {
+                        readonly effective_at?: number;
                         /** @default [] */
-                        end: string[];
+                        readonly end: readonly string[];
                         /** @default [] */
-                        add: {
-                            starts_at?: number;
-                            ends_at?: number;
-                            description?: string;
-                            rate_card_id?: string;
-                            price_overrides?: {
-                                product_id: string;
-                                value?: string | null;
-                                price_id: string;
+                        readonly add: readonly {
+                            readonly starts_at?: number;
+                            readonly ends_at?: number;
+                            readonly description?: string;
+                            readonly rate_card_id?: string;
+                            readonly price_overrides?: readonly {
+                                readonly product_id: string;
+                                readonly value?: string | null;
+                                readonly price_id: string;
                             }[];
-                            discount_percent?: string;
-                            price_id?: string;
-                            quantity?: string;
-                            minimum_amount?: string;
-                            credit?: {
-                                amount: string;
-                                metric_id?: string;
-                                currency?: string;
+                            readonly discount_percent?: string;
+                            readonly price_id?: string;
+                            readonly quantity?: string;
+                            readonly minimum_amount?: string;
+                            readonly credit?: {
+                                readonly amount: string;
+                                readonly metric_id?: string;
+                                readonly currency?: string;
                                 /** @default never */
-                                expires: "never" | "period_end";
+                                readonly expires: "never" | "period_end";
                             };
                         }[];
                     };
-                    cancel_at?: number;
+                    readonly cancel_at?: number;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listApiKeys: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
+    readonly listApiKeys: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    createApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly createApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    name: string;
-                    permissions: ("read:all" | "write:all" | "manage:keys")[];
-                    expires_at?: number;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly name: string;
+                    readonly permissions: readonly ("read:all" | "write:all" | "manage:keys")[];
+                    readonly expires_at?: number;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                api_key_id: string;
+    readonly getApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly api_key_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    rotateApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                api_key_id: string;
+    readonly rotateApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly api_key_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    overlap_seconds?: number;
-                    old_key_ends_at?: number;
-                    permissions?: ("read:all" | "write:all" | "manage:keys")[];
-                    expires_at?: number | null;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly overlap_seconds?: number;
+                    readonly old_key_ends_at?: number;
+                    readonly permissions?: readonly ("read:all" | "write:all" | "manage:keys")[];
+                    readonly expires_at?: number | null;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    revokeApiKey: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                api_key_id: string;
+    readonly revokeApiKey: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly api_key_id: string;
             };
-            cookie?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    listAuditTrail: {
-        parameters: {
-            query: {
-                limit: number;
-                starting_after?: string;
-                resource_id?: string;
-                api_key_id?: string;
+    readonly listAuditTrail: {
+        readonly parameters: {
+            readonly query: {
+                readonly limit: number;
+                readonly starting_after?: string;
+                readonly resource_id?: string;
+                readonly api_key_id?: string;
             };
-            header?: never;
-            path?: never;
-            cookie?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    getTestClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly getTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    setTestClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly setTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    now: number;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly now: number;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    resetTestClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly resetTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: never;
-        responses: {
-            default: {
+        readonly requestBody?: never;
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    advanceTestClock: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly advanceTestClock: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody: {
-            content: {
-                "application/json": {
-                    seconds: number;
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": {
+                    readonly seconds: number;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    resetTestCompany: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly resetTestCompany: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": Record<string, unknown>;
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": Record<string, unknown>;
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    seedTestCompany: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly seedTestCompany: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": {
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
                     /** @default 1 */
-                    seed: number;
+                    readonly seed: number;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };
         };
     };
-    drainTestCompany: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
+    readonly drainTestCompany: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
         };
-        requestBody?: {
-            content: {
-                "application/json": {
+        readonly requestBody?: {
+            readonly content: {
+                readonly "application/json": {
                     /** @default 10 */
-                    timeout: number;
+                    readonly timeout: number;
                 };
             };
         };
-        responses: {
-            default: {
+        readonly responses: {
+            readonly default: {
                 headers: {
-                    [name: string]: unknown;
+                    readonly [name: string]: unknown;
                 };
                 content?: never;
             };

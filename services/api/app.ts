@@ -9,7 +9,7 @@ import type { Drain } from '../../shared/event-log/drain.ts'
 import type { UntilLoaded } from '../../shared/event-log/until-loaded.ts'
 import { findStoredEventsIn } from '../../shared/usage/stored-events.ts'
 import { namespaceOperations } from './core/namespace-operations.ts'
-import { handlersOf } from '../../shared/http/operation.ts'
+import { handlersOf, type Operation } from '../../shared/http/operation.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import { batchedReads } from '../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
@@ -17,9 +17,8 @@ import type { Purges } from '../../shared/redis/purges.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { accountOperations } from './accounts/routes.ts'
 import { balanceOperations } from './balances/routes.ts'
-import { contractHandlers } from './contracts/routes.ts'
-import { createIn, onceIn } from './core/create.ts'
-import { handlerOf } from './core/handler-of.ts'
+import { contractOperations } from './contracts/routes.ts'
+import { onceIn } from './core/once.ts'
 import { listCurrencies } from './currencies/list-currencies.ts'
 import { currencyOperations } from './currencies/routes.ts'
 import { customerOperations } from './customers/routes.ts'
@@ -28,16 +27,16 @@ import { listEvents } from './events/list-events.ts'
 import { currentEvent, eventRevisions } from './events/one-event.ts'
 import { eventOperations } from './events/routes.ts'
 import { grantOperations } from './grants/routes.ts'
-import { invoicePreviewHandlers } from './invoice-previews/routes.ts'
+import { invoicePreviewOperations } from './invoice-previews/routes.ts'
 import type { PreviewDeps } from './invoice-previews/preview-invoice.ts'
-import { keyHandlers } from './keys/routes.ts'
+import { keyOperations } from './keys/routes.ts'
 import { metricOperations } from './metrics/routes.ts'
 import { priceOperations } from './prices/routes.ts'
 import { productOperations } from './products/routes.ts'
-import { rateCardHandlers } from './rate-cards/routes.ts'
+import { rateCardOperations, simulationOperations } from './rate-cards/routes.ts'
 import { simulationSemaphore, type SimulationDeps } from './rate-cards/simulate-card.ts'
 import { refillOperations } from './refills/routes.ts'
-import { testAreaHandlers } from './test-area/routes.ts'
+import { testAreaOperations } from './test-area/routes.ts'
 import { trailOperations } from './trail/routes.ts'
 import { usageOperations } from './usage/routes.ts'
 
@@ -72,7 +71,7 @@ export function apiApp(
 ): RequestListener {
   const { pool, clickhouse, usage } = deps
   const reads = batchedReads(pool)
-  const [create, once, work] = [createIn(pool), onceIn(pool), namespaceOperations(pool)]
+  const [once, work] = [onceIn(pool), namespaceOperations(pool)]
   const events = usageEventRepository(clickhouse)
   const findStored = findStoredEventsIn(events, deps.untilLoaded)
   const list = listEvents({
@@ -80,41 +79,45 @@ export function apiApp(
     list: usageEventListRepository(forLongReads(clickhouse)),
     listedUpTo: deps.listedUpTo,
   })
+  const operations: Operation[] = [
+    ...customerOperations(work),
+    ...accountOperations(work, reads),
+    ...metricOperations(work),
+    ...grantOperations(work),
+    ...refillOperations(work),
+    ...usageOperations(pool, reads, usage),
+    ...balanceOperations(reads, usage),
+    ...invoicePreviewOperations({
+      pool,
+      usage: deps.ratedUsage,
+      knownUsage: deps.knownUsage,
+      listedUpTo: deps.listedUpTo,
+    }),
+    ...eventOperations(list, currentEvent(pool, findStored), eventRevisions(pool, findStored)),
+    ...currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse)))),
+    ...productOperations(work),
+    ...priceOperations(work),
+    ...rateCardOperations(work),
+    ...simulationOperations({
+      pool,
+      usage: deps.simulatedUsage,
+      semaphore: simulationSemaphore(),
+      listedUpTo: deps.listedUpTo,
+    }),
+    ...contractOperations(work),
+    ...keyOperations(pool, once, deps.purges),
+    ...trailOperations(work),
+    ...testAreaOperations(options.worlds, deps.drain, options.requestTimeoutMs),
+  ]
   return operationsApp(
     {
-      getHealth: handlerOf(health),
-      getHealthWithSlash: handlerOf(health),
-      getRoot: handlerOf(health),
-      getRootWithSlash: handlerOf(health),
-      getOpenApi: handlerOf(getOpenApi()),
-      getDocs: handlerOf(getDocs),
-      ...handlersOf(customerOperations(work)),
-      ...handlersOf(accountOperations(work, reads)),
-      ...handlersOf(metricOperations(work)),
-      ...handlersOf(grantOperations(work)),
-      ...handlersOf(refillOperations(work)),
-      ...handlersOf(usageOperations(pool, reads, usage)),
-      ...handlersOf(balanceOperations(reads, usage)),
-      ...invoicePreviewHandlers({
-        pool,
-        usage: deps.ratedUsage,
-        knownUsage: deps.knownUsage,
-        listedUpTo: deps.listedUpTo,
-      }),
-      ...handlersOf(eventOperations(list, currentEvent(pool, findStored), eventRevisions(pool, findStored))),
-      ...handlersOf(currencyOperations(listCurrencies(reportedCurrencyRepository(forLongReads(clickhouse))))),
-      ...handlersOf(productOperations(work)),
-      ...handlersOf(priceOperations(work)),
-      ...rateCardHandlers(pool, create, {
-        pool,
-        usage: deps.simulatedUsage,
-        semaphore: simulationSemaphore(),
-        listedUpTo: deps.listedUpTo,
-      }),
-      ...contractHandlers(pool, create),
-      ...keyHandlers(pool, once, deps.purges),
-      ...handlersOf(trailOperations(work)),
-      ...testAreaHandlers(options.worlds, deps.drain, options.requestTimeoutMs),
+      getHealth: { handle: health },
+      getHealthWithSlash: { handle: health },
+      getRoot: { handle: health },
+      getRootWithSlash: { handle: health },
+      getOpenApi: { handle: getOpenApi() },
+      getDocs: { handle: getDocs },
+      ...handlersOf(operations),
     },
     { ...options, files: docsFiles() },
   )

@@ -3,7 +3,7 @@ import type { components, operations } from '../../contract/operations.d.ts'
 import type { operations as requests } from '../../contract/requests.d.ts'
 import type { Caller } from '../domain/api-key.ts'
 import { callerOf, idempotencyKeyOf } from './authentication.ts'
-import { nowOf } from './enter-world.ts'
+import { aheadMsOf, nowOf } from './enter-world.ts'
 import { goneSignal } from './gone-signal.ts'
 import type { Handler, Handlers } from './operations-app.ts'
 import { isAwaited } from './request-deadline.ts'
@@ -16,12 +16,16 @@ export type SchemaOf<Name extends keyof components['schemas']> = components['sch
 
 /** What a request of an operation brings: checked against openapi.yaml, its defaults filled in. */
 export interface RequestOf<Id extends OperationId> {
-  body: Json<NonNullable<requests[Id]['requestBody']>>
+  body: BodyOf<Id>
   params: NonNullable<requests[Id]['parameters']['path']>
   query: NonNullable<requests[Id]['parameters']['query']>
   caller: Caller
   /** What time it is for the caller, as the operation begins. */
   now: Date
+  /** What time it is for the caller, whenever it is asked. */
+  clock: () => Date
+  /** How far that runs ahead of real time. */
+  aheadMs: number
   idempotencyKey: string | undefined
   /** Aborted when the caller goes away, or is answered. */
   signal: () => AbortSignal
@@ -33,6 +37,11 @@ export interface RequestOf<Id extends OperationId> {
 export type AnswerOf<Id extends OperationId> = {
   [Status in Done & keyof operations[Id]['responses']]: Json<operations[Id]['responses'][Status]>
 }[Done & keyof operations[Id]['responses']]
+
+/** Undefined where it may be left out, and nobody sent one. */
+type BodyOf<Id extends OperationId> =
+  | Json<NonNullable<requests[Id]['requestBody']>>
+  | (undefined extends requests[Id]['requestBody'] ? undefined : never)
 
 type Done = 200 | 202
 type Json<Part> = Part extends { content: { 'application/json': infer Value } } ? Value : never
@@ -65,6 +74,8 @@ function handlerOf<Id extends OperationId>(
       query,
       caller: callerOf(res),
       now: nowOf(res),
+      clock: () => nowOf(res),
+      aheadMs: aheadMsOf(res),
       idempotencyKey: idempotencyKeyOf(req),
       signal: () => goneSignal(res),
       isAwaited: () => isAwaited(req, res),

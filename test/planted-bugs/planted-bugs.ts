@@ -387,7 +387,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a key that is used up forgets what was made',
-    file: 'services/api/core/create.ts',
+    file: 'services/api/core/once.ts',
     right: '  await keys.nameResource(namespaceId, request, idOf(made))\n',
     wrong: "  if (idOf(made) === '') await keys.nameResource(namespaceId, request, idOf(made))\n",
     suites: ['contract/keyed-operations', 'services/keyed-requests-model'],
@@ -395,9 +395,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a key of a change is of the template of its route: of two contracts one is not canceled',
-    file: 'services/api/core/change-once.ts',
-    right: 'route: routeOf(route, req.params as object)',
-    wrong: "route: routeOf(route.replaceAll(/[{}]/g, ''), req.params as object)",
+    file: 'services/api/core/namespace-operations.ts',
+    right: 'routeOf(template, request.params)',
+    wrong: "routeOf(template.replaceAll(/[{}]/g, ''), request.params)",
     suites: ['contract/keyed-operations', 'services/keyed-requests-model'],
     each: true,
   },
@@ -716,8 +716,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a contract that is over goes on, by a clock of the API that is behind',
     file: 'services/api/contracts/routes.ts',
-    right: '        changeTime(db, res),\n',
-    wrong: '        changeTime(db, res).then(() => nowIn(res)),\n',
+    right: '      () => changeTime(work.db, work),\n',
+    wrong: '      () => changeTime(work.db, work).then(() => secondsOf(work.now)),\n',
     suites: ['services/api/change-times'],
   },
   {
@@ -1452,9 +1452,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a change bears the time of a host whose clock is behind',
-    file: 'services/api/core/change-once.ts',
-    right: 'Math.max(nowOf(res).getTime(), byDatabase)',
-    wrong: 'Math.min(nowOf(res).getTime(), byDatabase)',
+    file: 'services/api/core/change-time.ts',
+    right: 'Math.max(clock().getTime(), byDatabase)',
+    wrong: 'Math.min(clock().getTime(), byDatabase)',
     suites: ['services/api/change-times'],
   },
   {

@@ -27,6 +27,7 @@ export async function openApiTypes(document: string, options: readonly string[] 
       '-o',
       'operations.d.ts',
       '--empty-objects-unknown',
+      '--immutable',
       ...options,
     ]
     await promisify(execFile)('npx', words, { cwd: folder })

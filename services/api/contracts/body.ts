@@ -1,3 +1,4 @@
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { contractStatus } from '../../../shared/domain/billing/contract-status.ts'
 import type { ContractLine, PriceOverride } from '../../../shared/domain/billing/contract.ts'
 import { periodAt } from '../../../shared/domain/billing/periods.ts'
@@ -13,13 +14,13 @@ import { sourceToBody } from '../../../shared/http/event-body.ts'
 import { present, secondsOf } from '../core/body-fields.ts'
 
 /** A contract with the lines that are not ended. @param now decides status, period and lines; in Unix seconds */
-export const contractToBody = (contract: StoredContract, now: number) => ({
+export const contractToBody = (contract: StoredContract, now: number): SchemaOf<'Contract'> => ({
   ...recordToBody(contract, now),
   lines: contract.lines.filter((line) => isToCome(line, now)).map(lineToBody),
 })
 
 /** A contract as lists show it. @param now decides status and period; in Unix seconds */
-export const recordToBody = (contract: ContractRecord, now: number) => ({
+export const recordToBody = (contract: ContractRecord, now: number): SchemaOf<'ContractSummary'> => ({
   id: contract.id,
   ...present({ external_id: contract.externalId, name: contract.name, description: contract.description }),
   account_id: contract.accountId,
@@ -36,7 +37,7 @@ export const recordToBody = (contract: ContractRecord, now: number) => ({
 })
 
 const cancellationToBody = ({ cancelAt, cancellation }: ContractRecord) =>
-  cancellation === null
+  cancellation === null || cancelAt === null
     ? null
     : {
         cancel_at: cancelAt,

@@ -9,23 +9,19 @@ import {
   type StoredContract,
 } from '../../../shared/domain/billing/stored-contract.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
-import { readLines, type AskedLine, type NewLineBody } from './new-lines.ts'
+import { readLines, type AskedLine } from './new-lines.ts'
 import { requireUsable } from './require-usable.ts'
 
 /** A change of a contract's lines as requests say it. */
-export interface LineChangesBody {
-  effective_at?: number
-  /** With the defaults of openapi.yaml filled in. */
-  end: string[]
-  add: NewLineBody[]
-}
+export type LineChangesBody = RequestOf<'changeContract'>['body']
 
 /** A change of a contract's lines that can be made. */
 export interface LineChanges {
   /** In Unix seconds. */
   effectiveAt: number
-  end: string[]
+  end: readonly string[]
   add: NewLine[]
 }
 

@@ -1,30 +1,18 @@
 import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
-import type { Cadence } from '../../../shared/domain/billing/periods.ts'
 import type { StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
 import { newUuid } from '../../../shared/domain/ids.ts'
 import { earliestSecond, YEARS_BACK } from '../../../shared/domain/period.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { RequestOf } from '../../../shared/http/operation.ts'
 import { contractRepository, type NewContract } from '../../../shared/postgres/contracts.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requireLinesTogether } from './line-changes.ts'
-import { readLines, type NewLineBody } from './new-lines.ts'
+import { readLines } from './new-lines.ts'
 import { requireUsable } from './require-usable.ts'
 
 /** A contract as requests say it. */
-export interface NewContractBody {
-  account_id: string
-  currency: string
-  cadence: Cadence
-  starts_at?: number
-  anchor_at?: number
-  ends_at?: number
-  name?: string
-  description?: string
-  external_id?: string
-  /** With the default of openapi.yaml filled in. */
-  lines: NewLineBody[]
-}
+type NewContractBody = RequestOf<'createContract'>['body']
 
 /**
  * Makes a contract with its lines. Within a transaction.

@@ -5,34 +5,12 @@ import type { NewLine } from '../../../shared/domain/billing/stored-contract.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { RequestOf } from '../../../shared/http/operation.ts'
 
 /** A line as requests say it. */
-export interface NewLineBody {
-  starts_at?: number
-  ends_at?: number
-  description?: string
-  rate_card_id?: string
-  price_overrides?: OverrideBody[]
-  discount_percent?: string
-  price_id?: string
-  quantity?: string
-  minimum_amount?: string
-  credit?: CreditBody
-}
-
-interface OverrideBody {
-  product_id: string
-  value?: string | null
-  price_id: string
-}
-
-interface CreditBody {
-  amount: string
-  metric_id?: string
-  currency?: string
-  /** With the default of openapi.yaml filled in. */
-  expires: 'never' | 'period_end'
-}
+export type NewLineBody = RequestOf<'createContract'>['body']['lines'][number]
+type OverrideBody = NonNullable<NewLineBody['price_overrides']>[number]
+type CreditBody = NonNullable<NewLineBody['credit']>
 
 /** A line that is asked for, and how an error names it. */
 export interface AskedLine {

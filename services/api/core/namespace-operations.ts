@@ -12,11 +12,11 @@ import { operationById } from '../../../shared/http/openapi-document.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { onceWithin } from './create.ts'
+import { onceWithin } from './once.ts'
 import { routeOf } from './route-of.ts'
 
 /** A request, and the transaction in the caller's namespace that it is answered from. */
-type Work<Id extends OperationId> = RequestOf<Id> & { db: PoolClient; namespaceId: string }
+export type Work<Id extends OperationId> = RequestOf<Id> & { db: PoolClient; namespaceId: string }
 
 /** @returns a resource, or a page of them; undefined when there is none */
 type Find<Id extends OperationId, T> = (work: Work<Id>) => Promise<T | undefined>

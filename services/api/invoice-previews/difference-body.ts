@@ -32,9 +32,9 @@ const lineToBody = ({ quantity, amount, ...key }: LineDifference) => ({
   amount: changeToBody(amount),
 })
 
-const keyToBody = ({ lineId, rateId, value, startAt }: LineKey) => ({
+const keyToBody = <Key extends LineKey>({ lineId, rateId, value, startAt }: Key) => ({
   contract_line_id: lineId,
-  rate_id: rateId,
+  rate_id: rateId as Key['rateId'],
   value,
   start_at: startAt,
 })

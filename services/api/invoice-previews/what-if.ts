@@ -1,12 +1,9 @@
+import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { cancelContract, changeLines } from '../contracts/change-contract.ts'
-import type { LineChangesBody } from '../contracts/line-changes.ts'
 
 /** What a preview may ask to see as if it were so. */
-export interface WhatIfBody {
-  changes?: LineChangesBody
-  cancel_at?: number
-}
+type WhatIfBody = Pick<RequestOf<'previewInvoice'>['body'], 'changes' | 'cancel_at'>
 
 /** Changes a contract within a transaction that is rolled back. It does nothing where there is no such contract. */
 export type WhatIf = (db: PoolClient, namespaceId: string) => Promise<void>

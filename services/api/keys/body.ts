@@ -1,8 +1,9 @@
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { apiKeyStatus, type ApiKey } from '../../../shared/postgres/api-keys.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
 /** @param now decides the status */
-export const apiKeyToBody = (key: ApiKey, now: Date) => ({
+export const apiKeyToBody = (key: ApiKey, now: Date): SchemaOf<'ApiKey'> => ({
   id: key.id,
   name: key.name,
   last_characters: key.lastCharacters,
@@ -11,6 +12,6 @@ export const apiKeyToBody = (key: ApiKey, now: Date) => ({
   created_at: secondsOf(key.createdAt),
   issued_by: key.issuedBy,
   last_used_at: secondsOrNull(key.lastUsedAt),
-  ...present({ expires_at: secondsOrNull(key.expiresAt), replaced_by: key.replacedBy }),
+  ...present<SchemaOf<'ApiKey'>>({ expires_at: secondsOrNull(key.expiresAt), replaced_by: key.replacedBy }),
   revoked_at: secondsOrNull(key.revokedAt),
 })

@@ -1,7 +1,6 @@
-import type { Request, RequestHandler } from 'express'
-import { newApiKey, type Permission } from '../../../shared/domain/api-key.ts'
+import { newApiKey } from '../../../shared/domain/api-key.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
+import { operation, type Operation, type RequestOf } from '../../../shared/http/operation.ts'
 import { issueKey } from '../../../shared/keys/issue-key.ts'
 import { revokeKey } from '../../../shared/keys/revoke-key.ts'
 import { rotateKey, type RotatedKey } from '../../../shared/keys/rotate-key.ts'
@@ -10,36 +9,21 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import type { Purges } from '../../../shared/redis/purges.ts'
-import { idOf, type Once } from '../core/create.ts'
-import { routeOf } from '../core/route-of.ts'
 import { pageToBody } from '../core/body-fields.ts'
+import { idOf, type Once } from '../core/once.ts'
+import { pageIn } from '../core/page-query.ts'
+import { routeOf } from '../core/route-of.ts'
 import { apiKeyToBody } from './body.ts'
-import { pageOfQuery } from '../core/page-query.ts'
-import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf } from '../core/handler-of.ts'
-
-/** API keys of a company. */
-export const keyHandlers = (pool: Pool, once: Once, purges: PurgeCaller): Handlers => ({
-  createApiKey: handlerOf(postApiKey(once)),
-  listApiKeys: handlerOf(listApiKeys(pool)),
-  getApiKey: handlerOf(getApiKey(pool)),
-  rotateApiKey: handlerOf(rotateApiKey(once, purges)),
-  revokeApiKey: handlerOf(revokeApiKey(pool, purges)),
-})
 
 /** Tells other processes to forget what they know of a key. */
 type PurgeCaller = Pick<Purges, 'purge'>
 
-interface NewApiKeyBody {
-  name: string
-  permissions: Permission[]
-  expires_at?: number
-}
+const ROTATE = 'POST /v2/api-keys/{api_key_id}/rotate'
 
-function postApiKey(once: Once): RequestHandler {
-  return async (req, res) => {
-    const caller = callerOf(res)
-    const { name, permissions, expires_at: expiresAt } = req.body as NewApiKeyBody
+/** API keys of a company. Their times are those of this machine, whatever the company's clock shows. */
+export const keyOperations = (pool: Pool, once: Once, purges: PurgeCaller): Operation[] => [
+  operation('createApiKey', async ({ caller, body, idempotencyKey }) => {
+    const { name, permissions, expires_at: expiresAt } = body
     const secret = newApiKey(caller.mode)
     const wanted = {
       companyId: caller.companyId,
@@ -48,58 +32,35 @@ function postApiKey(once: Once): RequestHandler {
       expiresAt: expiresAt === undefined ? null : new Date(expiresAt * 1_000),
       secret,
     }
-    const attempt = { route: 'POST /v2/api-keys', key: idempotencyKeyOf(req), changes: req.body as object }
+    const attempt = { route: 'POST /v2/api-keys', key: idempotencyKey, changes: body }
     const made = await once(caller, attempt, idOf, (db) => issueKey(db, caller.keyId, wanted))
-    res.json({ key: secret, api_key: apiKeyToBody(made, new Date()) })
-  }
-}
-
-function listApiKeys(pool: Pool): RequestHandler {
-  return async (req, res) => {
-    const page = await apiKeyRepository(pool).list(callerOf(res).companyId, pageOfQuery(req))
+    return { key: secret, api_key: apiKeyToBody(made, new Date()) }
+  }),
+  operation('listApiKeys', async ({ caller, query }) => {
+    const page = await apiKeyRepository(pool).list(caller.companyId, pageIn(query))
     const now = new Date()
-    res.json(pageToBody(page, (key) => apiKeyToBody(key, now)))
-  }
-}
-
-type OfApiKey = Request<{ api_key_id: string }>
-
-const idIn = ({ params }: OfApiKey): string => params.api_key_id.toLowerCase()
-
-function getApiKey(pool: Pool): RequestHandler<OfApiKey['params']> {
-  return async (req, res) => {
-    const key = await apiKeyRepository(pool).find(callerOf(res).companyId, idIn(req))
-    res.json(apiKeyToBody(found(key), new Date()))
-  }
-}
-
-const ROTATE = 'POST /v2/api-keys/{api_key_id}/rotate'
-
-interface RotationBody {
-  overlap_seconds?: number
-  old_key_ends_at?: number
-  permissions?: Permission[]
-  expires_at?: number | null
-}
-
-function rotateApiKey(once: Once, purges: PurgeCaller): RequestHandler<OfApiKey['params']> {
-  return async (req, res) => {
-    const caller = callerOf(res)
-    const { permissions, expires_at: expiresAt, ...end } = req.body as RotationBody
+    return pageToBody(page, (key) => apiKeyToBody(key, now))
+  }),
+  operation('getApiKey', async ({ caller, params }) => {
+    const key = await apiKeyRepository(pool).find(caller.companyId, params.api_key_id.toLowerCase())
+    return apiKeyToBody(found(key), new Date())
+  }),
+  operation('rotateApiKey', async ({ caller, params, body, idempotencyKey }) => {
+    const { permissions, expires_at: expiresAt } = body
     const secret = newApiKey(caller.mode)
     const wanted = {
       companyId: caller.companyId,
-      keyId: idIn(req),
+      keyId: params.api_key_id.toLowerCase(),
       secret,
       permissions,
       expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
-      oldKeyEnd: endOf(end),
+      oldKeyEnd: endOf(body),
     }
     const attempt = {
-      route: routeOf(ROTATE, req.params),
+      route: routeOf(ROTATE, params),
       formerRoute: ROTATE,
-      key: idempotencyKeyOf(req),
-      changes: req.body as object,
+      key: idempotencyKey,
+      changes: body,
     }
     const { made, old, oldDigest } = await once(
       caller,
@@ -109,26 +70,24 @@ function rotateApiKey(once: Once, purges: PurgeCaller): RequestHandler<OfApiKey[
     )
     await purges.purge(NAMES.caller(oldDigest))
     const now = new Date()
-    res.json({ key: secret, api_key: apiKeyToBody(made, now), old_api_key: apiKeyToBody(old, now) })
-  }
-}
+    return { key: secret, api_key: apiKeyToBody(made, now), old_api_key: apiKeyToBody(old, now) }
+  }),
+  operation('revokeApiKey', async ({ caller: { companyId, keyId, namespaceId }, params }) => {
+    const { key } = await inNamespace(pool, namespaceId, async (db) =>
+      found(await revokeKey(db, keyId, companyId, params.api_key_id.toLowerCase())),
+    )
+    await purges.purge(NAMES.caller(key.digest))
+    return apiKeyToBody(key, new Date())
+  }),
+]
+
+type Rotation = RequestOf<'rotateApiKey'>['body']
 
 /** @throws DomainError unprocessable unless it says in exactly one way when the old key ends */
-function endOf({ overlap_seconds: afterS, old_key_ends_at: at }: RotationBody): KeyEnd {
+function endOf({ overlap_seconds: afterS, old_key_ends_at: at }: Rotation): KeyEnd {
   if (afterS !== undefined && at === undefined) return { afterS }
   if (at !== undefined && afterS === undefined) return { at: new Date(at * 1_000) }
   throw new DomainError('unprocessable', 'overlap_seconds, old_key_ends_at: exactly one of them is required')
-}
-
-function revokeApiKey(pool: Pool, purges: PurgeCaller): RequestHandler<OfApiKey['params']> {
-  return async (req, res) => {
-    const { companyId, keyId, namespaceId } = callerOf(res)
-    const { key } = await inNamespace(pool, namespaceId, async (db) =>
-      found(await revokeKey(db, keyId, companyId, idIn(req))),
-    )
-    await purges.purge(NAMES.caller(key.digest))
-    res.json(apiKeyToBody(key, new Date()))
-  }
 }
 
 function found<T>(key: T | undefined): T {

@@ -1,19 +1,16 @@
 import { applyChange } from '../../../shared/domain/billing/change.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { CardWithRates } from './body.ts'
 import { withRates } from './with-rates.ts'
-import { requestedRates, requirePossible, type NewRateBody } from './requested-rates.ts'
+import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
 
-/** A change of a card as requests say it, with the defaults of openapi.yaml filled in. */
-export interface CardChangeBody {
-  effective_at?: number
-  end: string[]
-  add: NewRateBody[]
-}
+/** A change of a card as requests say it. */
+export type CardChangeBody = RequestOf<'changeRateCard'>['body']
 
 /**
  * Ends rates of a card and adds others, under the lock of the card. What was in force before the change stays what it

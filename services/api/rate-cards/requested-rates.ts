@@ -1,25 +1,15 @@
 import { findRateFault } from '../../../shared/domain/billing/price-rules.ts'
-import type { Filter, Rate } from '../../../shared/domain/billing/rate.ts'
+import type { Rate } from '../../../shared/domain/billing/rate.ts'
 import { newId } from '../../../shared/domain/ids.ts'
-import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { isMetric } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 
-/** A rate as requests say it, with the defaults of openapi.yaml filled in. */
-export interface NewRateBody {
-  metric_id?: string
-  currency?: string
-  aggregation: Aggregation
-  filters: Filter[]
-  group_by?: string
-  prices?: { value: string; price_id: string }[]
-  price_id?: string
-  starts_at?: number
-  ends_at?: number
-}
+/** A rate as requests say it. */
+type NewRateBody = RequestOf<'createRateCard'>['body']['rates'][number]
 
 /** Rates that are to be added to a card. */
 export interface RequestedRates {

@@ -1,65 +1,33 @@
-import type { Request, RequestHandler } from 'express'
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { callerOf, idempotencyKeyOf } from '../../../shared/http/authentication.ts'
-import { goneSignal } from '../../../shared/http/gone-signal.ts'
-import { priceRepository } from '../../../shared/postgres/prices.ts'
-import { rateCardRepository, type RateCardChanges } from '../../../shared/postgres/rate-cards.ts'
-import { rateRepository } from '../../../shared/postgres/rates.ts'
+import { operation, type Operation } from '../../../shared/http/operation.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { idOf, type Create } from '../core/create.ts'
-import { answerOne } from '../core/answer-one.ts'
-import { pageToBody } from '../core/body-fields.ts'
+import { priceRepository } from '../../../shared/postgres/prices.ts'
+import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
+import { rateRepository } from '../../../shared/postgres/rates.ts'
+import { pageOf, secondsOf } from '../core/body-fields.ts'
+import { changeTime } from '../core/change-time.ts'
+import type { NamespaceOperations } from '../core/namespace-operations.ts'
+import { pageIn } from '../core/page-query.ts'
 import { cardWithRatesToBody, rateCardToBody, rateToBody } from './body.ts'
-import { changeCard, type CardChangeBody } from './change-card.ts'
-import { changeOne } from '../core/change-one.ts'
-import { changeOnce } from '../core/change-once.ts'
-import { nowIn } from '../core/now-in.ts'
-import { pageOfQuery } from '../core/page-query.ts'
-import { requestedRates, requirePossible, type NewRateBody } from './requested-rates.ts'
+import { changeCard } from './change-card.ts'
+import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
 import { simulateCard, type Simulation, type SimulationDeps } from './simulate-card.ts'
-import {
-  simulationFromBody,
-  simulationToBody,
-  type ShownLines,
-  type SimulationRequestBody,
-} from './simulation-body.ts'
+import { simulationFromBody, simulationToBody, type ShownLines } from './simulation-body.ts'
 import { withRates } from './with-rates.ts'
-import type { Handlers } from '../../../shared/http/operations-app.ts'
-import { handlerOf, longHandlerOf } from '../core/handler-of.ts'
-
-/** Rate cards: which usage is measured how, and which price it feeds. */
-export const rateCardHandlers = (pool: Pool, create: Create, simulation: SimulationDeps): Handlers => ({
-  createRateCard: handlerOf(postRateCard(create)),
-  listRateCards: handlerOf(listRateCards(pool)),
-  getRateCard: handlerOf(getRateCard(pool)),
-  updateRateCard: handlerOf(patchRateCard(pool)),
-  archiveRateCard: handlerOf(archiveRateCard(pool)),
-  unarchiveRateCard: handlerOf(unarchiveRateCard(pool)),
-  listRates: handlerOf(listRates(pool)),
-  changeRateCard: handlerOf(postChange(create)),
-  simulateRateCard: longHandlerOf('alone', postSimulation(simulation)),
-})
-
-interface NewRateCardBody {
-  name: string
-  currency: string
-  description?: string
-  external_id?: string
-  rates: NewRateBody[]
-}
 
 /** When rates start that a card is made with. */
 const FROM_THE_BEGINNING = 0
 
-function postRateCard(create: Create): RequestHandler {
-  return async (req, res) => {
-    const body = req.body as NewRateCardBody // with the defaults of openapi.yaml filled in
-    const now = nowIn(res)
+const toBody = cardWithRatesToBody
+
+/** Rate cards: which usage is measured how, and which price it feeds. */
+export const rateCardOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
+  once('createRateCard', { action: 'rate_card.created', toBody }, async ({ db, namespaceId, body, now }) => {
     const card = {
       id: newId('rate_card'),
       name: body.name,
@@ -68,128 +36,70 @@ function postRateCard(create: Create): RequestHandler {
       externalId: body.external_id ?? null,
     }
     const requested = requestedRates('rates', body.rates, FROM_THE_BEGINNING)
-    const made = await create(
-      callerOf(res),
-      {
-        route: 'POST /v2/rate-cards',
-        key: idempotencyKeyOf(req),
-        action: 'rate_card.created',
-        changes: body,
-        idOf,
-      },
-      async (db, namespaceId) => {
-        await requirePossible(db, namespaceId, requested, card.currency)
-        requireCard(requested.rates, requested, now)
-        const inserted = await rateCardRepository(db).insert(namespaceId, card)
-        await rateRepository(db).insert(namespaceId, card.id, requested.rates)
-        return withRates(db, namespaceId, inserted, now)
-      },
-    )
-    res.json(cardWithRatesToBody(made))
-  }
-}
-
-function listRateCards(pool: Pool): RequestHandler {
-  return async (req, res) => {
-    const { namespaceId } = callerOf(res)
-    const { external_id: externalId } = req.query as { external_id?: string }
-    const page = await inNamespace(pool, namespaceId, (db) =>
-      rateCardRepository(db).list(namespaceId, externalId, pageOfQuery(req)),
-    )
-    res.json(pageToBody(page, rateCardToBody))
-  }
-}
-
-type OfRateCard = Request<{ rate_card_id: string }>
-
-const getRateCard = (pool: Pool) =>
-  answerOne(pool, cardWithRatesToBody, async (db, namespaceId, { params }: OfRateCard, res) =>
-    withRates(
-      db,
-      namespaceId,
-      await rateCardRepository(db).find(namespaceId, params.rate_card_id),
-      nowIn(res),
-    ),
-  )
-
-const patchRateCard = (pool: Pool) =>
-  changeOne(pool, {
-    action: 'rate_card.changed',
-    toBody: cardWithRatesToBody,
-    work: async (db, namespaceId, { params, body }: OfRateCard, res) => {
-      const changes = changesOf(body as RateCardChangesBody)
-      const card = await rateCardRepository(db).update(namespaceId, params.rate_card_id, changes)
-      return withRates(db, namespaceId, card, nowIn(res))
-    },
-  })
-
-interface RateCardChangesBody {
-  name?: string
-  description?: string | null
-  external_id?: string | null
-}
-
-const changesOf = (body: RateCardChangesBody): RateCardChanges => ({
-  name: body.name,
-  description: body.description,
-  externalId: body.external_id,
-})
-
-const archiveRateCard = (pool: Pool) =>
-  changeOne(pool, {
-    action: 'rate_card.archived',
-    toBody: cardWithRatesToBody,
-    work: async (db, namespaceId, { params }: OfRateCard, res) => {
+    await requirePossible(db, namespaceId, requested, card.currency)
+    requireCard(requested.rates, requested, secondsOf(now))
+    const inserted = await rateCardRepository(db).insert(namespaceId, card)
+    await rateRepository(db).insert(namespaceId, card.id, requested.rates)
+    return withRates(db, namespaceId, inserted, secondsOf(now))
+  }),
+  read('listRateCards', pageOf(rateCardToBody), ({ db, namespaceId, query }) =>
+    rateCardRepository(db).list(namespaceId, query.external_id, pageIn(query)),
+  ),
+  read('getRateCard', toBody, async ({ db, namespaceId, params, now }) => {
+    const card = await rateCardRepository(db).find(namespaceId, params.rate_card_id)
+    return withRates(db, namespaceId, card, secondsOf(now))
+  }),
+  change('updateRateCard', { action: 'rate_card.changed', toBody }, async (work) => {
+    const { db, namespaceId, params, body, now } = work
+    const { name, description, external_id: externalId } = body
+    const changes = { name, description, externalId }
+    const card = await rateCardRepository(db).update(namespaceId, params.rate_card_id, changes)
+    return withRates(db, namespaceId, card, secondsOf(now))
+  }),
+  change(
+    'archiveRateCard',
+    { action: 'rate_card.archived', toBody },
+    async ({ db, namespaceId, params, now }) => {
       const card = await rateCardRepository(db).archive(namespaceId, params.rate_card_id)
-      return withRates(db, namespaceId, card, nowIn(res))
+      return withRates(db, namespaceId, card, secondsOf(now))
     },
-  })
-
-const unarchiveRateCard = (pool: Pool) =>
-  changeOne(pool, {
-    action: 'rate_card.unarchived',
-    toBody: cardWithRatesToBody,
-    work: async (db, namespaceId, { params }: OfRateCard, res) => {
+  ),
+  change(
+    'unarchiveRateCard',
+    { action: 'rate_card.unarchived', toBody },
+    async ({ db, namespaceId, params, now }) => {
       const card = await rateCardRepository(db).unarchive(namespaceId, params.rate_card_id)
-      return withRates(db, namespaceId, card, nowIn(res))
+      return withRates(db, namespaceId, card, secondsOf(now))
     },
-  })
+  ),
+  read('listRates', pageOf(rateToBody), async ({ db, namespaceId, params, query }) => {
+    const { rate_card_id: rateCardId } = params
+    if ((await rateCardRepository(db).find(namespaceId, rateCardId)) === undefined)
+      throw new DomainError('not_found', 'no such rate card')
+    return rateRepository(db).list(namespaceId, rateCardId, query.at, pageIn(query))
+  }),
+  once('changeRateCard', { action: 'rate_card.changed', toBody }, (work) =>
+    changeCard(work.db, work.namespaceId, work.params.rate_card_id, work.body, () =>
+      changeTime(work.db, work),
+    ),
+  ),
+]
 
-function listRates(pool: Pool): RequestHandler<OfRateCard['params']> {
-  return async (req, res) => {
-    const { namespaceId } = callerOf(res)
-    const { rate_card_id: rateCardId } = req.params
-    const { at } = req.query as unknown as { at?: number }
-    const page = await inNamespace(pool, namespaceId, async (db) => {
-      if ((await rateCardRepository(db).find(namespaceId, rateCardId)) === undefined) throw noSuchCard()
-      return rateRepository(db).list(namespaceId, rateCardId, at, pageOfQuery(req))
-    })
-    res.json(pageToBody(page, rateToBody))
-  }
-}
-
-const noSuchCard = () => new DomainError('not_found', 'no such rate card')
-
-const postChange = (create: Create) =>
-  changeOnce(create, {
-    route: 'POST /v2/rate-cards/{rate_card_id}/changes',
-    action: 'rate_card.changed',
-    toBody: cardWithRatesToBody,
-    // With the defaults of openapi.yaml filled in.
-    work: async (db, namespaceId, { params, body }: OfRateCard, now) =>
-      changeCard(db, namespaceId, params.rate_card_id, body as CardChangeBody, now),
-  })
-
-function postSimulation(deps: SimulationDeps): RequestHandler<OfRateCard['params']> {
+/** What accounts would owe by a card. */
+export function simulationOperations(deps: SimulationDeps): Operation[] {
   const simulate = simulateCard(deps)
-  return async (req, res) => {
-    const { namespaceId } = callerOf(res)
-    const body = req.body as SimulationRequestBody // with the defaults of openapi.yaml filled in
-    const request = simulationFromBody(req.params.rate_card_id, body)
-    const made = await simulate(namespaceId, request, nowIn(res), goneSignal(res))
-    const lines = body.include_lines ? await shownLines(deps.pool, namespaceId, made) : undefined
-    res.json(simulationToBody(made, lines))
-  }
+  return [
+    operation(
+      'simulateRateCard',
+      async ({ caller: { namespaceId }, params, body, now, signal }) => {
+        const request = simulationFromBody(params.rate_card_id, body)
+        const made = await simulate(namespaceId, request, secondsOf(now), signal())
+        const lines = body.include_lines ? await shownLines(deps.pool, namespaceId, made) : undefined
+        return simulationToBody(made, lines)
+      },
+      { isLong: 'alone' },
+    ),
+  ]
 }
 
 async function shownLines(pool: Pool, namespaceId: string, { accounts }: Simulation): Promise<ShownLines> {

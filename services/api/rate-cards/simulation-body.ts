@@ -1,27 +1,16 @@
 import { formatRatio } from '../../../shared/amount/ratio.ts'
-import type { Cadence } from '../../../shared/domain/billing/periods.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import type { SimulatedAccount } from '../../../shared/domain/billing/simulate.ts'
 import type { PriceRecord } from '../../../shared/domain/price-record.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import type { AnswerOf, RequestOf } from '../../../shared/http/operation.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { lineToBody } from '../invoice-previews/body.ts'
-import type { CardChangeBody } from './change-card.ts'
 import type { RatedAccount } from './rate-accounts.ts'
 import { NO_CONTRACT_LINE, type Simulation, type SimulationRequest } from './simulate-card.ts'
 
-/** A simulation as requests ask for it, with the defaults of openapi.yaml filled in. */
-export interface SimulationRequestBody {
-  start_at: number
-  end_at: number
-  cadence?: Cadence
-  changes?: CardChangeBody
-  against: string
-  account_ids?: string[]
-  include_lines: boolean
-  limit: number
-  starting_after?: string
-}
+/** A simulation as requests ask for it. */
+type SimulationRequestBody = RequestOf<'simulateRateCard'>['body']
 
 /** @throws DomainError unprocessable when lines are asked for and accounts are not */
 export function simulationFromBody(rateCardId: string, body: SimulationRequestBody): SimulationRequest {
@@ -50,7 +39,7 @@ export interface ShownLines {
 export const simulationToBody = (
   { usageAsOf, currency, accounts, totals }: Simulation,
   lines: ShownLines | undefined,
-) => ({
+): AnswerOf<'simulateRateCard'> => ({
   ...pageToBody(accounts, (account) => ({
     ...accountToBody(account),
     ...(lines && { lines: linesToBody(account, lines) }),
@@ -68,11 +57,15 @@ const accountToBody = ({ accountId, baseline, candidate, difference }: Simulated
 })
 
 function linesToBody({ accountId, baselineLines, candidateLines }: RatedAccount, shown: ShownLines) {
-  const toBody = (side: 'baseline' | 'candidate') => (line: InvoiceLine) => ({
-    side,
-    ...lineToBody(line, shown.prices, shown.queryOf(accountId, line)),
-    contract_line_id: line.lineId === NO_CONTRACT_LINE ? null : line.lineId,
-  })
+  const toBody = (side: 'baseline' | 'candidate') => (line: InvoiceLine) => {
+    if (line.rate === null) throw new Error('a line of a card has no rate')
+    return {
+      side,
+      ...lineToBody(line, shown.prices, shown.queryOf(accountId, line)),
+      rate_id: line.rate.id,
+      contract_line_id: line.lineId === NO_CONTRACT_LINE ? null : line.lineId,
+    }
+  }
   return [...baselineLines.map(toBody('baseline')), ...candidateLines.map(toBody('candidate'))]
 }
 
@@ -84,9 +77,13 @@ const totalsToBody = (totals: NonNullable<Simulation['totals']>) => ({
   increased: totals.increased,
   decreased: totals.decreased,
   unchanged: totals.unchanged,
-  quantiles: Object.fromEntries(
-    Object.entries(totals.quantiles).map(([name, difference]) => [name, formatRatio(difference)]),
-  ),
+  quantiles: {
+    p5: formatRatio(totals.quantiles.p5),
+    p25: formatRatio(totals.quantiles.p25),
+    p50: formatRatio(totals.quantiles.p50),
+    p75: formatRatio(totals.quantiles.p75),
+    p95: formatRatio(totals.quantiles.p95),
+  },
   largest: {
     increases: totals.largest.increases.map(accountToBody),
     decreases: totals.largest.decreases.map(accountToBody),

@@ -4,7 +4,7 @@ import { AHEAD_MAX_S, namespaceClockRepository } from '../../../shared/postgres/
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits, requestRefills } from '../../../shared/postgres/refill-requests.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
-import { onceWithin, type Attempt } from '../core/create.ts'
+import { onceWithin, type Attempt } from '../core/once.ts'
 import { moveWorld } from './move-world.ts'
 
 /**

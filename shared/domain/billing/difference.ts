@@ -61,7 +61,7 @@ export function differenceOf(
 export function linesReachedBy(
   { pieces, asOf }: Pick<InvoicePlan, 'pieces' | 'asOf'>,
   event: Rateable & { occurredAt: number },
-): LineKey[] {
+): (LineKey & { rateId: string })[] {
   const { occurredAt } = event
   return pieces
     .filter(({ startAt, endAt }) => startAt <= occurredAt && occurredAt < Math.min(endAt, asOf))

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../../../shared/domain/api-key.ts'
-import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { canonicalJson } from '../../../shared/domain/canonical-json.ts'
-import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
@@ -62,32 +60,6 @@ export async function onceWithin<T>(
   const made = await work()
   await keys.nameResource(namespaceId, request, idOf(made))
   return made
-}
-
-/** What the trail says of something that is created. */
-interface Creation<T> extends Attempt {
-  action: AuditedAction
-  idOf: (made: T) => string
-}
-
-/** Creates something once for each Idempotency-Key, and records who did. */
-export type Create = <T>(
-  caller: Caller,
-  creation: Creation<T>,
-  insert: (db: PoolClient, namespaceId: string) => Promise<T>,
-) => Promise<T>
-
-/** @throws DomainError conflict when the key was used before on this route */
-export function createIn(pool: Pool): Create {
-  const once = onceIn(pool)
-  return (caller, creation, insert) =>
-    once(caller, creation, creation.idOf, async (db, namespaceId) => {
-      const made = await insert(db, namespaceId)
-      const { action, changes, idOf } = creation
-      const { companyId, keyId } = caller
-      await auditTrailRepository(db).insert({ companyId, keyId, action, resourceId: idOf(made), changes })
-      return made
-    })
 }
 
 /** Of what has an id. */
