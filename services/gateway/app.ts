@@ -1,13 +1,14 @@
 import type { RequestListener } from 'node:http'
+import { handlersOf } from '../../shared/http/operation.ts'
 import { readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { operationsApp, type OperationsAppOptions } from '../../shared/http/operations-app.ts'
 import { explainBatch } from './offending-events.ts'
 import type { CorrectUsage } from './correct-usage.ts'
 import type { ReportUsage } from './report-usage.ts'
-import { patchEvent, postCorrections, voidEvent } from './routes/correct-events.ts'
+import { correctionOperations } from './routes/correct-events.ts'
 import { schemaCompiler } from './report-schemas.ts'
-import { postEvent, postEventBatch } from './routes/report-events.ts'
-import { postSeed } from './routes/seed-test-company.ts'
+import { reportOperations } from './routes/report-events.ts'
+import { seedOperation } from './routes/seed-test-company.ts'
 import type { SeedNamespace } from './seed-namespace.ts'
 
 export interface GatewayAppOptions extends Omit<
@@ -31,27 +32,16 @@ export function gatewayApp(
   compile = schemaCompiler(document),
 ): RequestListener {
   const { events, requests } = options.limits
-  const handlers = {
-    reportEvent: { handle: postEvent(report, events) },
-    reportEvents: {
-      handle: postEventBatch(report, events),
-      explainInvalid: explainBatch(document, compile, {
-        operationId: 'reportEvents',
-        list: 'events',
-        schema: 'NewUsageEvent',
-      }),
-    },
-    correctEvent: { handle: patchEvent(correct, events) },
-    voidEvent: { handle: voidEvent(correct, events) },
-    correctEvents: {
-      handle: postCorrections(correct, events),
-      explainInvalid: explainBatch(document, compile, {
-        operationId: 'correctEvents',
-        list: 'corrections',
-        schema: 'EventCorrection',
-      }),
-    },
-    seedTestCompany: { handle: postSeed(options.seedNamespace, requests) },
-  }
-  return operationsApp(handlers, { ...options, handlersCheckText: true, limitsRequests: false })
+  const explain = (operationId: 'reportEvents' | 'correctEvents', list: string, schema: string) =>
+    explainBatch(document, compile, { operationId, list, schema })
+  const operations = [
+    ...reportOperations(report, events, explain('reportEvents', 'events', 'NewUsageEvent')),
+    ...correctionOperations(correct, events, explain('correctEvents', 'corrections', 'EventCorrection')),
+    seedOperation(options.seedNamespace, requests),
+  ]
+  return operationsApp(handlersOf(operations), {
+    ...options,
+    handlersCheckText: true,
+    limitsRequests: false,
+  })
 }

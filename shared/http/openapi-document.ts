@@ -15,6 +15,7 @@ interface OperationObject {
   security?: { ApiKey?: string[] }[]
   parameters?: (Parameter & { $ref?: string })[]
   requestBody?: { required?: boolean; content: Record<string, { schema: Schema }> }
+  responses: Record<string, unknown>
 }
 
 /** A parameter of an operation. */
@@ -54,6 +55,8 @@ export interface Operation {
   path: string
   /** What the key needs; undefined for operations that need no key. */
   permission: Permission | undefined
+  /** Of its answer when it is done: the one of 2xx. */
+  status: number
 }
 
 let parsed: OpenApiDocument | undefined
@@ -74,6 +77,7 @@ export function listOperations(document: OpenApiDocument): Operation[] {
       method: method as Operation['method'],
       path,
       permission: permissionOf(operation),
+      status: Number(Object.keys(operation.responses).find((status) => status.startsWith('2'))),
     })),
   )
 }

@@ -2,10 +2,14 @@ import type { RequestHandler } from 'express'
 import type { components, operations } from '../../contract/operations.d.ts'
 import type { operations as requests } from '../../contract/requests.d.ts'
 import type { Caller } from '../domain/api-key.ts'
+import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { callerOf, idempotencyKeyOf } from './authentication.ts'
 import { aheadMsOf, nowOf } from './enter-world.ts'
 import { goneSignal } from './gone-signal.ts'
+import { limitRate } from './limit-rate.ts'
+import { operationById } from './openapi-document.ts'
 import type { Handler, Handlers } from './operations-app.ts'
+import type { RawBody } from './read-json-body.ts'
 import { isAwaited } from './request-deadline.ts'
 
 /** The id of an operation of openapi.yaml. */
@@ -14,11 +18,8 @@ export type OperationId = keyof operations
 /** A schema of openapi.yaml, by its name. */
 export type SchemaOf<Name extends keyof components['schemas']> = components['schemas'][Name]
 
-/** What a request of an operation brings: checked against openapi.yaml, its defaults filled in. */
-export interface RequestOf<Id extends OperationId> {
-  body: BodyOf<Id>
-  params: NonNullable<requests[Id]['parameters']['path']>
-  query: NonNullable<requests[Id]['parameters']['query']>
+/** What a request brings, whatever it asks for. */
+export interface AnyRequest {
   caller: Caller
   /** What time it is for the caller, as the operation begins. */
   now: Date
@@ -27,10 +28,25 @@ export interface RequestOf<Id extends OperationId> {
   /** How far that runs ahead of real time. */
   aheadMs: number
   idempotencyKey: string | undefined
+  /** The body as it came, inflated; empty where there was none. */
+  rawBody: Buffer
+  /**
+   * Takes points of a limit of the caller's key; the answer says how it stands.
+   *
+   * @throws HttpError 429 with Retry-After when fewer are left
+   */
+  limit: (limit: RateLimit, points: number) => Promise<void>
   /** Aborted when the caller goes away, or is answered. */
   signal: () => AbortSignal
   /** Whether the client still waits: it has not gone, and was told nothing. */
   isAwaited: () => boolean
+}
+
+/** What a request of an operation brings: checked against openapi.yaml, its defaults filled in. */
+export interface RequestOf<Id extends OperationId> extends AnyRequest {
+  body: BodyOf<Id>
+  params: NonNullable<requests[Id]['parameters']['path']>
+  query: NonNullable<requests[Id]['parameters']['query']>
 }
 
 /** What an operation answers when it is done. */
@@ -60,10 +76,11 @@ export const operation = <Id extends OperationId>(
   id: Id,
   answer: (request: RequestOf<Id>) => Promise<AnswerOf<Id>>,
   options: Omit<Handler, 'handle'> = {},
-): Operation => ({ id, ...options, handle: handlerOf(answer) })
+): Operation => ({ id, ...options, handle: handlerOf(answer, operationById(id).status) })
 
 function handlerOf<Id extends OperationId>(
   answer: (request: RequestOf<Id>) => Promise<AnswerOf<Id>>,
+  status: number,
 ): RequestHandler {
   return async (req, res) => {
     // The one place where what the validator has checked gets its types.
@@ -77,10 +94,13 @@ function handlerOf<Id extends OperationId>(
       clock: () => nowOf(res),
       aheadMs: aheadMsOf(res),
       idempotencyKey: idempotencyKeyOf(req),
+      rawBody: (req as RawBody).rawBody ?? Buffer.alloc(0),
+      limit: (limit, points) => limitRate(res, limit, callerOf(res).keyId, points),
       signal: () => goneSignal(res),
       isAwaited: () => isAwaited(req, res),
     }
-    res.json(await answer(request))
+    const answered = await answer(request)
+    res.status(status).json(answered)
   }
 }
 

@@ -26,7 +26,7 @@ import { requestDeadline } from './request-deadline.ts'
 import type { RequestMetrics } from './request-metrics.ts'
 import { requestValidators } from './request-validators.ts'
 
-export type LongWork = keyof typeof LONG_AT_ONCE_OF_ONE
+type LongWork = keyof typeof LONG_AT_ONCE_OF_ONE
 
 /** What answers an operation. */
 export interface Handler {

@@ -1,6 +1,6 @@
 import { readClock } from '../../../shared/postgres/core/clock.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
-import type { RequestOf, OperationId } from '../../../shared/http/operation.ts'
+import type { AnyRequest } from '../../../shared/http/operation.ts'
 import { secondsOf } from './body-fields.ts'
 
 /**
@@ -13,7 +13,7 @@ import { secondsOf } from './body-fields.ts'
  */
 export async function changeTime(
   db: PoolClient,
-  { clock, aheadMs }: Pick<RequestOf<OperationId>, 'clock' | 'aheadMs'>,
+  { clock, aheadMs }: Pick<AnyRequest, 'clock' | 'aheadMs'>,
 ): Promise<number> {
   const byDatabase = (await readClock(db)).getTime() + aheadMs
   return secondsOf(new Date(Math.max(clock().getTime(), byDatabase)))
