@@ -25,7 +25,7 @@ export interface CorrectUsageDeps {
   reached?: Reached<GatewayPoint>
 }
 
-export interface CorrectionRequest {
+interface CorrectionRequest {
   caller: Caller
   corrections: readonly RequestedCorrection[]
   /** The bytes of the whole request. */
