@@ -2,14 +2,12 @@ import { canonicalAmount } from '../../shared/amount/amount.ts'
 import { findInexactNumbers } from '../../shared/amount/exact-number.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
 import { findTimeFault } from '../../shared/domain/usage-event.ts'
-import type { UsageSource } from '../../shared/domain/usage-source.ts'
+import { namedSources, type NamedSource, type UsageSource } from '../../shared/domain/usage-source.ts'
 import { impossible, malformed, type Fault } from './faults.ts'
 
 /** An event as a caller reports it, after the check against openapi.yaml. Null is as if it were left out. */
-export interface ReportedEvent {
+export interface ReportedEvent extends NamedSource {
   account_id: string
-  metric_id?: string | null
-  currency?: string | null
   quantity: string
   occurred_at?: number | null
   idempotency_key?: string | null
@@ -39,8 +37,9 @@ const NO_PROPERTIES: Properties = {}
  * @param now Unix seconds
  */
 export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fault {
-  const source = sourceOf(event)
-  if (source === undefined) return impossible('metric_id, currency: exactly one of them is required')
+  const [source, ...others] = namedSources(event)
+  if (source === undefined || others.length > 0)
+    return impossible('metric_id, currency: exactly one of them is required')
   const occurredAt = event.occurred_at ?? undefined
   const key = event.idempotency_key ?? undefined
   if (occurredAt === undefined && key !== undefined)
@@ -62,11 +61,6 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
     propertyPairs: propertyPairs(properties),
     hasNumber: checked.hasNumber,
   }
-}
-
-function sourceOf({ metric_id: metricId, currency }: ReportedEvent): UsageSource | undefined {
-  if (metricId == null) return currency?.toLowerCase()
-  return currency == null ? metricId : undefined
 }
 
 /**

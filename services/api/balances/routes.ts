@@ -1,11 +1,11 @@
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 import type { Balance } from '../../../shared/domain/balance.ts'
-import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { awaitAnswer } from '../../../shared/http/body-slices.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import { operation, type Operation, type SchemaOf } from '../../../shared/http/operation.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
+import { requiredSource } from '../core/named-source.ts'
 import { balanceAt } from './balance-at.ts'
 import { balancesOf } from './balances-of.ts'
 
@@ -20,10 +20,7 @@ export function balanceOperations(
   const [readOne, readMany] = [balanceAt(reads, usage), balancesOf(reads, usage)]
   return [
     operation('getAccountBalance', async ({ caller, params, query, now }) => {
-      const { metric_id: metricId, currency } = query
-      if ((metricId === undefined) === (currency === undefined))
-        throw new DomainError('malformed', 'metric_id, currency: exactly one of them is required')
-      const source = metricId ?? currency?.toLowerCase() ?? ''
+      const source = requiredSource(query, 'malformed')
       return balanceToBody(await readOne(caller.namespaceId, params.account_id, source, now))
     }),
     operation(

@@ -3,9 +3,10 @@ import type { PriceOverride } from '../../../shared/domain/billing/contract.ts'
 import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
 import type { NewLine } from '../../../shared/domain/billing/stored-contract.ts'
 import { newId } from '../../../shared/domain/ids.ts'
-import type { UsageSource } from '../../../shared/domain/usage-source.ts'
+import { isMetric, type UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
+import { requiredSource } from '../core/named-source.ts'
 
 /** A line as requests say it. */
 export type NewLineBody = RequestOf<'createContract'>['body']['lines'][number]
@@ -118,11 +119,9 @@ function creditOf(body: CreditBody, label: string) {
   return { amount: canonicalAmount(body.amount), source, expires: body.expires }
 }
 
-function sourceOf({ metric_id: metricId, currency }: CreditBody, label: string): UsageSource {
-  if (metricId !== undefined && currency === undefined) return metricId
-  if (currency !== undefined && metricId === undefined)
-    return parseBillingCurrency(currency, `${label}.currency`)
-  throw impossible(label, 'exactly one of metric_id and currency is required')
+function sourceOf(body: CreditBody, label: string): UsageSource {
+  const source = requiredSource(body, 'unprocessable', `${label}.`)
+  return isMetric(source) ? source : parseBillingCurrency(source, `${label}.currency`)
 }
 
 const impossible = (label: string, text: string): DomainError =>

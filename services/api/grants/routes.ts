@@ -10,6 +10,7 @@ import { grantRepository, type GrantFilter, type NewGrant } from '../../../share
 import { requestRefill } from '../../../shared/postgres/refill-requests.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import type { NamespaceOperations } from '../core/namespace-operations.ts'
+import { optionalSource, requiredSource } from '../core/named-source.ts'
 import { pageIn } from '../core/page-query.ts'
 import { grantToBody } from './body.ts'
 
@@ -38,15 +39,14 @@ export const grantOperations = ({ read, change, once }: NamespaceOperations): Op
 
 /** @throws DomainError unprocessable when it names no source or two, or ends before it starts */
 function newGrantOf(body: RequestOf<'createGrant'>['body']): NewGrant {
-  const { metric_id: metricId, currency, effective_at: effectiveAt, expires_at: expiresAt } = body
-  if ((metricId === undefined) === (currency === undefined))
-    throw new DomainError('unprocessable', 'metric_id, currency: exactly one of them is required')
+  const source = requiredSource(body, 'unprocessable')
+  const { effective_at: effectiveAt, expires_at: expiresAt } = body
   if (expiresAt !== undefined && expiresAt <= effectiveAt)
     throw new DomainError('unprocessable', 'expires_at: must be after effective_at')
   return {
     id: newId('grant'),
     accountId: body.account_id,
-    source: metricId ?? currency?.toLowerCase() ?? '',
+    source,
     amount: parseAmount(body.amount),
     description: body.description ?? null,
     contractId: body.contract_v1_id ?? null,
@@ -57,10 +57,8 @@ function newGrantOf(body: RequestOf<'createGrant'>['body']): NewGrant {
 
 /** @throws DomainError malformed when it asks for a metric and a currency: no grant has both, so it is a slip */
 function filterOf(query: RequestOf<'listGrants'>['query']): GrantFilter {
-  const { account_id: accountId, metric_id: metricId, currency, contract_v1_id: contractId } = query
-  if (metricId !== undefined && currency !== undefined)
-    throw new DomainError('malformed', 'metric_id, currency: at most one of them can be asked for')
-  return { accountId, source: metricId ?? currency?.toLowerCase(), contractId }
+  const { account_id: accountId, contract_v1_id: contractId } = query
+  return { accountId, source: optionalSource(query, 'malformed'), contractId }
 }
 
 /** The balance that the grant is part of may be lower now. @returns the grant */

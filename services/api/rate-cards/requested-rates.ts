@@ -7,6 +7,7 @@ import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
+import { optionalSource } from '../core/named-source.ts'
 
 /** A rate as requests say it. */
 type NewRateBody = RequestOf<'createRateCard'>['body']['rates'][number]
@@ -35,19 +36,13 @@ export const requestedRates = (
 })
 
 function rateFromBody(body: NewRateBody, label: string, defaultStartsAt: number): Rate {
-  const {
-    metric_id: metricId,
-    currency,
-    starts_at: startsAt = defaultStartsAt,
-    ends_at: endsAt = null,
-  } = body
-  if (metricId !== undefined && currency !== undefined)
-    throw new DomainError('unprocessable', `${label}.metric_id, currency: at most one of them can be given`)
+  const source = optionalSource(body, 'unprocessable', `${label}.`) ?? null
+  const { starts_at: startsAt = defaultStartsAt, ends_at: endsAt = null } = body
   if (endsAt !== null && endsAt <= startsAt)
     throw new DomainError('unprocessable', `${label}.ends_at: must be after starts_at`)
   return {
     id: newId('rate'),
-    source: metricId ?? currency?.toLowerCase() ?? null,
+    source,
     aggregation: body.aggregation,
     filters: body.filters,
     groupBy: body.group_by ?? null,

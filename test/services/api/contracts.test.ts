@@ -299,10 +299,10 @@ describe('contracts over HTTP', function () {
       const metric_id = await stage.metric()
       const cases: [object, string][] = [
         [{ amount: '0.0', currency: 'usd' }, '.credit.amount: must be greater than 0'],
-        [{ amount: '1' }, '.credit: exactly one of metric_id and currency is required'],
+        [{ amount: '1' }, '.credit.metric_id, currency: exactly one of them is required'],
         [
           { amount: '1', metric_id, currency: 'usd' },
-          '.credit: exactly one of metric_id and currency is required',
+          '.credit.metric_id, currency: exactly one of them is required',
         ],
         [
           { amount: '1', metric_id, expires: 'period_end' },

@@ -117,7 +117,7 @@ describe('grants over HTTP', function () {
     const answer = await api.get(`/v2/grants?currency=usd&metric_id=metric_${'0'.repeat(32)}`)
     expect([answer.status, answer.text]).to.deep.equal([
       400,
-      'metric_id, currency: at most one of them can be asked for',
+      'metric_id, currency: at most one of them can be given',
     ])
     const unknown = await api.get<Page>(`/v2/grants?metric_id=metric_${'0'.repeat(32)}`)
     expect(unknown.body).to.deep.equal({ data: [], has_more: false })

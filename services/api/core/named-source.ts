@@ -1,0 +1,30 @@
+import { namedSources, type NamedSource, type UsageSource } from '../../../shared/domain/usage-source.ts'
+import { DomainError, type ErrorCode } from '../../../shared/errors/domain-error.ts'
+
+/**
+ * The metric or currency that a request names.
+ *
+ * @param code of the error: malformed in a query, unprocessable in a body
+ * @param label what stands before the names of the fields
+ * @throws DomainError unless it names exactly one
+ */
+export function requiredSource(named: NamedSource, code: ErrorCode, label = ''): UsageSource {
+  const [source, ...others] = namedSources(named)
+  if (source === undefined || others.length > 0)
+    throw new DomainError(code, `${label}metric_id, currency: exactly one of them is required`)
+  return source
+}
+
+/**
+ * The metric or currency that a request names, if it does.
+ *
+ * @param code of the error: malformed in a query, unprocessable in a body
+ * @param label what stands before the names of the fields
+ * @throws DomainError when it names both
+ */
+export function optionalSource(named: NamedSource, code: ErrorCode, label = ''): UsageSource | undefined {
+  const [source, ...others] = namedSources(named)
+  if (others.length > 0)
+    throw new DomainError(code, `${label}metric_id, currency: at most one of them can be given`)
+  return source
+}
