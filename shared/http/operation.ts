@@ -21,9 +21,9 @@ export type SchemaOf<Name extends keyof components['schemas']> = components['sch
 /** What a request brings, whatever it asks for. */
 export interface AnyRequest {
   caller: Caller
-  /** What time it is for the caller, as the operation begins. */
-  now: Date
-  /** What time it is for the caller, whenever it is asked. */
+  /** What time it is for the caller as the operation begins, in Unix seconds. */
+  now: number
+  /** What time it is for the caller whenever it is asked, to the millisecond. */
   clock: () => Date
   /** How far that runs ahead of real time. */
   aheadMs: number
@@ -90,7 +90,7 @@ function handlerOf<Id extends OperationId>(
       params,
       query,
       caller: callerOf(res),
-      now: nowOf(res),
+      now: Math.floor(nowOf(res).getTime() / 1_000),
       clock: () => nowOf(res),
       aheadMs: aheadMsOf(res),
       idempotencyKey: idempotencyKeyOf(req),

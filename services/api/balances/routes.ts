@@ -19,15 +19,15 @@ export function balanceOperations(
 ): Operation[] {
   const [readOne, readMany] = [balanceAt(reads, usage), balancesOf(reads, usage)]
   return [
-    operation('getAccountBalance', async ({ caller, params, query, now }) => {
+    operation('getAccountBalance', async ({ caller, params, query, clock }) => {
       const source = requiredSource(query, 'malformed')
-      return balanceToBody(await readOne(caller.namespaceId, params.account_id, source, now))
+      return balanceToBody(await readOne(caller.namespaceId, params.account_id, source, clock()))
     }),
     operation(
       'listBalances',
-      async ({ caller, query: { account_ids: accountIds }, now, isAwaited }) => {
+      async ({ caller, query: { account_ids: accountIds }, clock, isAwaited }) => {
         const { companyId, namespaceId } = caller
-        const balances = await readMany(namespaceId, accountIds, now, () =>
+        const balances = await readMany(namespaceId, accountIds, clock(), () =>
           awaitAnswer(accountIds.length * ACCOUNT_BYTES, isAwaited, companyId),
         )
         return { data: balances.map(balanceToBody) }

@@ -16,12 +16,11 @@ import { makeContract } from './make-contract.ts'
 /** Contracts: what accounts have agreed to. */
 export const contractOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createContract', { action: 'contract.created', toBody }, ({ db, namespaceId, body, now }) =>
-    makeContract(db, namespaceId, body, secondsOf(now)),
+    makeContract(db, namespaceId, body, now),
   ),
   read(
     'listContracts',
-    (page: Page<ContractRecord>, { now }) =>
-      pageToBody(page, (contract) => recordToBody(contract, secondsOf(now))),
+    (page: Page<ContractRecord>, { now }) => pageToBody(page, (contract) => recordToBody(contract, now)),
     ({ db, namespaceId, query }) => {
       const { account_id: accountId, rate_card_id: rateCardId, external_id: externalId } = query
       return contractRepository(db).listRecords(
@@ -70,8 +69,8 @@ export const contractOperations = ({ read, change, once }: NamespaceOperations):
   ),
 ]
 
-function toBody(contract: StoredContract, { now }: { now: Date }) {
-  return contractToBody(contract, secondsOf(now))
+function toBody(contract: StoredContract, { now }: { now: number }) {
+  return contractToBody(contract, now)
 }
 
 /** A contract, and when it was changed, in Unix seconds. */

@@ -14,7 +14,7 @@ import { optionalSource, requiredSource } from '../core/named-source.ts'
 import { pageIn } from '../core/page-query.ts'
 import { grantToBody } from './body.ts'
 
-const toBody = (grant: Grant, { now }: { now: Date }) => grantToBody(grant, now)
+const toBody = (grant: Grant, { clock }: { clock: () => Date }) => grantToBody(grant, clock())
 
 /** Grants: credit of accounts. */
 export const grantOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
@@ -23,7 +23,10 @@ export const grantOperations = ({ read, change, once }: NamespaceOperations): Op
   ),
   read(
     'listGrants',
-    (page: Page<Grant>, { now }) => pageToBody(page, (grant) => grantToBody(grant, now)),
+    (page: Page<Grant>, { clock }) => {
+      const now = clock()
+      return pageToBody(page, (grant) => grantToBody(grant, now))
+    },
     ({ db, namespaceId, query }) => grantRepository(db).list(namespaceId, filterOf(query), pageIn(query)),
   ),
   read('getGrant', toBody, ({ db, namespaceId, params }) =>

@@ -1,7 +1,7 @@
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import { operation, type Operation } from '../../../shared/http/operation.ts'
-import { pageToBody, secondsOf } from '../core/body-fields.ts'
+import { pageToBody } from '../core/body-fields.ts'
 import { pageIn } from '../core/page-query.ts'
 import { previewToBody, summaryToBody } from './body.ts'
 import { differenceToBody } from './difference-body.ts'
@@ -15,9 +15,8 @@ export function invoicePreviewOperations(deps: PreviewDeps): Operation[] {
   return [
     operation(
       'previewInvoice',
-      async ({ caller: { namespaceId }, body, now: date, signal }) => {
+      async ({ caller: { namespaceId }, body, now, signal }) => {
         const contractId = body.contract_id.toLowerCase()
-        const now = secondsOf(date)
         const request = {
           contractId,
           at: body.at,
@@ -39,7 +38,7 @@ export function invoicePreviewOperations(deps: PreviewDeps): Operation[] {
       'listInvoicePreviews',
       async ({ caller, query, now, signal }) => {
         const asked = { at: query.at, asOf: query.as_of, page: pageIn(query) }
-        return pageToBody(await list(caller.namespaceId, asked, secondsOf(now), signal()), summaryToBody)
+        return pageToBody(await list(caller.namespaceId, asked, now, signal()), summaryToBody)
       },
       { isLong: 'batched' },
     ),

@@ -8,7 +8,7 @@ import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
-import { pageOf, secondsOf } from '../core/body-fields.ts'
+import { pageOf } from '../core/body-fields.ts'
 import { changeTime } from '../core/change-time.ts'
 import type { NamespaceOperations } from '../core/namespace-operations.ts'
 import { pageIn } from '../core/page-query.ts'
@@ -37,31 +37,31 @@ export const rateCardOperations = ({ read, change, once }: NamespaceOperations):
     }
     const requested = requestedRates('rates', body.rates, FROM_THE_BEGINNING)
     await requirePossible(db, namespaceId, requested, card.currency)
-    requireCard(requested.rates, requested, secondsOf(now))
+    requireCard(requested.rates, requested, now)
     const inserted = await rateCardRepository(db).insert(namespaceId, card)
     await rateRepository(db).insert(namespaceId, card.id, requested.rates)
-    return withRates(db, namespaceId, inserted, secondsOf(now))
+    return withRates(db, namespaceId, inserted, now)
   }),
   read('listRateCards', pageOf(rateCardToBody), ({ db, namespaceId, query }) =>
     rateCardRepository(db).list(namespaceId, query.external_id, pageIn(query)),
   ),
   read('getRateCard', toBody, async ({ db, namespaceId, params, now }) => {
     const card = await rateCardRepository(db).find(namespaceId, params.rate_card_id)
-    return withRates(db, namespaceId, card, secondsOf(now))
+    return withRates(db, namespaceId, card, now)
   }),
   change('updateRateCard', { action: 'rate_card.changed', toBody }, async (work) => {
     const { db, namespaceId, params, body, now } = work
     const { name, description, external_id: externalId } = body
     const changes = { name, description, externalId }
     const card = await rateCardRepository(db).update(namespaceId, params.rate_card_id, changes)
-    return withRates(db, namespaceId, card, secondsOf(now))
+    return withRates(db, namespaceId, card, now)
   }),
   change(
     'archiveRateCard',
     { action: 'rate_card.archived', toBody },
     async ({ db, namespaceId, params, now }) => {
       const card = await rateCardRepository(db).archive(namespaceId, params.rate_card_id)
-      return withRates(db, namespaceId, card, secondsOf(now))
+      return withRates(db, namespaceId, card, now)
     },
   ),
   change(
@@ -69,7 +69,7 @@ export const rateCardOperations = ({ read, change, once }: NamespaceOperations):
     { action: 'rate_card.unarchived', toBody },
     async ({ db, namespaceId, params, now }) => {
       const card = await rateCardRepository(db).unarchive(namespaceId, params.rate_card_id)
-      return withRates(db, namespaceId, card, secondsOf(now))
+      return withRates(db, namespaceId, card, now)
     },
   ),
   read('listRates', pageOf(rateToBody), async ({ db, namespaceId, params, query }) => {
@@ -93,7 +93,7 @@ export function simulationOperations(deps: SimulationDeps): Operation[] {
       'simulateRateCard',
       async ({ caller: { namespaceId }, params, body, now, signal }) => {
         const request = simulationFromBody(params.rate_card_id, body)
-        const made = await simulate(namespaceId, request, secondsOf(now), signal())
+        const made = await simulate(namespaceId, request, now, signal())
         const lines = body.include_lines ? await shownLines(deps.pool, namespaceId, made) : undefined
         return simulationToBody(made, lines)
       },

@@ -93,9 +93,8 @@ const usageQueryOf = ({ aggregation, currency }: AskedUsage): UsageQuery => ({
 })
 
 /** The range a request asks for; where it may be left out, all that usage may lie in until now. */
-function rangeOf({ start_at: startAt, end_at: endAt }: AskedRange, now: Date): TimeRange {
-  const second = Math.floor(now.getTime() / 1_000)
-  return { startAt: startAt ?? earliestSecond(second), endAt: endAt ?? second }
+function rangeOf({ start_at: startAt, end_at: endAt }: AskedRange, now: number): TimeRange {
+  return { startAt: startAt ?? earliestSecond(now), endAt: endAt ?? now }
 }
 
 interface AskedRange {
