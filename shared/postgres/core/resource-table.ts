@@ -1,0 +1,234 @@
+import { isUnchanged, type Changes } from '../../domain/changes.ts'
+import { pageOf, unknownCursor, type Page, type PageRequest } from '../../domain/page.ts'
+import { DomainError, type ErrorCode } from '../../errors/domain-error.ts'
+import { lockCreation } from '../locks/creation-lock.ts'
+import { readInIndexOrder } from './in-index-order.ts'
+import type { Queryable } from './pool.ts'
+import { setOnce, unset } from './set-once.ts'
+import { isUniqueViolation } from './violations.ts'
+
+/** A table of resources: one row for each, with an id, and the times it was made and changed at. */
+export interface ResourceTable<T> {
+  name: string
+  /** What errors call one of them. */
+  noun: string
+  /** The column of each field; a row is read as the resource, without anything to convert. */
+  columns: Readonly<Record<keyof T & string, string>>
+}
+
+interface Identified {
+  id: string
+}
+
+/** What a SELECT or RETURNING lists, for rows that are resources. */
+export const fieldsOf = <T>({ columns }: Pick<ResourceTable<T>, 'columns'>): string =>
+  Object.entries(columns)
+    .map(([field, column]) => `${String(column)} AS "${field}"`)
+    .join(', ')
+
+const isRow = ({ columns }: { columns: { id: string } }): string => `namespace_id = $1 AND ${columns.id} = $2`
+
+/** The first row of a statement whose rows are resources. */
+export async function firstRow<T extends object>(
+  db: Queryable,
+  text: string,
+  values: unknown[],
+): Promise<T | undefined> {
+  const { rows } = await db.query<T>(text, values)
+  return rows[0]
+}
+
+/** @param lock what nobody else may do with the row until the transaction ends */
+export const findRow = <T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  id: string,
+  lock: RowLock = '',
+): Promise<T | undefined> =>
+  firstRow<T>(db, `SELECT ${fieldsOf(table)} FROM ${table.name} WHERE ${isRow(table)} ${lock}`, [
+    namespaceId,
+    id,
+  ])
+
+/**
+ * The rows of these ids, in order of creation; ids that are none are absent. Those that are locked are so in this order,
+ * so that two who lock the same ones wait for each other at most in turn.
+ */
+export async function listRowsByIds<T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  ids: readonly string[],
+  lock: RowLock = '',
+): Promise<T[]> {
+  const { name, columns } = table
+  const { rows } = await db.query<T>(
+    `SELECT ${fieldsOf(table)} FROM ${name} WHERE namespace_id = $1 AND ${columns.id} = ANY ($2)
+    ORDER BY created_at, ${columns.id} ${lock}`,
+    [namespaceId, ids],
+  )
+  return rows
+}
+
+/** What others may not do with a row: change it, or lock it as well. */
+type RowLock = '' | 'FOR SHARE' | 'FOR UPDATE'
+
+/**
+ * Makes a row.
+ *
+ * @param resource the fields that it begins with
+ * @param others columns that no field has
+ * @throws DomainError conflict when another one has the external id
+ */
+export async function insertRow<T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  resource: NoInfer<Partial<T>>,
+  others: object = {},
+): Promise<T> {
+  const row = rowOf(table, resource, others)
+  const columns = Object.keys(row).join(', ')
+  const text = `
+    INSERT INTO ${table.name} (namespace_id, ${columns}, created_at, updated_at)
+    SELECT $1, ${columns}, at, at
+    FROM clock_timestamp() AS at, (SELECT ${columns} FROM jsonb_populate_record(NULL::${table.name}, $2)) AS r
+    RETURNING ${fieldsOf(table)}`
+  try {
+    return (await firstRow<T>(db, text, [namespaceId, JSON.stringify(row)])) as T
+  } catch (err) {
+    throw explainTaken(err, table, 'conflict')
+  }
+}
+
+/**
+ * Makes a row, within a transaction: those of a namespace are made one after the other, so that a list in order of
+ * creation can be kept up with.
+ *
+ * @param others columns that no field has
+ * @throws DomainError conflict when another one has the external id
+ */
+export async function insertInOrder<T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  resource: NoInfer<Partial<T>>,
+  others: object = {},
+): Promise<T> {
+  await lockCreation(db, table.name, namespaceId)
+  return insertRow(db, table, namespaceId, resource, others)
+}
+
+/**
+ * Changes the fields that are named. Two changes of different fields at once both hold.
+ *
+ * @param others columns that no field has
+ * @returns the resource, undefined when there is none
+ * @throws DomainError unprocessable when another one has the external id
+ */
+export async function updateRow<T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  id: string,
+  changes: NoInfer<Changes<T>>,
+  others: object = {},
+): Promise<T | undefined> {
+  if (isUnchanged(changes)) return findRow(db, table, namespaceId, id)
+  const row = rowOf(table, changes, others)
+  const columns = Object.keys(row).join(', ')
+  const text = `
+    UPDATE ${table.name} SET
+      (${columns}) = (SELECT ${columns} FROM jsonb_populate_record(NULL::${table.name}, $3)),
+      updated_at = clock_timestamp()
+    WHERE ${isRow(table)}
+    RETURNING ${fieldsOf(table)}`
+  try {
+    return await firstRow<T>(db, text, [namespaceId, id, JSON.stringify(row)])
+  } catch (err) {
+    throw explainTaken(err, table, 'unprocessable')
+  }
+}
+
+/** Notes that what belongs to a resource has changed. @returns the resource, undefined when there is none */
+export const touchRow = <T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  id: string,
+): Promise<T | undefined> => setRow(db, table, 'updated_at = clock_timestamp()', namespaceId, id)
+
+/** How resources are found, archived and brought back. */
+export const findingAndArchiving = <T extends Identified>(db: Queryable, table: ResourceTable<T>) => ({
+  find: (namespaceId: string, id: string) => findRow(db, table, namespaceId, id),
+
+  /** Archiving again keeps the first time. @returns the resource, undefined when there is none */
+  archive: (namespaceId: string, id: string) => setRow(db, table, setOnce('archived_at'), namespaceId, id),
+
+  /** @returns the resource, undefined when there is none */
+  unarchive: (namespaceId: string, id: string) => setRow(db, table, unset('archived_at'), namespaceId, id),
+})
+
+/**
+ * A page in order of creation.
+ *
+ * @param filter values of columns that all of it have; what is undefined does not matter. Each combination is planned
+ *   by itself, and has its index
+ * @throws DomainError malformed when startingAfter is none of the namespace
+ */
+export async function listRows<T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  filter: Readonly<Record<string, string | undefined>>,
+  { limit, startingAfter }: PageRequest,
+): Promise<Page<T>> {
+  const { name, columns } = table
+  const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
+  const values: unknown[] = [namespaceId, limit + 1, ...wanted.map(([, value]) => value)]
+  const conditions = wanted.map(([column], nth) => `${column} = $${nth + 3}`)
+  if (startingAfter !== undefined) {
+    if ((await findRow(db, table, namespaceId, startingAfter)) === undefined) throw unknownCursor()
+    const cursor = `$${values.push(startingAfter)}`
+    conditions.push(`(created_at, ${columns.id}) >
+      (SELECT created_at, ${columns.id} FROM ${name} WHERE namespace_id = $1 AND ${columns.id} = ${cursor})`)
+  }
+  await readInIndexOrder(db)
+  const { rows } = await db.query<T>(
+    `SELECT ${fieldsOf(table)} FROM ${name}
+    WHERE ${['namespace_id = $1', ...conditions].join(' AND ')}
+    ORDER BY created_at, ${columns.id} LIMIT $2`,
+    values,
+  )
+  return pageOf(rows, limit)
+}
+
+/** @param code of the error when another one has the external id */
+export const explainTaken = (
+  err: unknown,
+  { name, noun }: Pick<ResourceTable<unknown>, 'name' | 'noun'>,
+  code: ErrorCode,
+): unknown =>
+  isUniqueViolation(err, `${name}_external_id`)
+    ? new DomainError(code, `external_id: another ${noun} has it`, { cause: err })
+    : err
+
+function setRow<T extends Identified>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  assignments: string,
+  namespaceId: string,
+  id: string,
+): Promise<T | undefined> {
+  const text = `UPDATE ${table.name} SET ${assignments} WHERE ${isRow(table)} RETURNING ${fieldsOf(table)}`
+  return firstRow<T>(db, text, [namespaceId, id])
+}
+
+/** By column, without what is undefined. */
+function rowOf<T>({ columns }: ResourceTable<T>, fields: Partial<T>, others: object): object {
+  const byColumn = Object.entries(fields).map(([field, value]) => [columns[field as keyof T & string], value])
+  return Object.fromEntries(
+    [...byColumn, ...Object.entries(others)].filter(([, value]) => value !== undefined),
+  ) as object
+}
