@@ -365,6 +365,23 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/metrics/external-id/{external_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Get the metric that has an external id */
+        readonly get: operations["getMetricByExternalId"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/metrics/{metric_id}": {
         readonly parameters: {
             readonly query?: never;
@@ -1736,6 +1753,7 @@ export interface components {
              * @example tokens
              */
             readonly measurement_units?: string | null;
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
         };
         /**
          * @example {
@@ -1746,12 +1764,15 @@ export interface components {
             readonly name?: string;
             readonly description?: string;
             readonly measurement_units?: string;
+            /** @description Null clears it. */
+            readonly external_id?: components["schemas"]["ExternalId"] | null;
         };
         readonly Metric: {
             readonly id: components["schemas"]["MetricId"];
             readonly name: string;
             readonly description: string;
             readonly measurement_units: string;
+            readonly external_id?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /** @description When it was archived; null while it is not. */
@@ -4364,6 +4385,39 @@ export interface operations {
             readonly 409: components["responses"]["Conflict"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getMetricByExternalId: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description Your own id of the metric. */
+                readonly external_id: components["schemas"]["ExternalId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The metric. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Metric"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 403: components["responses"]["Forbidden"];
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
@@ -4434,6 +4488,7 @@ export interface operations {
             readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["Unprocessable"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];

@@ -308,6 +308,22 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/metrics/external-id/{external_id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get: operations["getMetricByExternalId"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/metrics/{metric_id}": {
         readonly parameters: {
             readonly query?: never;
@@ -1637,9 +1653,29 @@ export interface operations {
                     readonly description: string;
                     /** @default  */
                     readonly measurement_units: string;
+                    readonly external_id?: string;
                 };
             };
         };
+        readonly responses: {
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    readonly getMetricByExternalId: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                readonly external_id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
         readonly responses: {
             readonly default: {
                 headers: {
@@ -1683,6 +1719,7 @@ export interface operations {
                     readonly name?: string;
                     readonly description?: string;
                     readonly measurement_units?: string;
+                    readonly external_id?: string | null;
                 };
             };
         };

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 export interface SeedData {
   customers: readonly { name: string; externalId: string }[]
   accounts: readonly { name: string; externalId: string; customer: number | undefined }[]
-  metrics: readonly { name: string; description: string; measurementUnits: string }[]
+  metrics: readonly { name: string; externalId: string; description: string; measurementUnits: string }[]
   grants: readonly SeedGrant[]
   /** Not active: refills would make balances differ from one run to the next. */
   refill: { account: number; metric: number; minimumBalance: string; targetBalance: string }
@@ -65,7 +65,7 @@ export function generateSeedData(seed: number): SeedData {
     metrics: [
       { name: 'Tokens', description: 'Tokens in and out of a model', measurementUnits: 'tokens' },
       { name: 'Compute', description: 'Seconds of a processor', measurementUnits: 'seconds' },
-    ],
+    ].map((metric, n) => ({ ...metric, externalId: `seed-${seed}-metric-${n + 1}` })),
     grants: accounts.flatMap((_, account) => grantsOf(seed, account)),
     refill: { account: 0, metric: 0, minimumBalance: '10000', targetBalance: '250000' },
   }

@@ -123,8 +123,10 @@ async function makeResources(
     accountIds.push((await accountRepository(db).insert(namespaceId, account)).id)
   }
   const metricIds: string[] = []
-  for (const metric of data.metrics)
-    metricIds.push((await metricRepository(db).insert(namespaceId, { id: newId('metric'), ...metric })).id)
+  for (const metric of data.metrics) {
+    const inserted = await metricRepository(db).insert(namespaceId, { id: newId('metric'), ...metric })
+    metricIds.push(inserted.id)
+  }
   const grantIds: string[] = []
   for (const { account, source, amount, description, effectiveS, expiresS } of data.grants) {
     const at = (seconds: number) => new Date((now + seconds) * 1_000)

@@ -1,6 +1,7 @@
 /** What usage is measured in. */
 export interface Metric {
   id: string
+  externalId: string | null
   name: string
   description: string
   measurementUnits: string

@@ -8,6 +8,7 @@ import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'
 import {
   fieldsOf,
+  findByExternalId,
   findingAndArchiving,
   firstRow,
   insertRow,
@@ -38,7 +39,6 @@ const ACCOUNTS: ResourceTable<Account> = {
   },
 }
 const FIELDS = fieldsOf(ACCOUNTS)
-const FIND_BY_EXTERNAL_ID = `SELECT ${FIELDS} FROM accounts WHERE namespace_id = $1 AND external_id = $2`
 
 // Why FOR SHARE, and before the account's own row is taken: a customer who is being renamed holds its row first and its
 // accounts' rows next. Whoever attaches an account in the meantime waits, and reads the new name.
@@ -128,7 +128,7 @@ export const accountRepository = (db: Queryable) => ({
   },
 
   findByExternalId: (namespaceId: string, externalId: string) =>
-    firstRow<Account>(db, FIND_BY_EXTERNAL_ID, [namespaceId, externalId]),
+    findByExternalId(db, ACCOUNTS, namespaceId, externalId),
 
   /** @throws DomainError malformed when startingAfter is no account of the namespace */
   async list(namespaceId: string, sort: AccountSort, page: PageRequest): Promise<Page<Account>> {

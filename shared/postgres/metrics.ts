@@ -3,6 +3,7 @@ import type { Metric } from '../domain/metric.ts'
 import type { PageRequest } from '../domain/page.ts'
 import type { Queryable } from './core/pool.ts'
 import {
+  findByExternalId,
   findingAndArchiving,
   insertInOrder,
   listRows,
@@ -11,13 +12,14 @@ import {
   type ResourceTable,
 } from './core/resource-table.ts'
 
-export type NewMetric = Pick<Metric, 'id' | 'name' | 'description' | 'measurementUnits'>
+export type NewMetric = Pick<Metric, 'id' | 'externalId' | 'name' | 'description' | 'measurementUnits'>
 
 const METRICS: ResourceTable<Metric> = {
   name: 'metrics',
   noun: 'metric',
   columns: {
     id: 'metric_id',
+    externalId: 'external_id',
     name: 'name',
     description: 'description',
     measurementUnits: 'measurement_units',
@@ -46,9 +48,13 @@ export async function listActiveMetricIds(
 export const metricRepository = (db: Queryable) => ({
   ...findingAndArchiving(db, METRICS),
 
-  /** Within a transaction. */
+  findByExternalId: (namespaceId: string, externalId: string) =>
+    findByExternalId(db, METRICS, namespaceId, externalId),
+
+  /** Within a transaction. @throws DomainError conflict when another metric has the external id */
   insert: (namespaceId: string, metric: NewMetric) => insertInOrder(db, METRICS, namespaceId, metric),
 
+  /** @throws DomainError unprocessable when another metric has the external id */
   update: (namespaceId: string, metricId: string, changes: Changes<Omit<NewMetric, 'id'>>) =>
     updateRow(db, METRICS, namespaceId, metricId, changes),
 

@@ -24,7 +24,7 @@ describe('external ids', function () {
 
   it('that URLs lose are refused wherever one can be given, and others with dots are not', async () => {
     expect(settable.map(({ operationId }) => operationId)).to.include.members(
-      ['Customer', 'Account', 'Product', 'RateCard', 'Contract'].flatMap((noun) => [
+      ['Customer', 'Account', 'Metric', 'Product', 'RateCard', 'Contract'].flatMap((noun) => [
         `create${noun}`,
         `update${noun}`,
       ]),
@@ -43,6 +43,15 @@ describe('external ids', function () {
       for (const id of ['...', '.a', '. ', '%2e'])
         expect((await send(`${id}${operationId.startsWith('create') ? '' : '1'}`)).status, id).to.equal(200)
     }
+  })
+
+  it('that are a part of another path are found all the same', async () => {
+    for (const kind of ['accounts', 'metrics'])
+      for (const externalId of ['archive', 'unarchive', 'usage', 'balance', 'external-id']) {
+        const made = await api.create(`/v2/${kind}`, { name: 'x', external_id: externalId })
+        const found = await api.get(`/v2/${kind}/external-id/${externalId}`)
+        expect([found.status, found.body], `${kind} ${externalId}`).to.deep.equal([200, made])
+      }
   })
 
   it('of before are found as they are', async () => {

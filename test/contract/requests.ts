@@ -24,10 +24,11 @@ export interface Tries {
 export interface World {
   api: ApiClient
   customer: string
+  /** Of the account and of the metric. */
+  externalId: string
   /** Of another customer. */
   takenExternalId: string
   account: string
-  externalId: string
   metric: string
   grant: string
   product: string
@@ -80,7 +81,7 @@ export async function makeRequestWorld(api: ApiClient): Promise<World> {
     external_id: externalId,
     service_customer_id: customer,
   })
-  const metric = await create('/v2/metrics', { name: 'm' })
+  const metric = await create('/v2/metrics', { name: 'm', external_id: externalId })
   const credit = { amount: '10', effective_at: 0 }
   const grant = await create('/v2/grants', { account_id: account, metric_id: metric, ...credit })
   await api.create('/v2/refill-configurations', refill(account, metric))
@@ -226,9 +227,19 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   },
 
   listMetrics: { good: fixed('/v2/metrics') },
-  createMetric: { good: () => ({ target: '/v2/metrics', body: { name: 'm' } }) },
+  createMetric: {
+    good: () => ({ target: '/v2/metrics', body: { name: 'm' } }),
+    conflict: ({ externalId }) => ({ target: '/v2/metrics', body: { name: 'm', external_id: externalId } }),
+    impossible: () => ({ target: '/v2/metrics', body: { name: 'm', external_id: '..' } }),
+  },
+  getMetricByExternalId: {
+    good: ({ externalId }) => ({ target: `/v2/metrics/external-id/${externalId}` }),
+  },
   getMetric: { good: ({ metric }) => ({ target: `/v2/metrics/${metric}` }) },
-  updateMetric: { good: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { description: 'd' } }) },
+  updateMetric: {
+    good: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { description: 'd' } }),
+    impossible: ({ metric }) => ({ target: `/v2/metrics/${metric}`, body: { external_id: '.' } }),
+  },
   archiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/archive`, body: {} }) },
   unarchiveMetric: { good: ({ spare }) => ({ target: `/v2/metrics/${spare.metric}/unarchive`, body: {} }) },
   getMonthlyUsage: {

@@ -218,6 +218,7 @@ async function fill(pool: Pool): Promise<void> {
     })
     await metricRepository(db).insert(namespace, {
       id: metric,
+      externalId: null,
       name: 'm',
       description: '',
       measurementUnits: 'units',

@@ -1,9 +1,10 @@
 import type { Metric } from '../../../shared/domain/metric.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
-import { secondsOf, secondsOrNull } from '../core/body-fields.ts'
+import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
 export const metricToBody = (metric: Metric): SchemaOf<'Metric'> => ({
   id: metric.id,
+  ...present<SchemaOf<'Metric'>>({ external_id: metric.externalId }),
   name: metric.name,
   description: metric.description,
   measurement_units: metric.measurementUnits,

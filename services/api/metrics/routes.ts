@@ -11,6 +11,7 @@ export const metricOperations = ({ read, change, once }: NamespaceOperations): O
   once('createMetric', { action: 'metric.created', toBody: metricToBody }, ({ db, namespaceId, body }) =>
     metricRepository(db).insert(namespaceId, {
       id: newId('metric'),
+      externalId: body.external_id ?? null,
       name: body.name,
       description: body.description,
       measurementUnits: body.measurement_units,
@@ -18,6 +19,9 @@ export const metricOperations = ({ read, change, once }: NamespaceOperations): O
   ),
   read('listMetrics', pageOf(metricToBody), ({ db, namespaceId, query }) =>
     metricRepository(db).list(namespaceId, pageIn(query)),
+  ),
+  read('getMetricByExternalId', metricToBody, ({ db, namespaceId, params }) =>
+    metricRepository(db).findByExternalId(namespaceId, params.external_id),
   ),
   read('getMetric', metricToBody, ({ db, namespaceId, params }) =>
     metricRepository(db).find(namespaceId, params.metric_id),
@@ -27,6 +31,7 @@ export const metricOperations = ({ read, change, once }: NamespaceOperations): O
     { action: 'metric.changed', toBody: metricToBody },
     ({ db, namespaceId, params, body }) =>
       metricRepository(db).update(namespaceId, params.metric_id, {
+        externalId: body.external_id,
         name: body.name,
         description: body.description,
         measurementUnits: body.measurement_units,

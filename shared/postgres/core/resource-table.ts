@@ -51,6 +51,19 @@ export const findRow = <T extends Identified>(
     id,
   ])
 
+/** The one that has this external id; undefined when there is none. */
+export const findByExternalId = <T extends Identified & { externalId: string | null }>(
+  db: Queryable,
+  table: ResourceTable<T>,
+  namespaceId: string,
+  externalId: string,
+): Promise<T | undefined> =>
+  firstRow<T>(
+    db,
+    `SELECT ${fieldsOf(table)} FROM ${table.name} WHERE namespace_id = $1 AND external_id = $2`,
+    [namespaceId, externalId],
+  )
+
 /**
  * The rows of these ids, in order of creation; ids that are none are absent. Those that are locked are so in this order,
  * so that two who lock the same ones wait for each other at most in turn.

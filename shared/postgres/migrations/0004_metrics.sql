@@ -2,6 +2,7 @@
 CREATE TABLE metrics (
   namespace_id uuid NOT NULL REFERENCES namespaces,
   metric_id text COLLATE "C" NOT NULL CHECK (metric_id ~ '^metric_[0-9a-f]{32}$'),
+  external_id text COLLATE "C" CHECK (char_length(external_id) BETWEEN 1 AND 256),
   name text NOT NULL CHECK (char_length(name) <= 256),
   description text NOT NULL CHECK (char_length(description) <= 2048),
   measurement_units text NOT NULL CHECK (char_length(measurement_units) <= 256),
@@ -11,6 +12,8 @@ CREATE TABLE metrics (
   PRIMARY KEY (namespace_id, metric_id)
 );
 
+-- NULLs are distinct: a metric need not have one.
+CREATE UNIQUE INDEX metrics_external_id ON metrics (namespace_id, external_id);
 CREATE UNIQUE INDEX metrics_by_creation ON metrics (namespace_id, created_at, metric_id);
 
 ALTER TABLE metrics ENABLE ROW LEVEL SECURITY;

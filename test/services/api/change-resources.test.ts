@@ -55,8 +55,8 @@ describe('changes of resources over HTTP', function () {
     },
     {
       path: '/v2/metrics',
-      full: { name: 'n', description: 'd', measurement_units: 'u' },
-      optional: [] as string[],
+      full: { name: 'n', description: 'd', measurement_units: 'u', external_id: 'm-1' },
+      optional: ['external_id'],
     },
     {
       path: '/v2/products',
@@ -137,7 +137,7 @@ describe('changes of resources over HTTP', function () {
       })
     })
 
-  for (const path of ['/v2/accounts', '/v2/customers', '/v2/products'])
+  for (const path of ['/v2/accounts', '/v2/customers', '/v2/metrics', '/v2/products'])
     it(`refuses an external id that another of ${path} has, and takes its own`, async () => {
       const [first, second] = [`${path} first`, `${path} second`]
       const one = await api.create<Resource>(path, { name: 'one', external_id: first })

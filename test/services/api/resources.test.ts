@@ -215,6 +215,20 @@ describe('resources over HTTP', function () {
   })
 
   describe('metrics', () => {
+    it('are found by the external id they have now, in their own namespace', async () => {
+      const made = await api.create<{ id: string }>('/v2/metrics', { name: 'm', external_id: 'm/1 ü' })
+      const target = `/v2/metrics/external-id/${encodeURIComponent('m/1 ü')}`
+      expect((await api.get(target)).body)
+        .to.deep.equal(made)
+        .and.to.include({ external_id: 'm/1 ü' })
+      expect((await other.get(target)).status).to.equal(404)
+      const taken = await api.post('/v2/metrics', { name: 'n', external_id: 'm/1 ü' })
+      expect([taken.status, taken.text]).to.deep.equal([409, 'external_id: another metric has it'])
+      await api.patch(`/v2/metrics/${made.id}`, { external_id: 'm-2' })
+      expect((await api.get(target)).status).to.equal(404)
+      expect((await api.get<{ id: string }>('/v2/metrics/external-id/m-2')).body.id).to.equal(made.id)
+    })
+
     it('are created and listed in order of creation', async () => {
       const made: Named[] = []
       for (let n = 0; n < 5; n++) made.push(await other.create<Named>('/v2/metrics', { name: `m${n}` }))

@@ -63,6 +63,7 @@ describe('what belongs to another company', function () {
     const paths = [
       `/v2/accounts/${account}`,
       `/v2/accounts/external-id/${externalId}`,
+      `/v2/metrics/external-id/${externalId}`,
       `/v2/customers/${customer}`,
       `/v2/metrics/${metric}`,
       `/v2/grants/${grant}`,
@@ -237,6 +238,7 @@ describe('what belongs to another company', function () {
     const headers = { 'Idempotency-Key': 'theirs' }
     await theirs.create('/v2/customers', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/accounts', { name: 'x', external_id: 'theirs' }, { headers })
+    await theirs.create('/v2/metrics', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/products', { name: 'x', external_id: 'theirs' }, { headers })
     await theirs.create('/v2/rate-cards', { name: 'x', currency: 'usd', external_id: 'theirs' }, { headers })
     const card = await mine.post(
@@ -245,7 +247,7 @@ describe('what belongs to another company', function () {
       { headers },
     )
     expect(card.status).to.equal(200)
-    for (const path of ['/v2/customers', '/v2/accounts', '/v2/products'])
+    for (const path of ['/v2/customers', '/v2/accounts', '/v2/metrics', '/v2/products'])
       expect(
         (await mine.post(path, { name: 'x', external_id: 'theirs' }, { headers })).status,
         path,
@@ -263,7 +265,7 @@ async function makeWorld(api: ApiClient): Promise<World> {
     external_id: externalId,
     service_customer_id: customer,
   })
-  const metric = await make('/v2/metrics', { name: 'm' })
+  const metric = await make('/v2/metrics', { name: 'm', external_id: externalId })
   const source = { account_id: account, metric_id: metric }
   const grant = await make('/v2/grants', { ...source, amount: '1', effective_at: 0 })
   await api.create('/v2/refill-configurations', { ...source, minimum_balance: '1', target_balance: '2' })

@@ -6,7 +6,7 @@ import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-un
 const FIELDS: Record<string, Record<string, number>> = {
   '/v2/customers': { name: 256, external_id: 256, payments_customer_id: 256 },
   '/v2/accounts': { name: 256, description: 2_048, external_id: 256 },
-  '/v2/metrics': { name: 256, description: 2_048, measurement_units: 256 },
+  '/v2/metrics': { name: 256, description: 2_048, measurement_units: 256, external_id: 256 },
   '/v2/grants': { description: 2_048 },
   '/v2/products': { name: 256, description: 2_048, external_id: 256 },
   '/v2/prices': { description: 2_048 },
@@ -94,7 +94,9 @@ describe('texts of resources', function () {
       const text = encodeURIComponent(externalId)
       await api.create('/v2/accounts', { name: 'x', external_id: externalId })
       await api.create('/v2/customers', { name: 'x', external_id: externalId })
-      expect((await api.get(`/v2/accounts/external-id/${text}`)).status).to.equal(200)
+      await api.create('/v2/metrics', { name: 'x', external_id: externalId })
+      for (const kind of ['accounts', 'metrics'])
+        expect((await api.get(`/v2/${kind}/external-id/${text}`)).status, kind).to.equal(200)
       expect(
         (await api.get<{ data: object[] }>(`/v2/customers?external_id=${text}`)).body.data.length,
       ).to.equal(1)
