@@ -1270,6 +1270,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v2/caller": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Get whose key this is
+         * @description The company of the key that makes this request, what the key may do, and what time it is for the company. Any one permission is enough.
+         */
+        readonly get: operations["getCaller"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v2/api-keys": {
         readonly parameters: {
             readonly query?: never;
@@ -3254,6 +3274,30 @@ export interface components {
             readonly replaced_by?: components["schemas"]["Uuid"];
             /** @description When it was revoked; null while it is not. */
             readonly revoked_at: number | null;
+        };
+        readonly Caller: {
+            readonly company: {
+                readonly id: components["schemas"]["Uuid"];
+                /** @example sandbox */
+                readonly name: string;
+                /**
+                 * @description Whether its data is real, or for trying things out.
+                 * @enum {string}
+                 */
+                readonly mode: "live" | "test";
+            };
+            /** @description What analysts find its rows by. A test company gets another one with each reset. */
+            readonly namespace_id: components["schemas"]["Uuid"];
+            readonly api_key: components["schemas"]["ApiKey"];
+            /** @description What time it is for the company, which for a test company its clock says. */
+            readonly now: components["schemas"]["UnixTimestamp"];
+            /** @description What time it is. */
+            readonly real_now: components["schemas"]["UnixTimestamp"];
+            /**
+             * @description Of the Tally that answers, which is that of this document.
+             * @example 0.1.0
+             */
+            readonly version: string;
         };
         readonly ApiKeyPage: {
             readonly data: readonly components["schemas"]["ApiKey"][];
@@ -6658,6 +6702,33 @@ export interface operations {
             readonly 413: components["responses"]["PayloadTooLarge"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["Unprocessable"];
+            readonly 429: components["responses"]["RateLimited"];
+            readonly 431: components["responses"]["HeadersTooLarge"];
+            readonly 500: components["responses"]["InternalError"];
+            readonly 503: components["responses"]["Unavailable"];
+        };
+    };
+    readonly getCaller: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The caller. */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Caller"];
+                };
+            };
+            readonly 400: components["responses"]["BadRequest"];
+            readonly 401: components["responses"]["Unauthorized"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];

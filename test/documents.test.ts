@@ -149,9 +149,9 @@ describe('documents', function () {
     const [, table = ''] =
       /<!-- operations -->\n\n?([^]*?)\n*$/.exec(textOf('docs/reference/operations.md')) ?? []
     const rows = table.split('\n').slice(2).map(withoutPadding)
-    const expected = listOperations(document).map(({ method, path: target, permission }) => {
+    const expected = listOperations(document).map(({ method, path: target, permissions }) => {
       const { summary } = document.paths[target]?.[method] as unknown as { summary: string }
-      return `|\`${method.toUpperCase()} ${target}\`|${summary}|${permission === undefined ? 'none' : `\`${permission}\``}|`
+      return `|\`${method.toUpperCase()} ${target}\`|${summary}|${permissions?.map((name) => `\`${name}\``).join(' or ') ?? 'none'}|`
     })
     expect(rows).to.deep.equal(expected)
   })

@@ -99,7 +99,7 @@ export function admit(
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
 
 /** Whether it changes anything; of what needs a key. */
-const isWrite = ({ permission }: Operation): boolean => permission !== undefined && permission !== 'read:all'
+const isWrite = ({ permissions }: Operation): boolean => permissions?.includes('read:all') === false
 
 /** What stands below a part of a path: other parts, any part at all, and what the path asks for if it ends here. */
 interface PathNode {
@@ -112,7 +112,7 @@ interface PathNode {
 function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Operation | undefined {
   const roots = new Map<string, PathNode>()
   for (const operation of operations) {
-    if (operation.permission === undefined) continue
+    if (operation.permissions === undefined) continue
     const method = operation.method.toUpperCase()
     let node: PathNode = roots.get(method) ?? { parts: new Map() }
     roots.set(method, node)

@@ -127,17 +127,20 @@ export async function identifyAgain(
 }
 
 /** @throws HttpError 403 */
-function requirePermission({ permissions }: Caller, permission: Permission): void {
-  if (!permissions.includes(permission))
-    throw new HttpError(403, `this key does not have the permission ${permission}`)
+function requirePermission({ permissions }: Caller, sufficient: readonly Permission[]): void {
+  if (!sufficient.some((permission) => permissions.includes(permission)))
+    throw new HttpError(403, `this key does not have the permission ${sufficient.join(' or ')}`)
 }
 
-/** A step of Express: who makes the request, and whether they may. */
-export function authenticate(access: Parameters<typeof identify>[1], permission: Permission): RequestHandler {
+/** A step of Express: who makes the request, and whether they may. @param sufficient of which a key needs one */
+export function authenticate(
+  access: Parameters<typeof identify>[1],
+  sufficient: readonly Permission[],
+): RequestHandler {
   return async (req, res, next) => {
     const caller = notedCaller(req) ?? (await identify(req, access))
     noteCaller(req, caller)
-    requirePermission(caller, permission)
+    requirePermission(caller, sufficient)
     Object.assign(res.locals, { caller, identifiedMs: performance.now() })
     next()
   }

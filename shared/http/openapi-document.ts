@@ -6,6 +6,7 @@ import { PERMISSIONS, type Permission } from '../domain/api-key.ts'
 
 /** The parts of an OpenAPI document that we look into; the rest is for the validator. */
 export interface OpenApiDocument {
+  info: { version: string }
   paths: Record<string, Record<string, OperationObject>>
   components: { schemas: Record<string, object> }
 }
@@ -53,8 +54,8 @@ export interface Operation {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** As in the document: `/v2/accounts/{account_id}`. */
   path: string
-  /** What the key needs; undefined for operations that need no key. */
-  permission: Permission | undefined
+  /** Of which a key needs one; undefined for operations that need no key. */
+  permissions: readonly Permission[] | undefined
   /** Of its answer when it is done: the one of 2xx. */
   status: number
 }
@@ -76,7 +77,7 @@ export function listOperations(document: OpenApiDocument): Operation[] {
       operationId: operation.operationId,
       method: method as Operation['method'],
       path,
-      permission: permissionOf(operation),
+      permissions: permissionsOf(operation),
       status: Number(Object.keys(operation.responses).find((status) => status.startsWith('2'))),
     })),
   )
@@ -89,11 +90,12 @@ export function operationById(id: string, document = readOpenApiDocument()): Ope
   return found
 }
 
-function permissionOf({ operationId, security }: OperationObject): Permission | undefined {
+function permissionsOf({ operationId, security }: OperationObject): Permission[] | undefined {
   if (security?.length === 0) return undefined
-  const [name = 'read:all'] = security?.[0]?.ApiKey ?? []
-  const permission = PERMISSIONS.find((known) => known === name)
-  if (permission === undefined)
-    throw new Error(`openapi.yaml: ${operationId} needs an unknown permission ${name}`)
-  return permission
+  return (security ?? [{}]).map(({ ApiKey: [name = 'read:all'] = [] }) => {
+    const permission = PERMISSIONS.find((known) => known === name)
+    if (permission === undefined)
+      throw new Error(`openapi.yaml: ${operationId} needs an unknown permission ${name}`)
+    return permission
+  })
 }

@@ -110,12 +110,12 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
     const ours = group.filter(({ operationId }) => operationId in handlers)
     const validate = ours.length > 0 ? validatorsOf(path) : []
     for (const operation of ours) {
-      const { method, operationId, permission } = operation
+      const { method, operationId, permissions } = operation
       const { handle, explainInvalid, worldAccess, isLong } = handlers[operationId] as Handler
       route[method](observe(routeOf(operation)))
-      if (permission !== undefined) route[method](authenticate(access, permission), ...limitRequests)
+      if (permissions !== undefined) route[method](authenticate(access, permissions), ...limitRequests)
       route[method](readBody(options.bodyBytesMax))
-      if (permission !== undefined) route[method](authenticateAgain(access))
+      if (permissions !== undefined) route[method](authenticateAgain(access))
       route[method](deadline, parseBody)
       const withoutNulls = nullsAsAbsent(document, operation)
       if (withoutNulls !== undefined) route[method](withoutNulls)
@@ -126,7 +126,7 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
       const withoutLostIds = refuseLostIds(document, operation)
       if (withoutLostIds !== undefined) route[method](withoutLostIds)
       route[method](checkText)
-      if (permission !== undefined)
+      if (permissions !== undefined)
         route[method](enterWorld(options.worlds, worldAccess ?? (method === 'get' ? 'look' : 'enter')))
       route[method](isLong === undefined ? handle : inTurn[isLong](handle))
     }

@@ -1,5 +1,6 @@
 import type { FoundCaller, Mode, Permission } from '../domain/api-key.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import type { Company } from './companies.ts'
 import { lockCreation } from './locks/creation-lock.ts'
 import type { Queryable } from './core/pool.ts'
 
@@ -39,6 +40,12 @@ export interface EndingKey extends Pick<ApiKey, 'id' | 'name'> {
   expiresAt: Date
   /** It was rotated, and is used all the same. */
   isReplaced: boolean
+}
+
+/** A key, and whose it is. */
+export interface KeyAndCompany {
+  key: ApiKey
+  company: Pick<Company, 'id' | 'name' | 'mode'>
 }
 
 /** A key whose row is locked until the transaction ends. */
@@ -100,6 +107,9 @@ const FIND_CALLERS = `
   CROSS JOIN LATERAL clock_timestamp() AS at
   WHERE k.digest = ANY ($1) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > at)`
 const FIND = `SELECT ${COLUMNS} FROM api_keys WHERE company_id = $1 AND key_id = $2`
+const FIND_WITH_COMPANY = `
+  SELECT k.*, c.name AS company, c.mode
+  FROM (SELECT ${COLUMNS} FROM api_keys WHERE key_id = $1) AS k JOIN companies AS c USING (company_id)`
 const FIND_COMPANY = 'SELECT company_id FROM api_keys WHERE key_id = $1'
 const LIST = `
   SELECT ${COLUMNS} FROM api_keys WHERE company_id = $1
@@ -160,6 +170,15 @@ export const apiKeyRepository = (db: Queryable) => ({
   },
 
   find: (companyId: string, keyId: string) => findOne(db, FIND, [companyId, keyId]),
+
+  /** A key with the company it belongs to; undefined when there is none. */
+  async findWithCompany(keyId: string): Promise<KeyAndCompany | undefined> {
+    const { rows } = await db.query<ApiKeyRow & { company: string; mode: Mode }>(FIND_WITH_COMPANY, [keyId])
+    return rows.map((row) => ({
+      key: apiKeyFromRow(row),
+      company: { id: row.company_id, name: row.company, mode: row.mode },
+    }))[0]
+  },
 
   /** Whose key has this id; undefined when there is none. */
   async findCompany(keyId: string): Promise<string | undefined> {

@@ -489,6 +489,7 @@ export const TRIES: Readonly<Record<string, Tries>> = {
   },
 
   listApiKeys: { good: fixed('/v2/api-keys') },
+  getCaller: { good: fixed('/v2/caller') },
   createApiKey: {
     good: () => ({ target: '/v2/api-keys', body: NEW_KEY }),
     impossible: () => ({ target: '/v2/api-keys', body: { ...NEW_KEY, expires_at: 1 } }),

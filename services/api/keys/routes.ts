@@ -1,5 +1,6 @@
 import { newApiKey } from '../../../shared/domain/api-key.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { operation, type Operation, type RequestOf } from '../../../shared/http/operation.ts'
 import { issueKey } from '../../../shared/keys/issue-key.ts'
 import { revokeKey } from '../../../shared/keys/revoke-key.ts'
@@ -9,7 +10,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import type { Purges } from '../../../shared/redis/purges.ts'
-import { pageToBody } from '../core/body-fields.ts'
+import { pageToBody, secondsOf } from '../core/body-fields.ts'
 import { idOf, type Once } from '../core/once.ts'
 import { pageIn } from '../core/page-query.ts'
 import { routeOf } from '../core/route-of.ts'
@@ -21,65 +22,80 @@ type PurgeCaller = Pick<Purges, 'purge'>
 const ROTATE = 'POST /v2/api-keys/{api_key_id}/rotate'
 
 /** API keys of a company. Their times are those of this machine, whatever the company's clock shows. */
-export const keyOperations = (pool: Pool, once: Once, purges: PurgeCaller): Operation[] => [
-  operation('createApiKey', async ({ caller, body, idempotencyKey }) => {
-    const { name, permissions, expires_at: expiresAt } = body
-    const secret = newApiKey(caller.mode)
-    const wanted = {
-      companyId: caller.companyId,
-      name,
-      permissions,
-      expiresAt: expiresAt === undefined ? null : new Date(expiresAt * 1_000),
-      secret,
-    }
-    const attempt = { route: 'POST /v2/api-keys', key: idempotencyKey, changes: body }
-    const made = await once(caller, attempt, idOf, (db) => issueKey(db, caller.keyId, wanted))
-    return { key: secret, api_key: apiKeyToBody(made, new Date()) }
-  }),
-  operation('listApiKeys', async ({ caller, query }) => {
-    const page = await apiKeyRepository(pool).list(caller.companyId, pageIn(query))
-    const now = new Date()
-    return pageToBody(page, (key) => apiKeyToBody(key, now))
-  }),
-  operation('getApiKey', async ({ caller, params }) => {
-    const key = await apiKeyRepository(pool).find(caller.companyId, params.api_key_id.toLowerCase())
-    return apiKeyToBody(found(key), new Date())
-  }),
-  operation('rotateApiKey', async ({ caller, params, body, idempotencyKey }) => {
-    const { permissions, expires_at: expiresAt } = body
-    const secret = newApiKey(caller.mode)
-    const wanted = {
-      companyId: caller.companyId,
-      keyId: params.api_key_id.toLowerCase(),
-      secret,
-      permissions,
-      expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
-      oldKeyEnd: endOf(body),
-    }
-    const attempt = {
-      route: routeOf(ROTATE, params),
-      formerRoute: ROTATE,
-      key: idempotencyKey,
-      changes: body,
-    }
-    const { made, old, oldDigest } = await once(
-      caller,
-      attempt,
-      (rotated: RotatedKey) => rotated.made.id,
-      async (db) => found(await rotateKey(db, caller.keyId, wanted)),
-    )
-    await purges.purge(NAMES.caller(oldDigest))
-    const now = new Date()
-    return { key: secret, api_key: apiKeyToBody(made, now), old_api_key: apiKeyToBody(old, now) }
-  }),
-  operation('revokeApiKey', async ({ caller: { companyId, keyId, namespaceId }, params }) => {
-    const { key } = await inNamespace(pool, namespaceId, async (db) =>
-      found(await revokeKey(db, keyId, companyId, params.api_key_id.toLowerCase())),
-    )
-    await purges.purge(NAMES.caller(key.digest))
-    return apiKeyToBody(key, new Date())
-  }),
-]
+export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Operation[] {
+  const { version } = readOpenApiDocument().info
+  return [
+    operation('getCaller', async ({ caller: { keyId, namespaceId }, now }) => {
+      const { key, company } = found(await apiKeyRepository(pool).findWithCompany(keyId))
+      const realNow = new Date()
+      return {
+        company,
+        namespace_id: namespaceId,
+        api_key: apiKeyToBody(key, realNow),
+        now,
+        real_now: secondsOf(realNow),
+        version,
+      }
+    }),
+    operation('createApiKey', async ({ caller, body, idempotencyKey }) => {
+      const { name, permissions, expires_at: expiresAt } = body
+      const secret = newApiKey(caller.mode)
+      const wanted = {
+        companyId: caller.companyId,
+        name,
+        permissions,
+        expiresAt: expiresAt === undefined ? null : new Date(expiresAt * 1_000),
+        secret,
+      }
+      const attempt = { route: 'POST /v2/api-keys', key: idempotencyKey, changes: body }
+      const made = await once(caller, attempt, idOf, (db) => issueKey(db, caller.keyId, wanted))
+      return { key: secret, api_key: apiKeyToBody(made, new Date()) }
+    }),
+    operation('listApiKeys', async ({ caller, query }) => {
+      const page = await apiKeyRepository(pool).list(caller.companyId, pageIn(query))
+      const now = new Date()
+      return pageToBody(page, (key) => apiKeyToBody(key, now))
+    }),
+    operation('getApiKey', async ({ caller, params }) => {
+      const key = await apiKeyRepository(pool).find(caller.companyId, params.api_key_id.toLowerCase())
+      return apiKeyToBody(found(key), new Date())
+    }),
+    operation('rotateApiKey', async ({ caller, params, body, idempotencyKey }) => {
+      const { permissions, expires_at: expiresAt } = body
+      const secret = newApiKey(caller.mode)
+      const wanted = {
+        companyId: caller.companyId,
+        keyId: params.api_key_id.toLowerCase(),
+        secret,
+        permissions,
+        expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
+        oldKeyEnd: endOf(body),
+      }
+      const attempt = {
+        route: routeOf(ROTATE, params),
+        formerRoute: ROTATE,
+        key: idempotencyKey,
+        changes: body,
+      }
+      const { made, old, oldDigest } = await once(
+        caller,
+        attempt,
+        (rotated: RotatedKey) => rotated.made.id,
+        async (db) => found(await rotateKey(db, caller.keyId, wanted)),
+      )
+      await purges.purge(NAMES.caller(oldDigest))
+      const now = new Date()
+      return { key: secret, api_key: apiKeyToBody(made, now), old_api_key: apiKeyToBody(old, now) }
+    }),
+    operation('revokeApiKey', async ({ caller: { companyId, keyId, namespaceId }, params }) => {
+      const { key } = await inNamespace(pool, namespaceId, async (db) =>
+        found(await revokeKey(db, keyId, companyId, params.api_key_id.toLowerCase())),
+      )
+      await purges.purge(NAMES.caller(key.digest))
+      return apiKeyToBody(key, new Date())
+    }),
+  ]
+}
 
 type Rotation = RequestOf<'rotateApiKey'>['body']
 

@@ -1,4 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
 import { expect } from 'chai'
+import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
@@ -13,6 +16,13 @@ interface KeyBody {
   replaced_by?: string
   revoked_at: number | null
 }
+interface CallerBody {
+  company: object
+  api_key: KeyBody
+  now: number
+  real_now: number
+  version: string
+}
 interface Issued {
   key: string
   api_key: KeyBody
@@ -20,6 +30,9 @@ interface Issued {
 }
 
 const EVERYTHING = ['read:all', 'write:all', 'manage:keys']
+const { version: packageVersion } = JSON.parse(
+  await readFile(path.join(PROJECT_ROOT, 'package.json'), 'utf8'),
+) as { version: string }
 const nowS = () => Math.floor(Date.now() / 1_000)
 
 describe('API keys over HTTP', function () {
@@ -56,6 +69,20 @@ describe('API keys over HTTP', function () {
     expect(one.text + list.text).not.to.contain(key.slice(11, 43))
     expect((await tally.command('keys', 'list', '--company', tally.company)).output).to.contain(api_key.id)
     expect(await tally.output()).not.to.contain(key.slice(11, 43))
+  })
+
+  it('say whose they are and what they may do, whatever that is', async () => {
+    for (const permissions of EVERYTHING.map((permission) => [permission])) {
+      const { key, api_key } = await issue({ permissions })
+      const { status, body } = await with_(key).get<CallerBody>('/v2/caller')
+      expect(status, permissions.join()).to.equal(200)
+      const { company, api_key: shown, now, real_now, version } = body
+      expect(company).to.include({ name: tally.company, mode: 'live' })
+      // When it was last used is noted a while after it was.
+      expect({ ...shown, last_used_at: null }).to.deep.equal({ ...api_key, last_used_at: null })
+      expect(now).to.equal(real_now).and.to.be.closeTo(nowS(), 5)
+      expect(version).to.equal(packageVersion)
+    }
   })
 
   it('are listed in order of creation, a page at a time, and the company’s own alone', async () => {

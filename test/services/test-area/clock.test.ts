@@ -10,6 +10,11 @@ interface Clock {
   real_now: number
 }
 
+interface Caller extends Clock {
+  company: { mode: string }
+  namespace_id: string
+}
+
 const DAY_S = 86_400
 const YEAR_S = 366 * DAY_S
 
@@ -56,6 +61,21 @@ describe('the clock of a test company', function () {
     const returned = await back()
     expect([returned.status, returned.body.now]).to.deep.equal([200, returned.body.real_now])
     expect((await shown()).now).to.be.within(first.now, first.now + 60)
+  })
+
+  it('is told to whoever asks whose a key is', async () => {
+    const real = await api.get<Caller>('/v2/caller')
+    expect(real.body.now).to.equal(real.body.real_now)
+    await advance(YEAR_S)
+    const { body } = await api.get<Caller>('/v2/caller')
+    expect(body.now - body.real_now).to.equal(YEAR_S)
+    const others = await live.get<Caller>('/v2/caller')
+    expect(others.body.now).to.equal(others.body.real_now)
+    expect([body.company.mode, others.body.company.mode]).to.deep.equal(['test', 'live'])
+    await api.create('/v2/test/reset', {})
+    const after = await api.get<Caller>('/v2/caller')
+    expect(after.body.company).to.deep.equal(body.company)
+    expect(after.body.namespace_id).not.to.equal(body.namespace_id)
   })
 
   it('goes forward only, and ten years at most', async () => {

@@ -25,9 +25,9 @@ import { until } from '../../support/until.ts'
 
 const MIB = 1_024 * 1_024
 const OPERATIONS = [
-  { operationId: 'x', method: 'get', path: '/v2/x/{id}', permission: 'read:all', status: 200 },
-  { operationId: 'all', method: 'get', path: '/v2/x/all', permission: 'read:all', status: 200 },
-  { operationId: 'more', method: 'get', path: '/v2/x/{id}/more', permission: 'read:all', status: 200 },
+  { operationId: 'x', method: 'get', path: '/v2/x/{id}', permissions: ['read:all'], status: 200 },
+  { operationId: 'all', method: 'get', path: '/v2/x/all', permissions: ['read:all'], status: 200 },
+  { operationId: 'more', method: 'get', path: '/v2/x/{id}/more', permissions: ['read:all'], status: 200 },
 ] as const
 /** Of a company; see countUnderWay. */
 const UNDER_WAY_MAX = 1_000
