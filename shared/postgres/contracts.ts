@@ -12,7 +12,8 @@ import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { contractLineRepository } from './contract-lines.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'
-import { isExclusionViolation, isUniqueViolation } from './core/violations.ts'
+import { explainTaken } from './core/resource-table.ts'
+import { isExclusionViolation } from './core/violations.ts'
 import { lockCreation } from './locks/creation-lock.ts'
 
 export type NewContract = Omit<ContractRecord, 'cancelAt' | 'cancellation' | 'createdAt' | 'updatedAt'>
@@ -356,15 +357,13 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
 
 /** @param field what of the request claims the account's card; undefined where no field does */
 function explain(err: unknown, taken: ErrorCode, field?: string): unknown {
-  if (isUniqueViolation(err, 'contracts_external_id'))
-    return new DomainError(taken, 'external_id: another contract has it', { cause: err })
   if (isExclusionViolation(err, 'contract_lines_one_card'))
     return new DomainError(
       'conflict',
       `${field === undefined ? '' : `${field}: `}the account follows a rate card then already, and follows one at a time`,
       { cause: err },
     )
-  return err
+  return explainTaken(err, { name: 'contracts', noun: 'contract' }, taken)
 }
 
 const contractFromRow = (row: ContractRow): ContractRecord => ({
