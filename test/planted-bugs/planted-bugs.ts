@@ -448,7 +448,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a balance goes by real time, whatever the company’s clock shows',
     file: 'services/api/balances/routes.ts',
-    right: 'source, now))',
+    right: 'source, clock()))',
     wrong: 'source, new Date()))',
     suites: ['services/test-area/clock'],
   },
@@ -717,7 +717,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'a contract that is over goes on, by a clock of the API that is behind',
     file: 'services/api/contracts/routes.ts',
     right: '      () => changeTime(work.db, work),\n',
-    wrong: '      () => changeTime(work.db, work).then(() => secondsOf(work.now)),\n',
+    wrong: '      () => changeTime(work.db, work).then(() => work.now),\n',
     suites: ['services/api/change-times'],
   },
   {
