@@ -24,6 +24,7 @@ const FLOORS = [
   ['clickhouse', 'keys'],
   ['event-log', 'rate-limit'],
   ['usage'],
+  ['previews'],
   ['http'],
   ['service'],
 ]
@@ -62,7 +63,9 @@ module.exports = {
       comment: 'A client does what anybody outside could do, over HTTP.',
       severity: 'error',
       from: { path: '^clients/' },
-      to: { path: '^(services|shared/(postgres|clickhouse|event-log|redis|service|usage|keys|rate-limit))/' },
+      to: {
+        path: '^(services|shared/(postgres|clickhouse|event-log|redis|service|usage|previews|keys|rate-limit))/',
+      },
     },
     {
       name: 'no-service-knows-a-client',

@@ -1387,14 +1387,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a contract had the status before that it has now',
-    file: 'services/api/invoice-previews/preview-invoice.ts',
+    file: 'shared/previews/preview-invoice.ts',
     right: 'usageAsOf }, knownAt ?? now)',
     wrong: 'usageAsOf }, now)',
     suites: ['services/api/invoice-previews'],
   },
   {
     name: 'what there was before is what there is now: nothing is told of what has come',
-    file: 'services/api/invoice-previews/preview-invoice.ts',
+    file: 'shared/previews/preview-invoice.ts',
     right: 'reads.usageBefore(differenceSince)',
     wrong: 'reads.usageBefore(usageAsOf)',
     suites: ['services/api/invoice-previews'],
@@ -1438,7 +1438,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'credit that a tried change gives at once is not in the preview',
-    file: 'services/api/invoice-previews/preview-invoice.ts',
+    file: 'shared/previews/preview-invoice.ts',
     right: 'whatIf === undefined ? now : now + 1',
     wrong: 'now',
     suites: ['services/api/invoice-previews'],

@@ -11,7 +11,7 @@ import type { InvoicePlan } from '../../../shared/domain/billing/plan.ts'
 import type { Properties } from '../../../shared/domain/properties.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
-import type { PreviewDifference } from './preview-invoice.ts'
+import type { PreviewDifference } from '../../../shared/previews/preview-invoice.ts'
 
 /** What came since an earlier answer, as it is shown: amounts are decimal text, times Unix seconds. */
 export const differenceToBody = (difference: PreviewDifference, plan: InvoicePlan) => ({

@@ -5,8 +5,8 @@ import { pageToBody } from '../core/body-fields.ts'
 import { pageIn } from '../core/page-query.ts'
 import { previewToBody, summaryToBody } from './body.ts'
 import { differenceToBody } from './difference-body.ts'
-import { listInvoices } from './list-invoices.ts'
-import { previewInvoice, type Preview, type PreviewDeps } from './preview-invoice.ts'
+import { listInvoices } from '../../../shared/previews/list-invoices.ts'
+import { previewInvoice, type Preview, type PreviewDeps } from '../../../shared/previews/preview-invoice.ts'
 import { whatIfOf } from './what-if.ts'
 
 /** What a period of a contract comes to. */

@@ -1,12 +1,9 @@
 import type { RequestOf } from '../../../shared/http/operation.ts'
-import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import type { WhatIf } from '../../../shared/previews/preview-invoice.ts'
 import { cancelContract, changeLines } from '../contracts/change-contract.ts'
 
 /** What a preview may ask to see as if it were so. */
 type WhatIfBody = Pick<RequestOf<'previewInvoice'>['body'], 'changes' | 'cancel_at'>
-
-/** Changes a contract within a transaction that is rolled back. It does nothing where there is no such contract. */
-export type WhatIf = (db: PoolClient, namespaceId: string) => Promise<void>
 
 /**
  * The change and then the cancellation, as they would be made: with what would refuse them.

@@ -1,12 +1,12 @@
-import type { Contract } from '../../../shared/domain/billing/contract.ts'
-import type { InvoiceReadings } from '../../../shared/domain/billing/invoice.ts'
-import { planInvoice, pricesOf, type InvoicePlan } from '../../../shared/domain/billing/plan.ts'
-import type { PriceRecord } from '../../../shared/domain/price-record.ts'
-import { contractRepository } from '../../../shared/postgres/contracts.ts'
-import { grantRepository } from '../../../shared/postgres/grants.ts'
-import { priceRepository } from '../../../shared/postgres/prices.ts'
-import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
-import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import type { Contract } from '../domain/billing/contract.ts'
+import type { InvoiceReadings } from '../domain/billing/invoice.ts'
+import { planInvoice, pricesOf, type InvoicePlan } from '../domain/billing/plan.ts'
+import type { PriceRecord } from '../domain/price-record.ts'
+import { contractRepository } from '../postgres/contracts.ts'
+import { grantRepository } from '../postgres/grants.ts'
+import { priceRepository } from '../postgres/prices.ts'
+import { rateCardRepository } from '../postgres/rate-cards.ts'
+import type { PoolClient } from '../postgres/core/pool.ts'
 
 // What PostgreSQL holds of invoices: as many statements for many contracts and lines as for one.
 

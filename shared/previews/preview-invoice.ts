@@ -1,23 +1,18 @@
-import type {
-  ChangedEvent,
-  KnownReads,
-  knownUsageReader,
-} from '../../../shared/clickhouse/usage/known-usage.ts'
-import type { RatedUsage, ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
-import { contractKnownAt } from '../../../shared/domain/billing/contract-status.ts'
-import { differenceOf, type InvoiceDifference } from '../../../shared/domain/billing/difference.ts'
-import { currencyUsageBefore, invoiceOf, type Invoice } from '../../../shared/domain/billing/invoice.ts'
-import { defaultSecond, type InvoicePlan } from '../../../shared/domain/billing/plan.ts'
-import type { PriceRecord } from '../../../shared/domain/price-record.ts'
-import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { contractRepository } from '../../../shared/postgres/contracts.ts'
-import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
-import { knownUpTo } from '../../../shared/postgres/known-up-to.ts'
-import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
-import { inNamespace, inNamespaceUndone } from '../../../shared/postgres/core/transaction.ts'
-import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
+import type { ChangedEvent, KnownReads, knownUsageReader } from '../clickhouse/usage/known-usage.ts'
+import type { RatedUsage, ratedUsageReader } from '../clickhouse/usage/rated-usage.ts'
+import { contractKnownAt } from '../domain/billing/contract-status.ts'
+import { differenceOf, type InvoiceDifference } from '../domain/billing/difference.ts'
+import { currencyUsageBefore, invoiceOf, type Invoice } from '../domain/billing/invoice.ts'
+import { defaultSecond, type InvoicePlan } from '../domain/billing/plan.ts'
+import type { PriceRecord } from '../domain/price-record.ts'
+import { DomainError } from '../errors/domain-error.ts'
+import { contractRepository } from '../postgres/contracts.ts'
+import { eventRevisionRepository } from '../postgres/event-revisions.ts'
+import { knownUpTo } from '../postgres/known-up-to.ts'
+import type { Pool, PoolClient } from '../postgres/core/pool.ts'
+import { inNamespace, inNamespaceUndone } from '../postgres/core/transaction.ts'
+import { unixSeconds, type Micros } from '../time/microsecond-clock.ts'
 import { readAgreements, readCredit, type CreditReadings } from './read-agreements.ts'
-import type { WhatIf } from './what-if.ts'
 
 export interface PreviewDeps {
   pool: Pool
@@ -27,6 +22,9 @@ export interface PreviewDeps {
   /** No event accepted before this can still turn up. */
   listedUpTo: () => Promise<Micros>
 }
+
+/** Changes a contract within a transaction that is rolled back. It does nothing where there is no such contract. */
+export type WhatIf = (db: PoolClient, namespaceId: string) => Promise<void>
 
 /** What a preview is asked for; instants in Unix seconds, undefined where the default is meant. */
 interface PreviewRequest {
