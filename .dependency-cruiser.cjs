@@ -16,6 +16,7 @@ const FLOORS = [
   ['errors', 'text', 'time', 'batching'],
   ['amount'],
   ['domain'],
+  ['usage-lines'],
   ['config'],
   ['logging'],
   ['metrics'],
@@ -64,7 +65,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^clients/' },
       to: {
-        path: '^(services|shared/(postgres|clickhouse|event-log|redis|service|usage|previews|keys|rate-limit))/',
+        path: '^(services|shared/(postgres|clickhouse|event-log|redis|service|usage|usage-lines|previews|keys|rate-limit))/',
       },
     },
     {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
-import { parseUsageLine, usageEventToLine } from '../shared/domain/usage-event-line.ts'
+import { parseUsageLine, usageEventToLine } from '../shared/usage-lines/usage-event-line.ts'
 import { contentOf, reportVersion, usageEventId } from '../shared/domain/usage-event.ts'
 
 describe('docs/event-log.md', () => {

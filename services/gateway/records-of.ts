@@ -1,5 +1,5 @@
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
 import { RECORD_BYTES_MAX, type NewRecord } from '../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'

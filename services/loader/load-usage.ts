@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { LineSubject } from '../../shared/domain/line-subjects.ts'
+import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
 import type { LogConsumer, PollLimits, Position } from '../../shared/event-log/event-log.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'

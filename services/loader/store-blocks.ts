@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findDataFault, type DataFault } from '../../shared/clickhouse/events/data-fault.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
-import type { LineSubject } from '../../shared/domain/line-subjects.ts'
+import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { LoaderPoint } from './crash-points.ts'

@@ -15,7 +15,7 @@ import { usageEventRepository } from '../../shared/clickhouse/events/usage-event
 import { propertyPairs, type Properties } from '../../shared/domain/properties.ts'
 import { ALL_TIME } from '../../shared/domain/time-range.ts'
 import { contentOf, reportVersion } from '../../shared/domain/usage-event.ts'
-import { parseUsageLine } from '../../shared/domain/usage-event-line.ts'
+import { parseUsageLine } from '../../shared/usage-lines/usage-event-line.ts'
 import { createClickHouse } from '../support/clickhouse.ts'
 import { NAMESPACE } from '../support/usage-event.ts'
 

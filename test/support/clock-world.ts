@@ -6,7 +6,7 @@ import { PublishedWatermark } from '../../services/gateway/published-watermark.t
 import { reportUsage, type Report, type ReportUsage } from '../../services/gateway/report-usage.ts'
 import type { ReportedEvent } from '../../services/gateway/reported-event.ts'
 import { randomInteger, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
-import { parseUsageLine } from '../../shared/domain/usage-event-line.ts'
+import { parseUsageLine } from '../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { NewRecord } from '../../shared/event-log/event-log.ts'

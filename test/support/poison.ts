@@ -1,5 +1,5 @@
 import type { EventLog } from '../../shared/event-log/event-log.ts'
-import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
 import { makeReport } from './usage-event.ts'
 

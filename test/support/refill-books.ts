@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { randomInteger, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
-import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'

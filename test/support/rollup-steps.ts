@@ -10,7 +10,7 @@ import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-ep
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
 import { pausing } from './pausing.ts'
 import type { RollupStage } from './rollup-stage.ts'
 

@@ -10,7 +10,7 @@ import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { digestOfApiKey, newApiKey, type Caller } from '../../shared/domain/api-key.ts'
-import { usageEventToLine } from '../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises'
 import { entryFromBinary } from '../../../shared/clickhouse/events/usage-event-list.ts'
-import { digestOfLine } from '../../../shared/domain/usage-line-digest.ts'
+import { digestOfLine } from '../../../shared/usage-lines/usage-line-digest.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
 import {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { parseUsageLine } from '../../../shared/domain/usage-event-line.ts'
+import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { partitionOfAccount } from '../../../shared/event-log/partition.ts'

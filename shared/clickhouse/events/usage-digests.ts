@@ -1,4 +1,4 @@
-import { DIGEST_BYTES } from '../../domain/usage-line-digest.ts'
+import { DIGEST_BYTES } from '../../usage-lines/usage-line-digest.ts'
 import { keyBucketOf } from '../../domain/time-range.ts'
 import { queryBytes, queryRows, type ClickHouse } from '../clickhouse.ts'
 import { IDS_AT_ONCE } from './usage-events.ts'

@@ -5,7 +5,7 @@ import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { expect } from 'chai'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import {
   askAt,

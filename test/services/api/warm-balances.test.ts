@@ -10,7 +10,7 @@ import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { DAY_S } from '../../../shared/domain/usage-cover.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { batchGatherer } from '../../../services/loader/gather-batch.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import type { LogRecord } from '../../../shared/event-log/event-log.ts'
 import { countTurns } from '../../support/count-turns.ts'
 import { testLog } from '../../support/log.ts'

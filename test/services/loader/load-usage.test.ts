@@ -10,7 +10,7 @@ import { LOADER_GROUP, RECORD_BYTES_MAX, type EventLog } from '../../../shared/e
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { openPostgresEventLog } from '../../../shared/event-log/postgres/postgres-event-log.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { reportVersion, usageEventId } from '../../../shared/domain/usage-event.ts'
 import { breakReads } from '../../support/break-reads.ts'
 import { memoryInUse } from '../../support/collect-garbage.ts'

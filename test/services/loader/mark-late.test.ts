@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
-import type { LineSubject } from '../../../shared/domain/line-subjects.ts'
+import type { LineSubject } from '../../../shared/usage-lines/line-subjects.ts'
 import { countTurns } from '../../support/count-turns.ts'
 
 const DAY_S = 86_400

@@ -3,7 +3,7 @@ import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-sl
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { dayOf } from '../../../shared/domain/usage-cover.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { expectRollupsExact, startRollupStage } from '../../support/rollup-stage.ts'
 import { storeAsLoader, takeRollupStep } from '../../support/rollup-steps.ts'

@@ -9,7 +9,7 @@ import { deleteNamespaces } from '../../../shared/clickhouse/events/delete-names
 import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'

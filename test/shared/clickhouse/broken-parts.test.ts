@@ -7,7 +7,7 @@ import { queryRows, type ClickHouse, type OpenedClickHouse } from '../../../shar
 import { findBrokenParts } from '../../../shared/clickhouse/embedded/explain-failed-open.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'

@@ -5,7 +5,7 @@ import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/cli
 import { migrateClickHouse } from '../../../shared/clickhouse/migrate.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
-import { usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { migratePostgres, roleOf } from '../../../shared/postgres/core/migrate.ts'
 import { connectAgain, createBareClickHouse, createClickHouse } from '../../support/clickhouse.ts'

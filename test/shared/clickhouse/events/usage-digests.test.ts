@@ -4,9 +4,9 @@ import type { OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.
 import { DIGEST_ROW, usageDigestRepository } from '../../../../shared/clickhouse/events/usage-digests.ts'
 import { usageEventRepository } from '../../../../shared/clickhouse/events/usage-events.ts'
 import { propertyPairs } from '../../../../shared/domain/properties.ts'
-import { usageEventToLine } from '../../../../shared/domain/usage-event-line.ts'
+import { usageEventToLine } from '../../../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../../../shared/domain/usage-event.ts'
-import { digestOfLine } from '../../../../shared/domain/usage-line-digest.ts'
+import { digestOfLine } from '../../../../shared/usage-lines/usage-line-digest.ts'
 import { createClickHouse } from '../../../support/clickhouse.ts'
 import { makeCorrection, makeReport, NAMESPACE } from '../../../support/usage-event.ts'
 

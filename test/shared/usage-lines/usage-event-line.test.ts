@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readLineSubjects, subjectOf } from '../../../shared/domain/line-subjects.ts'
+import { readLineSubjects, subjectOf } from '../../../shared/usage-lines/line-subjects.ts'
 import { checkProperties, propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
-import { parseUsageLine, usageEventToLine } from '../../../shared/domain/usage-event-line.ts'
+import { parseUsageLine, usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import {
   contentOf,
   reportVersion,
