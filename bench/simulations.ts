@@ -1,4 +1,4 @@
-import { dayOf } from '../shared/domain/usage-cover.ts'
+import { dayOf } from '../shared/clickhouse/rollups/usage-cover.ts'
 import { formatTable } from '../shared/text/format-table.ts'
 import { startTally } from '../test/support/start-tally.ts'
 import { buildDataSet } from './data-set/build-data-set.ts'

@@ -3,7 +3,7 @@ import type { DirtySlot, dirtySlotRepository } from '../../shared/clickhouse/rol
 import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import type { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
-import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { yielder, SMALL_STEPS } from '../../shared/lifecycle/yielder.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { LoaderPoint } from './crash-points.ts'

@@ -4,7 +4,7 @@ import type { MarksAfter, MarkedInsert } from '../../shared/clickhouse/rollups/d
 import { inUse, type RollupEpoch } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { REPLACED_FOR_S } from '../../shared/clickhouse/rollups/rollup-state.ts'
 import type { MarkedDay, MarkKinds } from '../../shared/clickhouse/rollups/rollup-tables.ts'
-import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf, SLOTS_READ_FOR_DAYS } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { monthAfter, monthOf } from '../../shared/domain/month.ts'
 import type { TimeRange } from '../../shared/domain/time-range.ts'
 import type { RollupDeps } from './rollup-deps.ts'

@@ -6,7 +6,7 @@ import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
-import { dayOf } from '../../shared/domain/usage-cover.ts'
+import { dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { namespaceOf } from '../support/by-hand.ts'
 import { checkAccounts, checkLedger, checkUsage } from '../support/check-ledger.ts'
 import {

@@ -1,5 +1,5 @@
 import type { DirtySlot } from '../../shared/clickhouse/rollups/dirty-slots.ts'
-import { DAY_S, dayOf } from '../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 
 /** Marks as they are where there are too many: of slots, and of days that have ended. */
 export function coarseMarks(

@@ -5,7 +5,7 @@ import { IS_MARK, STANDS } from '../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
-import { DAY_S, dayOf, oldestSlotTotalsDay } from '../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf, oldestSlotTotalsDay } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { monthOf } from '../../shared/domain/month.ts'
 import { connectAgain, createClickHouse } from './clickhouse.ts'
 

@@ -1,4 +1,4 @@
-import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from '../../domain/usage-cover.ts'
+import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from './usage-cover.ts'
 import { monthAfter, monthOf } from '../../domain/month.ts'
 import { DomainError } from '../../errors/domain-error.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'

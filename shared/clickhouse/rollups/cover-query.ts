@@ -1,5 +1,5 @@
 import { keyBucketOf } from '../../domain/time-range.ts'
-import { DAY_S, oldestSlotTotalsDay, type UsageCover } from '../../domain/usage-cover.ts'
+import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
 import { daysParam, timesParam } from './time-params.ts'
 

@@ -1,5 +1,5 @@
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
-import { dayOf, type RollupState } from '../../domain/usage-cover.ts'
+import { dayOf, type RollupState } from './usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { IS_MARK, MARK_KIND, STANDS } from './dirty-slots.ts'

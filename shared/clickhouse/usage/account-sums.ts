@@ -3,7 +3,7 @@ import { batchReads, batchReadsByGroup, type Batching } from '../../batching/bat
 import { nameOfAccount, nameOfAllAccounts, type AccountKey } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
 import { ALL_TIME } from '../../domain/time-range.ts'
-import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
+import { coverUsage, type RollupState } from '../rollups/usage-cover.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { queryRows, type ClickHouse } from '../clickhouse.ts'
 import { closedSumsCache, type LateCounts } from './closed-sums-cache.ts'

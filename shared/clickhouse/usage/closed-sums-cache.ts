@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { nameOfAccount, nameOfAllAccounts, type AccountKey } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
-import { DAY_S, dayOf, oldestSlotDay } from '../../domain/usage-cover.ts'
+import { DAY_S, dayOf, oldestSlotDay } from '../rollups/usage-cover.ts'
 
 /** What of the rollups sums were read from. */
 interface ReadUpTo {

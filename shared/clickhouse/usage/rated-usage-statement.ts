@@ -1,5 +1,5 @@
 import type { TimeRange } from '../../domain/time-range.ts'
-import { coverUsage, type RollupState } from '../../domain/usage-cover.ts'
+import { coverUsage, type RollupState } from '../rollups/usage-cover.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import { SECOND_OF, selectsOf, type CoverRead } from '../rollups/cover-query.ts'
 import { MEASURED_COLUMNS } from './rollup-columns.ts'

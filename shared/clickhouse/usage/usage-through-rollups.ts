@@ -1,6 +1,6 @@
 import type { Period } from '../../domain/period.ts'
 import { clampRange } from '../../domain/time-range.ts'
-import { coverUsage } from '../../domain/usage-cover.ts'
+import { coverUsage } from '../rollups/usage-cover.ts'
 import { forLongReads, queryRows, type ClickHouse } from '../clickhouse.ts'
 import {
   aggregateFromRow,

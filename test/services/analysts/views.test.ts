@@ -5,7 +5,7 @@ import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
-import { DAY_S } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'

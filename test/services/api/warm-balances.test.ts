@@ -9,7 +9,7 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { DAY_S } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'

@@ -10,7 +10,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-thro
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
-import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { coarseMarks } from '../../support/coarse-marks.ts'

@@ -5,7 +5,7 @@ import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-sl
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { monthOf } from '../../../shared/domain/month.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
-import { DAY_S } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import {
   countMarks,

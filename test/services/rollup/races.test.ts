@@ -13,7 +13,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-thro
 import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
-import { DAY_S } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { countingClickHouse, QueryCounts, usageQueriesOf } from '../../support/count-queries.ts'

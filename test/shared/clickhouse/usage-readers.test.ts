@@ -7,7 +7,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-thro
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
-import { DAY_S, dayOf } from '../../../shared/domain/usage-cover.ts'
+import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'

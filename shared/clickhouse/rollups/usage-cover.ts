@@ -1,6 +1,6 @@
-import { groupBy } from '../collections/group-by.ts'
-import { monthAfter, monthOf } from './month.ts'
-import type { TimeRange } from './time-range.ts'
+import { groupBy } from '../../collections/group-by.ts'
+import { monthAfter, monthOf } from '../../domain/month.ts'
+import type { TimeRange } from '../../domain/time-range.ts'
 
 export const DAY_S = 86_400
 

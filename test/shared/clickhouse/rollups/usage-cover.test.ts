@@ -7,9 +7,9 @@ import {
   SLOTS_READ_FOR_DAYS,
   type RollupState,
   type UsageCover,
-} from '../../../shared/domain/usage-cover.ts'
-import { monthAfter, monthOf } from '../../../shared/domain/month.ts'
-import type { TimeRange } from '../../../shared/domain/time-range.ts'
+} from '../../../../shared/clickhouse/rollups/usage-cover.ts'
+import { monthAfter, monthOf } from '../../../../shared/domain/month.ts'
+import type { TimeRange } from '../../../../shared/domain/time-range.ts'
 
 const NOW = Date.UTC(2026, 10, 22, 13, 37, 11) / 1_000
 const YEAR_S = 365 * DAY_S
