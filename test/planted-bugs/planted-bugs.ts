@@ -1415,7 +1415,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'what an account pays is simulated without its own prices and discount',
-    file: 'services/api/rate-cards/rate-accounts.ts',
+    file: 'services/api/price-simulations/rate-accounts.ts',
     right:
       '  return { baseline: followed, candidate: { ...candidate, line: { ...followed.line, rateCardId } } }\n',
     wrong:
@@ -1424,14 +1424,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'an account’s own prices and discount do not count for the card that is tried',
-    file: 'services/api/rate-cards/rate-accounts.ts',
+    file: 'services/api/price-simulations/rate-accounts.ts',
     right: 'candidate: { ...candidate, line: { ...followed.line, rateCardId } }',
     wrong: 'candidate: { ...candidate, line: { ...candidate.line, rateCardId } }',
     suites: ['services/api/simulation-worlds'],
   },
   {
     name: 'a simulation rates by what is in force at its start, whatever the changes',
-    file: 'services/api/rate-cards/simulate-card.ts',
+    file: 'services/api/price-simulations/simulate-card.ts',
     right: 'const at = Math.max(range.startAt, ...instantsOf(changes, now))',
     wrong: 'const at = Math.min(range.startAt, ...instantsOf(changes, now))',
     suites: ['services/api/simulations'],
@@ -1445,7 +1445,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'accounts with more usage than is held at a time are left out of a simulation',
-    file: 'services/api/rate-cards/rate-accounts.ts',
+    file: 'services/api/price-simulations/rate-accounts.ts',
     right: '      atATime = Math.floor(some.length / 2)\n',
     wrong: '      rated += some.length\n',
     suites: ['services/api/simulations'],
@@ -1466,21 +1466,21 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'what a simulation changes of a card stays changed',
-    file: 'services/api/rate-cards/simulate-card.ts',
+    file: 'services/api/price-simulations/simulate-card.ts',
     right: 'changes === undefined ? inNamespace : inNamespaceUndone',
     wrong: 'changes === undefined ? inNamespaceUndone : inNamespace',
     suites: ['services/api/simulations'],
   },
   {
     name: 'accounts that follow a card in another currency are compared by their numbers',
-    file: 'services/api/rate-cards/simulated-accounts.ts',
+    file: 'services/api/price-simulations/simulated-accounts.ts',
     right: 'all.filter((id) => !others.has(id))',
     wrong: 'all.filter(() => true)',
     suites: ['services/api/simulations'],
   },
   {
     name: 'accounts that follow a card and use nothing are not simulated',
-    file: 'services/api/rate-cards/simulated-accounts.ts',
+    file: 'services/api/price-simulations/simulated-accounts.ts',
     right: '[...new Set([...followers, ...users])].sort()',
     wrong: '[...new Set(users)].sort()',
     suites: ['services/api/simulations'],

@@ -1,11 +1,7 @@
-import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { operation, type Operation } from '../../../shared/http/operation.ts'
-import type { Pool } from '../../../shared/postgres/core/pool.ts'
-import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { priceRepository } from '../../../shared/postgres/prices.ts'
+import type { Operation } from '../../../shared/http/operation.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
 import { pageOf } from '../core/body-fields.ts'
@@ -16,8 +12,6 @@ import { cardWithRatesToBody, rateCardToBody, rateToBody } from './body.ts'
 import { changeCard } from './change-card.ts'
 import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
-import { simulateCard, type Simulation, type SimulationDeps } from './simulate-card.ts'
-import { simulationFromBody, simulationToBody, type ShownLines } from './simulation-body.ts'
 import { withRates } from './with-rates.ts'
 
 /** When rates start that a card is made with. */
@@ -84,33 +78,3 @@ export const rateCardOperations = ({ read, change, once }: NamespaceOperations):
     ),
   ),
 ]
-
-/** What accounts would owe by a card. */
-export function simulationOperations(deps: SimulationDeps): Operation[] {
-  const simulate = simulateCard(deps)
-  return [
-    operation(
-      'simulateRateCard',
-      async ({ caller: { namespaceId }, params, body, now, signal }) => {
-        const request = simulationFromBody(params.rate_card_id, body)
-        const made = await simulate(namespaceId, request, now, signal())
-        const lines = body.include_lines ? await shownLines(deps.pool, namespaceId, made) : undefined
-        return simulationToBody(made, lines)
-      },
-      { isLong: 'alone' },
-    ),
-  ]
-}
-
-async function shownLines(pool: Pool, namespaceId: string, { accounts }: Simulation): Promise<ShownLines> {
-  const lines = accounts.items.flatMap(({ baselineLines, candidateLines }) => [
-    ...baselineLines,
-    ...candidateLines,
-  ])
-  const ids = [...new Set(lines.map(({ price }) => price.id))]
-  const prices = await inNamespace(pool, namespaceId, (db) => priceRepository(db).listByIds(namespaceId, ids))
-  return {
-    prices: new Map(prices.map((price) => [price.id, price])),
-    queryOf: (accountId, line) => usageLineQuery({ namespaceId, accountId }, line, line.endAt) ?? null,
-  }
-}

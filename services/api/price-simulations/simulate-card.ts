@@ -21,7 +21,7 @@ import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace, inNamespaceUndone } from '../../../shared/postgres/core/transaction.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
-import { changeCard, type CardChangeBody } from './change-card.ts'
+import { changeCard, type CardChangeBody } from '../rate-cards/change-card.ts'
 import { rateAccounts, type RatedAccount, type RatedWays } from './rate-accounts.ts'
 import { listSimulatedAccounts } from './simulated-accounts.ts'
 
