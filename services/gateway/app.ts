@@ -9,7 +9,7 @@ import { correctionOperations } from './routes/correct-events.ts'
 import { schemaCompiler } from './report-schemas.ts'
 import { reportOperations } from './routes/report-events.ts'
 import { seedOperation } from './routes/seed-test-company.ts'
-import type { SeedNamespace } from './seed-namespace.ts'
+import type { SeedNamespace } from './seed/seed-namespace.ts'
 
 export interface GatewayAppOptions extends Omit<
   OperationsAppOptions,

@@ -27,7 +27,7 @@ import { relayRevisions } from './relay-revisions.ts'
 import { reportListener } from './report-listener.ts'
 import { reportUsage } from './report-usage.ts'
 import { requestKeysIn } from './request-keys.ts'
-import { seedNamespace } from './seed-namespace.ts'
+import { seedNamespace } from './seed/seed-namespace.ts'
 import { revisionSender } from './send-revisions.ts'
 
 export interface GatewayParts {

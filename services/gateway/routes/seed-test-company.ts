@@ -1,7 +1,7 @@
 import { operation, type Operation } from '../../../shared/http/operation.ts'
 import { requireTestCompany } from '../../../shared/http/require-test-company.ts'
 import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
-import type { SeedNamespace } from '../seed-namespace.ts'
+import type { SeedNamespace } from '../seed/seed-namespace.ts'
 
 const DEFAULT_SEED = 1
 

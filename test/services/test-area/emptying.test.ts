@@ -17,7 +17,7 @@ import { namespaceClockRepository } from '../../../shared/postgres/namespace-clo
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { testWorlds } from '../../../shared/postgres/test-worlds.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
-import { seedNamespace } from '../../../services/gateway/seed-namespace.ts'
+import { seedNamespace } from '../../../services/gateway/seed/seed-namespace.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'

@@ -1,21 +1,21 @@
-import { parseAmount } from '../../shared/amount/amount.ts'
-import type { Caller } from '../../shared/domain/api-key.ts'
-import { newId, newUuid } from '../../shared/domain/ids.ts'
-import { findTimeFault } from '../../shared/domain/usage-event.ts'
-import { DomainError } from '../../shared/errors/domain-error.ts'
-import { accountRepository } from '../../shared/postgres/accounts.ts'
-import { lockCreation } from '../../shared/postgres/locks/creation-lock.ts'
-import { customerRepository } from '../../shared/postgres/customers.ts'
-import { grantRepository } from '../../shared/postgres/grants.ts'
-import { metricRepository } from '../../shared/postgres/metrics.ts'
+import { parseAmount } from '../../../shared/amount/amount.ts'
+import type { Caller } from '../../../shared/domain/api-key.ts'
+import { newId, newUuid } from '../../../shared/domain/ids.ts'
+import { findTimeFault } from '../../../shared/domain/usage-event.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { accountRepository } from '../../../shared/postgres/accounts.ts'
+import { lockCreation } from '../../../shared/postgres/locks/creation-lock.ts'
+import { customerRepository } from '../../../shared/postgres/customers.ts'
+import { grantRepository } from '../../../shared/postgres/grants.ts'
+import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import {
   namespaceSeedRepository,
   type NamespaceSeed,
   type SeededResources,
-} from '../../shared/postgres/namespace-seeds.ts'
-import type { Pool, PoolClient } from '../../shared/postgres/core/pool.ts'
-import { refillConfigurationRepository } from '../../shared/postgres/refill-configurations.ts'
-import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+} from '../../../shared/postgres/namespace-seeds.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import {
   generateSeedUsage,
   generateSeedData,
@@ -24,8 +24,8 @@ import {
   type SeedData,
 } from './seed-data.ts'
 import { makeCatalogue } from './seed-catalogue.ts'
-import type { ReportUsage } from './report-usage.ts'
-import type { ReportedEvent } from './reported-event.ts'
+import type { ReportUsage } from '../report-usage.ts'
+import type { ReportedEvent } from '../reported-event.ts'
 
 interface SeededNamespace extends NamespaceSeed {
   /** How many usage events there are. */
