@@ -1,5 +1,5 @@
 import type { PageRequest } from '../domain/page.ts'
-import type { PriceRecord } from '../domain/price-record.ts'
+import type { PriceRecord } from '../domain/billing/price-record.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import type { Queryable } from './core/pool.ts'
 import {

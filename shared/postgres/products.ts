@@ -1,6 +1,6 @@
 import type { Changes } from '../domain/changes.ts'
 import type { PageRequest } from '../domain/page.ts'
-import type { Product } from '../domain/product.ts'
+import type { Product } from '../domain/billing/product.ts'
 import type { Queryable } from './core/pool.ts'
 import {
   findingAndArchiving,

@@ -1,7 +1,7 @@
 import type { Filter, Rate } from '../domain/billing/rate.ts'
 import { scopeDigest } from '../domain/billing/scope.ts'
 import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
-import type { RateRecord } from '../domain/rate-card.ts'
+import type { RateRecord } from '../domain/billing/rate-card.ts'
 import type { Aggregation } from '../domain/usage-aggregate.ts'
 import { isMetric } from '../domain/usage-source.ts'
 import { DomainError } from '../errors/domain-error.ts'

@@ -1,7 +1,7 @@
 import type { Contract } from '../domain/billing/contract.ts'
 import type { InvoiceReadings } from '../domain/billing/invoice.ts'
 import { planInvoice, pricesOf, type InvoicePlan } from '../domain/billing/plan.ts'
-import type { PriceRecord } from '../domain/price-record.ts'
+import type { PriceRecord } from '../domain/billing/price-record.ts'
 import { contractRepository } from '../postgres/contracts.ts'
 import { grantRepository } from '../postgres/grants.ts'
 import { priceRepository } from '../postgres/prices.ts'

@@ -1,6 +1,6 @@
 import { formatRatio } from '../../../shared/amount/ratio.ts'
 import type { Invoice } from '../../../shared/domain/billing/invoice.ts'
-import type { PriceRecord } from '../../../shared/domain/price-record.ts'
+import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts'
 import type { InvoiceLine, Unrated, Warning } from '../../../shared/domain/billing/rate-usage.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'

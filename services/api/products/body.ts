@@ -1,4 +1,4 @@
-import type { Product } from '../../../shared/domain/product.ts'
+import type { Product } from '../../../shared/domain/billing/product.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 

@@ -1,4 +1,4 @@
-import type { RateCard, RateRecord } from '../../../shared/domain/rate-card.ts'
+import type { RateCard, RateRecord } from '../../../shared/domain/billing/rate-card.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 

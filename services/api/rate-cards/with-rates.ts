@@ -1,4 +1,4 @@
-import type { RateCard } from '../../../shared/domain/rate-card.ts'
+import type { RateCard } from '../../../shared/domain/billing/rate-card.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { CardWithRates } from './body.ts'

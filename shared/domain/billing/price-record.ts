@@ -1,4 +1,4 @@
-import type { Price } from './billing/price.ts'
+import type { Price } from './price.ts'
 
 /** A price as it is kept, with what does not bear on what is owed. */
 export interface PriceRecord extends Price {

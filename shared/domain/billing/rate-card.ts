@@ -1,4 +1,4 @@
-import type { Rate } from './billing/rate.ts'
+import type { Rate } from './rate.ts'
 
 /** A timeline of rates, as it is kept; the rates are by themselves. */
 export interface RateCard {
