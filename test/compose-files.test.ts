@@ -57,7 +57,7 @@ describe('compose files', () => {
   const isOurs = ({ build }: ComposeService) => build !== undefined
 
   it('are in the form that the Compose Specification gives', async () => {
-    const schema = await readFile(path.join(PROJECT_ROOT, 'test/support/compose/compose-spec.json'), 'utf8')
+    const schema = await readFile(path.join(PROJECT_ROOT, 'test/compose/compose-spec.json'), 'utf8')
     const validate = new Ajv2020({ strict: false, validateFormats: false, allErrors: true }).compile(
       JSON.parse(schema) as object,
     )

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { checkLedger, checkUsage } from '../support/check-ledger.ts'
-import { APPEND_TIMEOUT_MS, startFaultStage, tell, type FaultStage } from '../support/fault-stage.ts'
+import { checkLedger, checkUsage } from './check-ledger.ts'
+import { tell } from '../support/fault-seed.ts'
+import { APPEND_TIMEOUT_MS, startFaultStage, type FaultStage } from './fault-stage.ts'
 import { startKafka, type KafkaBroker } from '../support/kafka.ts'
 import { until } from '../support/until.ts'
 

@@ -10,9 +10,9 @@ import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { ApiClient } from '../support/api-client.ts'
-import { IS_LONG, SEED, tell } from '../support/fault-stage.ts'
+import { IS_LONG, SEED, tell } from '../support/fault-seed.ts'
 import { testLog } from '../support/log.ts'
-import { RefillBooks } from '../support/refill-books.ts'
+import { RefillBooks } from './refill-books.ts'
 import { startService, type RunningService } from '../support/start-service.ts'
 import {
   envOfServices,

@@ -8,15 +8,9 @@ import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-ep
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { namespaceOf } from '../support/by-hand.ts'
-import { checkAccounts, checkLedger, checkUsage } from '../support/check-ledger.ts'
-import {
-  BUSY_ROLLUPS,
-  openServerOf,
-  SEED,
-  startFaultStage,
-  tell,
-  type FaultStage,
-} from '../support/fault-stage.ts'
+import { checkAccounts, checkLedger, checkUsage } from './check-ledger.ts'
+import { SEED, tell } from '../support/fault-seed.ts'
+import { BUSY_ROLLUPS, openServerOf, startFaultStage, type FaultStage } from './fault-stage.ts'
 import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
 import { until } from '../support/until.ts'
 

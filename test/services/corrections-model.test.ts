@@ -7,14 +7,14 @@ import { usageEventId } from '../../shared/domain/usage-event.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import { seededRandom, randomInteger } from '../../clients/reporter/simulate/seeded-random.ts'
 import type { Answered, ApiClient } from '../support/api-client.ts'
-import { compareBalances, compareUsage } from '../support/compare-usage.ts'
-import { isEqual, possibleStates, type EventOperation, type EventState } from '../support/possible-events.ts'
+import { compareBalances, compareUsage } from './compare-usage.ts'
+import { isEqual, possibleStates, type EventOperation, type EventState } from './possible-events.ts'
 import { until } from '../support/until.ts'
 import { countMarks, EPOCH_KNOWN_MS, expectRollupsExact } from '../support/rollup-stage.ts'
 import { POINTS_OF, takeRollupStep, type RollupStep } from '../support/rollup-steps.ts'
 import { UsageModel } from '../support/usage-model.ts'
 import type { EventBody } from '../support/usage-world.ts'
-import { startWholeStage, type WholeStage } from '../support/whole-stage.ts'
+import { startWholeStage, type WholeStage } from './whole-stage.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 const now = Math.floor(Date.now() / 1_000)

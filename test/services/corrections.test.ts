@@ -5,7 +5,7 @@ import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { until } from '../support/until.ts'
 import { makeWorld, type EventBody } from '../support/usage-world.ts'
-import { startWholeStage, type WholeStage } from '../support/whole-stage.ts'
+import { startWholeStage, type WholeStage } from './whole-stage.ts'
 
 type Corrected = EventBody & { corrected_at?: number; voided_at?: number }
 

@@ -7,8 +7,8 @@ import { requireUsageStore } from '../../shared/clickhouse/require-usage-store.t
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { openPurges } from '../../shared/redis/purges.ts'
 import type { Answered, ApiClient } from '../support/api-client.ts'
-import { breakingPool, type BreakingPool } from '../support/break-commits.ts'
-import { statesAfter, type Crash, type KeyAnswer, type KeyState, type Wrong } from '../support/keyed-model.ts'
+import { breakingPool, type BreakingPool } from './break-commits.ts'
+import { statesAfter, type Crash, type KeyAnswer, type KeyState, type Wrong } from './keyed-model.ts'
 import {
   KEYED_ROUTES,
   type Content,
@@ -16,11 +16,11 @@ import {
   type KeySlot,
   type ThingKind,
   type TrailEntry,
-} from '../support/keyed-routes.ts'
+} from './keyed-routes.ts'
 import { testLog } from '../support/log.ts'
 import { turned } from '../support/turned-json.ts'
 import { until } from '../support/until.ts'
-import { startWholeStage, type WholeStage } from '../support/whole-stage.ts'
+import { startWholeStage, type WholeStage } from './whole-stage.ts'
 
 const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { expect } from 'chai'
 import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { startAnalysts, type AnalystEndpoint, type Answer } from '../../support/analysts.ts'
-import { attacks, attacksByUrl, type Targets } from '../../support/attacks.ts'
+import { attacks, attacksByUrl, type Targets } from './attacks.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 

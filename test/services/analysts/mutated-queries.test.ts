@@ -16,9 +16,9 @@ import { judgeResolved, SHOWN_WHOLE } from '../../../services/analysts/judge/jud
 import { TimeZones } from '../../../services/analysts/judge/time-zones.ts'
 import { schemaStatements } from '../../../services/analysts/schema-statements.ts'
 import { LIMITS, startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'
-import { attacks } from '../../support/attacks.ts'
+import { attacks } from './attacks.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
-import { mutatedQueries } from '../../support/mutate-query.ts'
+import { mutatedQueries } from './mutate-query.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 
 const CANARY = 'canary-51d0be'

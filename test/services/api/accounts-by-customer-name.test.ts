@@ -6,7 +6,7 @@ import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
 import { explaining } from '../../support/explaining.ts'
-import { makeManyAccounts, type MadeAccount } from '../../support/many-accounts.ts'
+import { makeManyAccounts, type MadeAccount } from './many-accounts.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Listed {

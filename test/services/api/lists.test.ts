@@ -3,7 +3,7 @@ import { listOperations, readOpenApiDocument } from '../../../shared/http/openap
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
-import { LIST_CASES, type Item, type ListCase } from '../../support/list-cases.ts'
+import { LIST_CASES, type Item, type ListCase } from './list-cases.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Page {

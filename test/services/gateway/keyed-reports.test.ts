@@ -4,7 +4,7 @@ import { GATEWAY_POINTS, type GatewayPoint } from '../../../services/gateway/cra
 import { reportListener } from '../../../services/gateway/report-listener.ts'
 import { usageEventId } from '../../../shared/domain/usage-event.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { clock, NAMES, startGateway, type TestGateway } from '../../support/two-gateways.ts'
+import { clock, NAMES, startGateway, type TestGateway } from './two-gateways.ts'
 
 const SINGLE = '/v2/events'
 const BATCH = '/v2/events/batch'

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
-import { ClockWorld, openTimedPool } from '../../support/clock-world.ts'
+import { ClockWorld, openTimedPool } from './clock-world.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 const SECOND = 1_000

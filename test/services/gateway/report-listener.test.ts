@@ -12,7 +12,7 @@ import {
   suspension,
   type Sent,
   type TestGateway,
-} from '../../support/two-gateways.ts'
+} from './two-gateways.ts'
 
 const RUNS = 1_500
 const NOW = Math.floor(Date.now() / 1_000)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { batchGatherer } from '../../../services/loader/gather-batch.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import type { LogRecord } from '../../../shared/event-log/event-log.ts'
-import { countTurns } from '../../support/count-turns.ts'
+import { countTurns } from './count-turns.ts'
 import { testLog } from '../../support/log.ts'
 import { makeReport } from '../../support/usage-event.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import type { LineSubject } from '../../../shared/usage-lines/line-subjects.ts'
-import { countTurns } from '../../support/count-turns.ts'
+import { countTurns } from './count-turns.ts'
 
 const DAY_S = 86_400
 const NOW = 1_790_000_000

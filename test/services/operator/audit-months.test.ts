@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
-import { countAllUsage } from '../../support/count-usage.ts'
+import { makeAuditStage, type AuditStage } from './audit-stage.ts'
+import { countAllUsage } from '../count-usage.ts'
 import { makeReport } from '../../support/usage-event.ts'
 
 const SECOND = 1_000_000

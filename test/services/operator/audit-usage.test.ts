@@ -4,10 +4,10 @@ import { expect } from 'chai'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { withTransaction } from '../../../shared/postgres/core/transaction.ts'
-import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
-import { fillLog } from '../../support/fill-log.ts'
+import { makeAuditStage, type AuditStage } from './audit-stage.ts'
+import { fillLog } from './fill-log.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
-import { whileMeasuring } from '../../support/while-measuring.ts'
+import { whileMeasuring } from './while-measuring.ts'
 
 const COLUMNS =
   'namespace_id, account_id, source, occurred_at, event_id, quantity, properties, accepted_at, version'

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Confirmations } from '../../../services/operator/audit/confirmations.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { makeReport } from '../../support/usage-event.ts'
-import { whileMeasuring } from '../../support/while-measuring.ts'
+import { whileMeasuring } from './while-measuring.ts'
 
 describe('what the audit remembers', function () {
   this.timeout(30_000)

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../../shared/event-log/event-log.ts'
 import { runProgram } from '../../support/by-hand.ts'
-import { makeAuditStage, type AuditStage } from '../../support/audit-stage.ts'
-import { whileMeasuring } from '../../support/while-measuring.ts'
+import { makeAuditStage, type AuditStage } from './audit-stage.ts'
+import { whileMeasuring } from './while-measuring.ts'
 
 describe('dead letters', function () {
   this.timeout(60_000)

@@ -9,7 +9,7 @@ import { testLog } from '../../support/log.ts'
 import { contractStage } from '../../support/contract-stage.ts'
 import { makeRefillWorld, type RefillWorld } from '../../support/refill-world.ts'
 import { startApi, type RunningApi } from '../../support/start-api.ts'
-import { seriesValue } from '../../support/series-value.ts'
+import { seriesValue } from '../series-value.ts'
 import { until } from '../../support/until.ts'
 
 /** No sweep but the one at the start, so that what is refilled later was found in another way. */

@@ -13,8 +13,8 @@ import { retiredNamespaceRepository } from '../../../shared/postgres/retired-nam
 import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
 import { recountUsage, type Recount } from '../../../shared/usage/recount-usage.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
-import { countAllUsage } from '../../support/count-usage.ts'
-import { IS_LONG, SEED, tell } from '../../support/fault-stage.ts'
+import { countAllUsage } from '../count-usage.ts'
+import { IS_LONG, SEED, tell } from '../../support/fault-seed.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 

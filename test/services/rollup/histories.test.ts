@@ -14,7 +14,7 @@ import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { coarseMarks } from '../../support/coarse-marks.ts'
-import { compareReader, type ReaderAsk } from '../../support/compare-reader.ts'
+import { compareReader, type ReaderAsk } from './compare-reader.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { pausing } from '../../support/pausing.ts'
 import {

@@ -9,7 +9,7 @@ import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import { countMarks, expectRollupsExact, startRollupStage } from '../../support/rollup-stage.ts'
 import { storeAsLoader } from '../../support/rollup-steps.ts'
-import { seriesValue } from '../../support/series-value.ts'
+import { seriesValue } from '../series-value.ts'
 import { until } from '../../support/until.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
 

@@ -24,7 +24,7 @@ import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import { LatePairs } from '../../support/late-pairs.ts'
+import { LatePairs } from './late-pairs.ts'
 import { beforeQueries, pauseBy, pausing, slowToStore, type Pause } from '../../support/pausing.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import {
@@ -36,7 +36,7 @@ import {
 import { MARKS_AFTER, workOffLate } from '../../support/rollup-steps.ts'
 import { until } from '../../support/until.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
-import { UsageWatch, type Watched } from '../../support/usage-watch.ts'
+import { UsageWatch, type Watched } from './usage-watch.ts'
 
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
 /** Until so many reads were made; else for a while. */

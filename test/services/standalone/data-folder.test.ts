@@ -10,7 +10,7 @@ import { readOrMakeSecret } from '../../../shared/config/secret-file.ts'
 import { skipFor } from '../../run/pending.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 
-const HOLDER = path.join(import.meta.dirname, '../../support/hold-data-folder.js')
+const HOLDER = path.join(import.meta.dirname, 'hold-data-folder.js')
 
 describe('the data folder', function () {
   this.timeout(30_000)

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import pg from 'pg'
 import { ApiClient } from '../../support/api-client.ts'
-import { ResetLoad } from '../../support/reset-load.ts'
+import { ResetLoad } from './reset-load.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'

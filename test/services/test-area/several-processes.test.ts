@@ -4,7 +4,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { findKafka } from '../../support/kafka.ts'
 import { closeRedis, useRedis } from '../../support/redis.ts'
-import { ResetLoad } from '../../support/reset-load.ts'
+import { ResetLoad } from './reset-load.ts'
 import { startService, type RunningService } from '../../support/start-service.ts'
 import {
   envOfServices,

@@ -25,7 +25,7 @@ import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/
 import { coarseMarks } from '../../support/coarse-marks.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { failureOf } from '../../support/failure-of.ts'
-import { looped, shown, shownRows } from '../../support/looped-usage.ts'
+import { looped, shown, shownRows } from './looped-usage.ts'
 import { asking } from '../../support/pausing.ts'
 import { randomRate } from '../../support/random-rates.ts'
 import { setSlotLength, startRollupStage, type RollupStage } from '../../support/rollup-stage.ts'

@@ -11,7 +11,7 @@ import { requireReachable } from '../../../shared/postgres/embedded/os-user.ts'
 import { testLog } from '../../support/log.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 
-const HOLDER = path.join(import.meta.dirname, '../../support/hold-postgres.js')
+const HOLDER = path.join(import.meta.dirname, 'hold-postgres.js')
 
 describe('embedded PostgreSQL', function () {
   this.timeout(60_000)

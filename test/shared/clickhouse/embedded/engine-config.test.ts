@@ -12,7 +12,7 @@ describe('the embedded engine', function () {
 
   it('is in UTC, whatever zone the machine is in', async () => {
     const folder = await makeTempFolder('zone')
-    const script = path.join(import.meta.dirname, '../../../support/ask-clickhouse.js')
+    const script = path.join(import.meta.dirname, 'ask-clickhouse.js')
     const ask = async (zone: string, query: string) => {
       const env = { ...process.env, TZ: zone }
       const { stdout } = await run(process.execPath, [script, path.join(folder, 'clickhouse'), query], {

@@ -1,4 +1,4 @@
-import { openDataFolder } from '../../services/standalone/data-folder.ts'
+import { openDataFolder } from '../../../services/standalone/data-folder.ts'
 
 /** A process that takes a data folder and holds it until it is killed: `node hold-data-folder.js FOLDER`. */
 openDataFolder(process.argv[2] ?? '').then(

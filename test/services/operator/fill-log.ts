@@ -1,8 +1,8 @@
-import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
-import type { UsageEvent } from '../../shared/domain/usage-event.ts'
-import type { EventLog } from '../../shared/event-log/event-log.ts'
-import type { Micros } from '../../shared/time/microsecond-clock.ts'
-import { makeReport } from './usage-event.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import type { EventLog } from '../../../shared/event-log/event-log.ts'
+import type { Micros } from '../../../shared/time/microsecond-clock.ts'
+import { makeReport } from '../../support/usage-event.ts'
 
 interface FillOptions {
   count: number

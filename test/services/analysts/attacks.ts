@@ -1,4 +1,4 @@
-import { ROLLUP_TABLES } from './rollup-tables.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 
 /** What the attacks below are after. */
 export interface Targets {

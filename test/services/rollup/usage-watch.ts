@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { randomInteger, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
-import type { UsageEvent } from '../../shared/domain/usage-event.ts'
-import { unitsOf } from './decimal-units.ts'
+import { randomInteger, type Random } from '../../../clients/reporter/simulate/seeded-random.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { unitsOf } from '../../support/decimal-units.ts'
 
 /** Some usage, and every way to ask for it. */
 export interface Watched {

@@ -3,9 +3,9 @@ import { request } from 'node:http'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { buffer } from 'node:stream/consumers'
 import { expect } from 'chai'
-import { ApiClient } from './api-client.ts'
-import { until } from './until.ts'
-import type { EventBody, UsageLine } from './usage-world.ts'
+import { ApiClient } from '../../support/api-client.ts'
+import { until } from '../../support/until.ts'
+import type { EventBody, UsageLine } from '../../support/usage-world.ts'
 
 /** Where a company's requests go: each reporter to the next gateway, each reader to the next API. */
 export interface ResetPlaces {

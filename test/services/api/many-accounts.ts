@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { newId } from '../../shared/domain/ids.ts'
-import { sortNameOf } from '../../shared/domain/sort-name.ts'
-import type { Pool } from '../../shared/postgres/core/pool.ts'
-import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { newId } from '../../../shared/domain/ids.ts'
+import { sortNameOf } from '../../../shared/domain/sort-name.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 
 /** An account as it was written, with what it must be sorted by. */
 export interface MadeAccount {

@@ -1,10 +1,11 @@
-import { ApiClient } from './api-client.ts'
+import { ApiClient } from '../support/api-client.ts'
 import type { Checked } from './check-ledger.ts'
-import { makeAccounts, SEED, tell } from './fault-stage.ts'
-import { findFreePort } from './free-port.ts'
+import { SEED, tell } from '../support/fault-seed.ts'
+import { makeAccounts } from './fault-stage.ts'
+import { findFreePort } from '../support/free-port.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
-import { startTally, type RunningTally } from './start-tally.ts'
-import { until } from './until.ts'
+import { startTally, type RunningTally } from '../support/start-tally.ts'
+import { until } from '../support/until.ts'
 
 /** A Tally in one process on databases of its own, with reporters that keep books. */
 export interface TallyStage extends Checked {

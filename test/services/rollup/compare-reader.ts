@@ -1,14 +1,14 @@
 import { expect } from 'chai'
-import { formatAmount } from '../../shared/amount/amount.ts'
-import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
-import type { TimeRange } from '../../shared/domain/time-range.ts'
+import { formatAmount } from '../../../shared/amount/amount.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
+import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import {
   formatAggregation,
   measuresOf,
   type Aggregation,
   type UsageAggregate,
-} from '../../shared/domain/usage-aggregate.ts'
-import type { ModelEvent, UsageModel } from './usage-model.ts'
+} from '../../../shared/domain/usage-aggregate.ts'
+import type { ModelEvent, UsageModel } from '../../support/usage-model.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 

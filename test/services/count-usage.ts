@@ -2,7 +2,7 @@ import { usageCounter } from '../../services/rollup/count-usage.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { openMetrics } from '../../shared/metrics/metrics.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import { testLog } from './log.ts'
+import { testLog } from '../support/log.ts'
 
 const never = new AbortController().signal
 

@@ -4,10 +4,10 @@ import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
-import type { ApiClient } from './api-client.ts'
-import { textOf, unitsOf } from './decimal-units.ts'
-import type { RefillBody } from './refill-world.ts'
-import { makeCorrection, makeReport } from './usage-event.ts'
+import type { ApiClient } from '../support/api-client.ts'
+import { textOf, unitsOf } from '../support/decimal-units.ts'
+import type { RefillBody } from '../support/refill-world.ts'
+import { makeCorrection, makeReport } from '../support/usage-event.ts'
 
 /** An event as it was last sent. */
 interface BookedEvent {

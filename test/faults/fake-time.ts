@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { skipFor } from '../run/pending.ts'
-import { makeTempFolder } from './temp-folder.ts'
+import { makeTempFolder } from '../support/temp-folder.ts'
 
 /** A clock that processes see which were started with its settings. */
 export interface FakeTime {

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
-import { runProgram } from './by-hand.ts'
-import { textOf, unitsOf } from './decimal-units.ts'
-import { tell, type FaultStage } from './fault-stage.ts'
+import { runProgram } from '../support/by-hand.ts'
+import { textOf, unitsOf } from '../support/decimal-units.ts'
+import { tell } from '../support/fault-seed.ts'
+import { type FaultStage } from './fault-stage.ts'
 import type { Ledger, LedgerEvent } from './ledger.ts'
-import { until } from './until.ts'
-import type { EventBody, UsageLine } from './usage-world.ts'
+import { until } from '../support/until.ts'
+import type { EventBody, UsageLine } from '../support/usage-world.ts'
 
 /** By source, or by account and source. */
 interface Usage {

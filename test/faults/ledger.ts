@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomInteger, seededRandom, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
-import { textOf } from './decimal-units.ts'
-import { turned } from './turned-json.ts'
+import { textOf } from '../support/decimal-units.ts'
+import { turned } from '../support/turned-json.ts'
 
 /** What became of an event, as its reporter knows it. */
 type Outcome = 'unknown' | 'acknowledged' | 'refused'

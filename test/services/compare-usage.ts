@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
-import type { ApiClient } from './api-client.ts'
-import { askPeriods, linesOf, type BalanceBody } from './period-usage.ts'
-import { hasProperty, type ModelBucket, type ModelEvent, type UsageModel } from './usage-model.ts'
+import type { ApiClient } from '../support/api-client.ts'
+import { askPeriods, linesOf, type BalanceBody } from '../support/period-usage.ts'
+import { hasProperty, type ModelBucket, type ModelEvent, type UsageModel } from '../support/usage-model.ts'
 
 /** Whose usage is compared. */
 interface UsageWorld {

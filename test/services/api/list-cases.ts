@@ -1,4 +1,4 @@
-import type { ApiClient } from './api-client.ts'
+import type { ApiClient } from '../../support/api-client.ts'
 
 /** A list of the API: how its items are made, told apart and ordered. */
 export interface ListCase {

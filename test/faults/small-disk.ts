@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { open, rm, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { skipFor } from '../run/pending.ts'
-import { makeTempFolder } from './temp-folder.ts'
+import { makeTempFolder } from '../support/temp-folder.ts'
 
 /** A disk of its own, in memory, that a test may fill. */
 export interface SmallDisk {

@@ -1,10 +1,10 @@
-import { formatAmount } from '../../shared/amount/amount.ts'
-import { formatRatio, parseRatio, sumRatios } from '../../shared/amount/ratio.ts'
-import type { RatedPlan, RatedUsage } from '../../shared/clickhouse/usage/rated-usage.ts'
-import type { UsageRow } from '../../shared/domain/billing/rate-usage.ts'
-import type { Properties } from '../../shared/domain/properties.ts'
-import type { UsageEvent } from '../../shared/domain/usage-event.ts'
-import { readUsage } from './billing-vectors.ts'
+import { formatAmount } from '../../../shared/amount/amount.ts'
+import { formatRatio, parseRatio, sumRatios } from '../../../shared/amount/ratio.ts'
+import type { RatedPlan, RatedUsage } from '../../../shared/clickhouse/usage/rated-usage.ts'
+import type { UsageRow } from '../../../shared/domain/billing/rate-usage.ts'
+import type { Properties } from '../../../shared/domain/properties.ts'
+import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { readUsage } from '../../support/billing-vectors.ts'
 
 /** What a plain loop over the events that count finds. */
 export function looped(plan: RatedPlan, events: readonly UsageEvent[]): RatedUsage {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
@@ -8,23 +7,24 @@ import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
 import { openPool, type Pool } from '../../shared/postgres/core/pool.ts'
-import { ApiClient } from './api-client.ts'
+import { ApiClient } from '../support/api-client.ts'
 import { Ledger, type LedgerOptions } from './ledger.ts'
-import { testLog } from './log.ts'
-import { createDatabase, createDatabaseOn } from './postgres.ts'
-import { setSlotLength } from './rollup-stage.ts'
-import type { OwnPostgres } from './own-postgres.ts'
-import { startService, type RunningService } from './start-service.ts'
+import { testLog } from '../support/log.ts'
+import { createDatabase, createDatabaseOn } from '../support/postgres.ts'
+import { setSlotLength } from '../support/rollup-stage.ts'
+import type { OwnPostgres } from '../support/own-postgres.ts'
+import { startService, type RunningService } from '../support/start-service.ts'
 import {
   envOfServices,
   startServices,
   startSharedEngines,
   type RunningServices,
   type SharedEngines,
-} from './start-services.ts'
+} from '../support/start-services.ts'
 import { tcpProxy, type TcpProxy } from './tcp-proxy.ts'
-import { makeTempFolder } from './temp-folder.ts'
-import { until } from './until.ts'
+import { SEED, tell } from '../support/fault-seed.ts'
+import { makeTempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
 export interface FaultStageOptions {
   /** Of the Kafka that holds the event log; else it is a table in PostgreSQL. */
@@ -67,12 +67,6 @@ export interface FaultStage {
   drained(withinMs?: number): Promise<number>
   close(): Promise<void>
 }
-
-/** What makes a run of the fault suite; FAULT_SEED runs it again, as far as chance can be told what to do. */
-export const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')
-
-/** Whether long outages are wanted. */
-export const IS_LONG = process.env['FAULT_LONG'] === '1'
 
 /** The deadline of a report, in the fault suite. */
 export const APPEND_TIMEOUT_MS = 3_000
@@ -211,11 +205,6 @@ async function shortenSlots(env: Record<string, string>): Promise<void> {
 export function openServerOf(env: Record<string, string>): Promise<OpenedClickHouse> {
   const { url, database } = readClickHouseServerConfig(new EnvReader(env))
   return openClickHouse({ url, database, queryTimeoutS: 60, connections: 2 })
-}
-
-/** A figure or a seed of a run. */
-export function tell(text: string): void {
-  process.stdout.write(`    (${text})\n`)
 }
 
 function withPort(url: string, port: number): string {

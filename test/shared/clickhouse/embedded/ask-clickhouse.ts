@@ -1,4 +1,4 @@
-import { openClickHouse, queryRows } from '../../shared/clickhouse/clickhouse.ts'
+import { openClickHouse, queryRows } from '../../../../shared/clickhouse/clickhouse.ts'
 
 /** Prints what an embedded engine answers, as JSON: `node ask-clickhouse.js FOLDER QUERY`. */
 const [folder = '', query = ''] = process.argv.slice(2)

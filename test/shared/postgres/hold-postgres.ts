@@ -1,5 +1,5 @@
-import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts'
-import { testLog } from './log.ts'
+import { startEmbeddedPostgres } from '../../../shared/postgres/embedded/embedded-postgres.ts'
+import { testLog } from '../../support/log.ts'
 
 /** A process that starts PostgreSQL in a folder and holds it until it is killed: `node hold-postgres.js FOLDER`. */
 const server = await startEmbeddedPostgres({

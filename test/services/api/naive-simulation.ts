@@ -1,8 +1,8 @@
-import type { ContractJson, LineJson, TimesJson, WorldJson } from './billing-vectors.ts'
-import { naiveCard } from './naive-card.ts'
-import { NOTHING, plus, readFraction, writeFraction } from './naive-fraction.ts'
-import { naivePeriod, type NaiveRange } from './naive-periods.ts'
-import { naiveKnown } from './naive-usage.ts'
+import type { ContractJson, LineJson, TimesJson, WorldJson } from '../../support/billing-vectors.ts'
+import { naiveCard } from '../../support/naive-card.ts'
+import { NOTHING, plus, readFraction, writeFraction } from '../../support/naive-fraction.ts'
+import { naivePeriod, type NaiveRange } from '../../support/naive-periods.ts'
+import { naiveKnown } from '../../support/naive-usage.ts'
 
 /** An account by one card. */
 export interface NaiveSimulation extends NaiveRange {
