@@ -1,0 +1,75 @@
+import type { TouchedUsage } from '../../shared/clickhouse/events/touched-usage.ts'
+import { isMetric } from '../../shared/domain/usage-source.ts'
+import { Activity } from '../../shared/lifecycle/activity.ts'
+import type { RefillConfigurationKey } from '../../shared/postgres/refill-configurations.ts'
+import type { RefillRequest } from '../../shared/postgres/refill-requests.ts'
+import type { CheckBalances } from './check-balances.ts'
+import type { UsagePoll } from './follow-usage.ts'
+import { nameOf, type RefillCooldowns } from './refill-cooldowns.ts'
+import type { RefillLoop } from './refill-loop.ts'
+import type { SweepLoop } from './sweep-loop.ts'
+
+export interface BalancesLoopDeps {
+  /** Whose usage has changed, in some namespaces. */
+  follow: (namespaceIds: readonly string[]) => Promise<UsagePoll>
+  check: CheckBalances
+  cooldowns: Pick<RefillCooldowns, 'end' | 'takeDue'>
+  sweeps: Pick<SweepLoop, 'namespaces' | 'request'>
+}
+
+export interface BalancesLoop extends RefillLoop {
+  /** Has a balance looked at in the next round, whether it is cooling down or not. */
+  request: (balance: RefillRequest) => void
+}
+
+/** Requests that are not looked at yet; beyond that all configurations are gone through. */
+const REQUESTED_MAX = 20_000
+
+/**
+ * Looks at the balances whose usage has changed, those that somebody asks for and those whose cooldown is over, in
+ * each round. A round that fails is made up for by the next one, which sees the same balances again.
+ */
+export function balancesLoop({ follow, check, cooldowns, sweeps }: BalancesLoopDeps): BalancesLoop {
+  let requested = new Map<string, RefillRequest>()
+  return {
+    step: 'follow',
+    activity: new Activity('following usage'),
+    isDue: () => true,
+    async work(signal) {
+      const { touched, acknowledge } = await follow([...sweeps.namespaces()])
+      if (touched === undefined) sweeps.request()
+      for (const request of requested.values()) cooldowns.end(request)
+      const asked = [...requested.values(), ...cooldowns.takeDue(performance.now())]
+      requested = new Map()
+      try {
+        for (const [namespaceId, keys] of byNamespace([...asked, ...(touched ?? []).flatMap(metricOf)]))
+          if (sweeps.namespaces().has(namespaceId)) await check(namespaceId, keys, signal)
+      } catch (err) {
+        for (const request of asked) requested.set(nameOf(request), request)
+        throw err
+      }
+      acknowledge()
+    },
+    request(balance) {
+      if (requested.size < REQUESTED_MAX) requested.set(nameOf(balance), balance)
+      else sweeps.request()
+    },
+  }
+}
+
+const metricOf = ({ namespaceId, accountId, source }: TouchedUsage): RefillRequest[] =>
+  isMetric(source) ? [{ namespaceId, accountId, metricId: source }] : []
+
+function byNamespace(balances: readonly RefillRequest[]): Map<string, RefillConfigurationKey[]> {
+  const seen = new Set<string>()
+  const groups = new Map<string, RefillConfigurationKey[]>()
+  for (const { namespaceId, ...key } of balances) {
+    const name = nameOf({ namespaceId, ...key })
+    if (seen.has(name)) continue
+    seen.add(name)
+    const group = groups.get(namespaceId) ?? []
+    groups.set(namespaceId, group)
+    group.push(key)
+  }
+  return groups
+}
