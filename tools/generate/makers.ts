@@ -1,5 +1,6 @@
 import { contractTypes, handledTypes } from './contract-types.ts'
 import type { Maker } from './maker.ts'
+import { plantedBugsPage } from './planted-bugs-page.ts'
 
 /** All files that are made of others. */
-export const MAKERS: readonly Maker[] = [contractTypes, handledTypes]
+export const MAKERS: readonly Maker[] = [contractTypes, handledTypes, plantedBugsPage]

@@ -1,0 +1,55 @@
+import { readFile } from 'node:fs/promises'
+import path from 'node:path'
+import { format, resolveConfig } from 'prettier'
+import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
+import type { Maker } from './maker.ts'
+
+/** A table of a page: its head first, then a row after the other, each a list of cells in Markdown. */
+export type Table = readonly (readonly string[])[]
+
+interface Page {
+  /** Below docs/. */
+  name: string
+  /** What its tables are made of, besides the text of the page. */
+  sources: readonly string[]
+  /** By the names that the text has for them. */
+  tables: () => Promise<Record<string, Table>>
+}
+
+/**
+ * A page of docs/ whose text is written by hand, in tools/generate/pages, and whose tables are made. A table stands
+ * where the text has `<!-- table NAME -->` in a line of its own.
+ */
+export function pageMaker({ name, sources, tables }: Page): Maker {
+  const file = `docs/${name}`
+  const text = `tools/generate/pages/${name}`
+  return {
+    file,
+    sources: [text, 'tools/generate/page.ts', '.prettierrc.json', ...sources],
+    make: async () => {
+      const note = `<!-- Made by npm run generate. Its text is ${text}. -->\n\n`
+      const page = fillIn(await readFile(path.join(PROJECT_ROOT, text), 'utf8'), await tables())
+      const config = await resolveConfig(path.join(PROJECT_ROOT, file))
+      return format(note + page, { ...config, parser: 'markdown' })
+    },
+  }
+}
+
+/** @throws RangeError when the text asks for a table that is not there, or does not ask for one that is */
+export function fillIn(text: string, tables: Readonly<Record<string, Table>>): string {
+  const left = new Set(Object.keys(tables))
+  const filled = text.replaceAll(/^<!-- table (.+) -->$/gm, (_, name: string) => {
+    const table = tables[name]
+    if (table === undefined) throw new RangeError(`there is no table ${name}`)
+    left.delete(name)
+    return markdownOf(table)
+  })
+  if (left.size > 0) throw new RangeError(`the text has no place for ${[...left].join(', ')}`)
+  return filled
+}
+
+function markdownOf([head = [], ...rows]: Table): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
