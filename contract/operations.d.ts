@@ -2715,26 +2715,32 @@ export interface components {
             readonly contract_line_id: components["schemas"]["ContractLineId"] | null;
             /** @description One that `changes` adds has an id for this answer alone. */
             readonly rate_id: components["schemas"]["RateId"];
-            readonly product_id: components["schemas"]["InvoiceLine"]["product_id"];
-            readonly price: components["schemas"]["InvoiceLine"]["price"];
-            readonly start_at: components["schemas"]["InvoiceLine"]["start_at"];
-            readonly end_at: components["schemas"]["InvoiceLine"]["end_at"];
-            readonly metric_id: components["schemas"]["InvoiceLine"]["metric_id"];
-            readonly currency: components["schemas"]["InvoiceLine"]["currency"];
-            readonly aggregation: components["schemas"]["InvoiceLine"]["aggregation"];
-            readonly filters: components["schemas"]["InvoiceLine"]["filters"];
-            readonly group_by: components["schemas"]["InvoiceLine"]["group_by"];
-            readonly value: components["schemas"]["InvoiceLine"]["value"];
-            readonly quantity: components["schemas"]["InvoiceLine"]["quantity"];
-            readonly event_count: components["schemas"]["InvoiceLine"]["event_count"];
-            readonly billable_quantity: components["schemas"]["InvoiceLine"]["billable_quantity"];
-            readonly tiers?: components["schemas"]["InvoiceLine"]["tiers"];
-            readonly discount_percent: components["schemas"]["InvoiceLine"]["discount_percent"];
-            readonly share: components["schemas"]["InvoiceLine"]["share"];
-            readonly bound?: components["schemas"]["InvoiceLine"]["bound"];
-            readonly exact_amount: components["schemas"]["InvoiceLine"]["exact_amount"];
-            readonly amount: components["schemas"]["InvoiceLine"]["amount"];
-            readonly query: components["schemas"]["InvoiceLine"]["query"];
+            readonly product_id: components["schemas"]["ProductId"];
+            readonly price: components["schemas"]["Price"];
+            readonly start_at: components["schemas"]["UnixTimestamp"];
+            readonly end_at: components["schemas"]["PeriodEnd"];
+            readonly metric_id: components["schemas"]["MetricId"] | null;
+            /** @description What usage is measured in where that is a currency; amounts are in that of the rate card. */
+            readonly currency: components["schemas"]["Currency"] | null;
+            /** @description null where no usage is measured. */
+            readonly aggregation: components["schemas"]["UsageAggregation"] | null;
+            readonly filters: readonly components["schemas"]["RateFilter"][];
+            readonly group_by: string | null;
+            /** @description Of the `group_by` property; null for all others together, and where there is no `group_by`. */
+            readonly value: string | null;
+            readonly quantity: components["schemas"]["LineQuantity"];
+            /** @description null where no usage is measured. */
+            readonly event_count: number | null;
+            readonly billable_quantity: components["schemas"]["BillableQuantity"];
+            /** @description For graduated and volume prices alone. */
+            readonly tiers?: readonly components["schemas"]["LineTier"][];
+            readonly discount_percent: components["schemas"]["NonNegativeAmount"];
+            readonly share: components["schemas"]["LineShare"];
+            readonly bound?: components["schemas"]["LineBound"];
+            readonly exact_amount: components["schemas"]["ExactNumber"];
+            readonly amount: components["schemas"]["LineAmount"];
+            /** @description The SELECT over the analysts' view `events` that gives the quantity; null where no usage is measured. */
+            readonly query: string | null;
         };
         readonly SimulationTotals: {
             /** @description How many are compared. */
@@ -3088,6 +3094,28 @@ export interface components {
             readonly event_count: number;
             readonly quantity: components["schemas"]["DecimalTotal"];
         };
+        /** @description As it was counted, also below 0, an average with 18 places; or agreed; 1 for a fixed charge. */
+        readonly LineQuantity: components["schemas"]["ExactNumber"];
+        /** @description What is priced: above what is included, and never below 0. Of an average it is exact, such as `2/3`. */
+        readonly BillableQuantity: components["schemas"]["ExactNumber"];
+        readonly LineTier: {
+            /** @description null for the last one. */
+            readonly up_to: components["schemas"]["NonNegativeAmount"] | null;
+            readonly quantity: components["schemas"]["ExactNumber"];
+            readonly exact_amount: components["schemas"]["ExactNumber"];
+        };
+        /** @description How much of the whole period the line has. */
+        readonly LineShare: {
+            readonly seconds: number;
+            readonly of: number;
+        };
+        /**
+         * @description What the amount was brought to, when it would otherwise be another.
+         * @enum {string}
+         */
+        readonly LineBound: "minimum" | "maximum";
+        /** @description The exact amount, rounded to the currency's minor unit, a tie up. Beside it the contract's minimum alone is rounded, of a whole invoice. */
+        readonly LineAmount: components["schemas"]["NonNegativeTotal"];
         readonly InvoiceLine: {
             readonly contract_line_id: components["schemas"]["ContractLineId"];
             /** @description null for a price of the contract itself. */
@@ -3105,33 +3133,17 @@ export interface components {
             readonly group_by: string | null;
             /** @description Of the `group_by` property; null for all others together, and where there is no `group_by`. */
             readonly value: string | null;
-            /** @description As it was counted, also below 0, an average with 18 places; or agreed; 1 for a fixed charge. */
-            readonly quantity: components["schemas"]["ExactNumber"];
+            readonly quantity: components["schemas"]["LineQuantity"];
             /** @description null where no usage is measured. */
             readonly event_count: number | null;
-            /** @description What is priced: above what is included, and never below 0. Of an average it is exact, such as `2/3`. */
-            readonly billable_quantity: components["schemas"]["ExactNumber"];
+            readonly billable_quantity: components["schemas"]["BillableQuantity"];
             /** @description What lies in each tier that was entered, before discount, share and bounds; for graduated and volume prices alone. */
-            readonly tiers?: readonly {
-                /** @description null for the last one. */
-                readonly up_to: components["schemas"]["NonNegativeAmount"] | null;
-                readonly quantity: components["schemas"]["ExactNumber"];
-                readonly exact_amount: components["schemas"]["ExactNumber"];
-            }[];
+            readonly tiers?: readonly components["schemas"]["LineTier"][];
             readonly discount_percent: components["schemas"]["NonNegativeAmount"];
-            /** @description How much of the whole period the line has. */
-            readonly share: {
-                readonly seconds: number;
-                readonly of: number;
-            };
-            /**
-             * @description What the amount was brought to, when it would otherwise be another.
-             * @enum {string}
-             */
-            readonly bound?: "minimum" | "maximum";
+            readonly share: components["schemas"]["LineShare"];
+            readonly bound?: components["schemas"]["LineBound"];
             readonly exact_amount: components["schemas"]["ExactNumber"];
-            /** @description The exact amount, rounded to the currency's minor unit, a tie up. Beside it the contract's minimum alone is rounded, of a whole invoice. */
-            readonly amount: components["schemas"]["NonNegativeTotal"];
+            readonly amount: components["schemas"]["LineAmount"];
             /** @description The SELECT over the analysts' view `events` that gives the quantity; null where no usage is measured, and with `known_at` or `difference_since`: the view has events as they are now. */
             readonly query: string | null;
         };

@@ -42,6 +42,14 @@ describe('openapi.yaml', () => {
     expect(unnamed).to.deep.equal([])
   })
 
+  it('refers to whole components alone: what is within one has no name that generators could give it', () => {
+    const references = [...JSON.stringify(readOpenApiDocument()).matchAll(/"\$ref":"([^"]+)"/g)].map(
+      ([, to]) => to,
+    )
+    expect(references).to.have.length.above(100)
+    expect(references.filter((to) => !/^#\/components\/\w+\/\w+$/.test(to ?? ''))).to.deep.equal([])
+  })
+
   it('says for every choice of objects which field tells them apart', () => {
     const text = JSON.stringify(readOpenApiDocument())
     const choices: string[] = []
