@@ -42,7 +42,7 @@ const api: Service<ReturnType<typeof readApiServiceConfig>> = {
     )
     const sharing = await openSharing(config.redis, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
-    const access = openAccess(pool, worlds, config.rateLimits, sharing, opened, log)
+    const access = openAccess({ pool, worlds, sharing }, config.rateLimits, opened, log)
     watchPools(metrics, { api: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const { purges } = sharing

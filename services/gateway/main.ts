@@ -53,7 +53,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     opened.push(clickhouse)
     const sharing = await openSharing(config.redis, opened, log)
     const worlds = openTestWorlds(postgres, requestTimeoutMs, opened, log)
-    const access = openAccess(pool, worlds, config.rateLimits, sharing, opened, log)
+    const access = openAccess({ pool, worlds, sharing }, config.rateLimits, opened, log)
     watchPools(metrics, { gateway: pool, event_log: logPool, test_companies: worlds.pool })
     const requests = requestMetrics(metrics)
     const reached = crashAt(config.crashAt)

@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { queryRows, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { queryRows } from '../../shared/clickhouse/clickhouse.ts'
 import { analystMetrics } from '../analysts/analyst-metrics.ts'
 import { openAnalysts } from '../analysts/analysts.ts'
 import { readOrMakeSecret } from '../../shared/config/secret-file.ts'
 import { clickHouseHttp } from '../analysts/http-endpoint.ts'
-import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Access } from '../../shared/http/open-access.ts'
-import type { Metrics } from '../../shared/metrics/metrics.ts'
-import type { Logger } from '../../shared/logging/logger.ts'
-import type { StandaloneConfig } from './config.ts'
-import type { DataFolder } from './data-folder.ts'
 import { portsOf } from './ports.ts'
 import type { Servers } from '../../shared/http/open-servers.ts'
+import type { Start } from './start.ts'
 
 export const ANALYST_PASSWORD_FILE = 'analyst-password'
 
@@ -27,13 +23,11 @@ const CONNECTIONS_MAX = 128
  * @throws StartupError when the port is taken
  */
 export async function startAnalystEndpoint(
-  config: StandaloneConfig,
-  folder: DataFolder,
-  { client, database, engine }: OpenedClickHouse,
-  opened: Closeable[],
+  { config, folder, engines, opened, metrics, log }: Start,
   servers: Servers,
-  { metrics, access, log }: { metrics: Metrics; access: Access; log: Logger },
+  access: Access,
 ): Promise<number | undefined> {
+  const { client, database, engine } = engines.clickhouse
   if (engine === undefined) return undefined
   const { waitingMax, limits } = config.analysts
   const password = await readOrMakeSecret(folder.join(ANALYST_PASSWORD_FILE), () =>

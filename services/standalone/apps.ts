@@ -44,8 +44,6 @@ export interface Parts {
   access: Access
   isReady: () => Promise<boolean>
   metrics: Metrics
-  /** Aborted when Tally stops: commands of operators end with it. */
-  stopping: AbortSignal
 }
 
 /** Gateway and API behind one port, and what sends corrections on. */
@@ -101,14 +99,19 @@ export const makeAdminApp = (
   log: Logger,
 ): RequestListener => adminApp({ probes: { isLive, isReady }, metrics, host, log })
 
-/** The commands of operators. */
+/**
+ * The commands of operators.
+ *
+ * @param stopping ends them when Tally stops
+ */
 export function makeCommandsApp(
   parts: Parts,
   config: StandaloneConfig,
   folder: DataFolder,
   log: Logger,
+  stopping: AbortSignal,
 ): RequestListener {
-  const { pool, eventLog, listedUpTo, purges, stopping } = parts
+  const { pool, eventLog, listedUpTo, purges } = parts
   const clickhouse = forLongReads(parts.clickhouse)
   return commandsApp({
     deps: {

@@ -36,12 +36,17 @@ export const lookUpCallers = (pool: Pool): BatchedRead<Buffer, FoundCaller | und
     LOOK_UPS,
   )
 
+export interface AccessParts {
+  /** Where keys are looked up. */
+  pool: Pool
+  worlds: TestWorlds
+  sharing: Sharing
+}
+
 /** @param opened where what notes the use of keys is entered, after the pool */
 export function openAccess(
-  pool: Pool,
-  worlds: TestWorlds,
+  { pool, worlds, sharing: { redis, purges } }: AccessParts,
   rateLimits: RateLimitConfig,
-  { redis, purges }: Sharing,
   opened: Closeable[],
   log: Logger,
 ): Access {

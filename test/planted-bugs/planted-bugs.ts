@@ -1050,7 +1050,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'the loader of npm start is not known to its readers',
-    file: 'services/standalone/tally.ts',
+    file: 'services/standalone/open-event-flow.ts',
     right: 'clickhouse: engines.loaderClickhouse.client,\n    sumsCache,\n',
     wrong: 'clickhouse: engines.loaderClickhouse.client,\n',
     suites: ['services/test-area/drain'],

@@ -93,10 +93,8 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
   const opened: Closeable[] = []
   const apiPool = poolOfApi(pool)
   const access = openAccess(
-    apiPool,
-    testWorlds(apiPool, 1_000),
+    { pool: apiPool, worlds: testWorlds(apiPool, 1_000), sharing },
     { eventsPerS: 1e9, requestsPerS: 1e9, wrongKeysPerMin: 1e9 },
-    sharing,
     opened,
     testLog,
   )

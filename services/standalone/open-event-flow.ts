@@ -1,0 +1,92 @@
+import { makeSumsCache, type SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
+import type { EventLog } from '../../shared/event-log/event-log.ts'
+import { listedUpToOf } from '../../shared/event-log/listed-up-to.ts'
+import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
+import { watchDisk } from '../../shared/lifecycle/disk-space.ts'
+import type { Micros } from '../../shared/time/microsecond-clock.ts'
+import { openAcceptance, type OpenedAcceptance } from '../gateway/open-acceptance.ts'
+import type { Loader } from '../loader/load-usage.ts'
+import { openLoader } from '../loader/open-loader.ts'
+import { openRefill } from '../refill/open-refill.ts'
+import { openRollup } from '../rollup/open-rollup.ts'
+import type { Pools } from './open-pools.ts'
+import { requireRoom, type RequiredRoom } from './require-room.ts'
+import type { Start } from './start.ts'
+
+/** What usage passes through once it is reported, from its acceptance to rollups and refills. */
+export interface EventFlow extends OpenedAcceptance {
+  eventLog: EventLog
+  loader: Loader
+  /** No event accepted before this can still be stored. */
+  listedUpTo: () => Promise<Micros>
+  /** Where ClickHouse is embedded: what no other process can write to. */
+  sumsCache: SumsCache | undefined
+  room: RequiredRoom
+}
+
+/** Opens the event log, and starts what works without being asked: loader, rollups and refills. */
+export async function openEventFlow(start: Start, pools: Pools): Promise<EventFlow> {
+  const { config, engines, opened, metrics, log } = start
+  const accepting = await openAcceptance(
+    { pool: pools.gateway, alone: engines.alone, metrics, log },
+    { eventLog: config.eventLog, ...config.postgres, ...config.gateway },
+    opened,
+  )
+  const eventLog = await openEventLog(config.eventLog, {
+    pool: pools.eventLog,
+    alone: engines.alone,
+    housekeeping: true,
+    log,
+  })
+  opened.push(eventLog)
+  const room = await watchRoom(start)
+  const sumsCache = engines.clickhouse.engine === undefined ? undefined : makeSumsCache()
+  const listedUpTo = listedUpToOf({ lowestUnderWay: accepting.lowestUnderWay, eventLog })
+  const flow = { ...accepting, eventLog, room, sumsCache, listedUpTo }
+  const loader = await startLoader(start, pools, flow)
+  startFollowers(start, pools, flow)
+  return { ...flow, loader }
+}
+
+/** Whether there is room on the disk of the data folder, where something of ours lies on it. */
+async function watchRoom({ folder, engines, opened, metrics, log }: Start): Promise<RequiredRoom> {
+  const { alone } = engines
+  const isEmbedded = alone || engines.clickhouse.engine !== undefined
+  const disk = isEmbedded ? await watchDisk(folder.path, { metrics, log }) : undefined
+  if (disk !== undefined) opened.push(disk)
+  return requireRoom(disk, alone)
+}
+
+async function startLoader(
+  { config, engines, opened, metrics, log }: Start,
+  pools: Pools,
+  { eventLog, room, sumsCache }: Omit<EventFlow, 'loader'>,
+): Promise<Loader> {
+  const deadLetterTopic = openDeadLetters(config.eventLog, log)
+  if (deadLetterTopic !== undefined) opened.push(deadLetterTopic)
+  const parts = {
+    pool: pools.api,
+    clickhouse: engines.loaderClickhouse.client,
+    sumsCache,
+    eventLog,
+    deadLetterTopic,
+    hasRoom: room.forLoading,
+    metrics,
+    log,
+  }
+  const loader = await openLoader(parts, config.loader)
+  opened.push(loader)
+  return loader
+}
+
+/** Rollups and refills, which follow what is loaded. */
+function startFollowers(
+  { config, engines, opened, metrics, log }: Start,
+  pools: Pools,
+  { listedUpTo, sumsCache }: Omit<EventFlow, 'loader'>,
+): void {
+  const clickhouse = engines.rollupClickhouse.client
+  opened.push(openRollup({ pool: pools.rollup, clickhouse, metrics, log }, config.rollup))
+  const refillParts = { pool: pools.refill, clickhouse: engines.clickhouse.client, sumsCache, listedUpTo }
+  opened.push(openRefill({ ...refillParts, metrics, log }, config.refill))
+}

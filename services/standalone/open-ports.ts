@@ -1,0 +1,56 @@
+import { hostToCall } from '../../shared/config/host-to-call.ts'
+import { openServers } from '../../shared/http/open-servers.ts'
+import { openCommandSocket } from '../operator/open-command-socket.ts'
+import { startAnalystEndpoint } from './analyst-endpoint.ts'
+import { makeAdminApp, makeCommandsApp, makeTallyApp, type Parts } from './apps.ts'
+import { portsOf } from './ports.ts'
+import type { Start } from './start.ts'
+
+/** Where Tally listens. */
+export interface OpenPorts {
+  port: number
+  /** Host and port as they stand in a URL, for clients on this machine. */
+  address: string
+  /** The same of the port for probes and metrics. */
+  adminAddress: string
+  /** Where analysts query the embedded ClickHouse; a server has a port of its own. */
+  analystPort: number | undefined
+}
+
+/**
+ * Opens the socket of commands and the ports, that of the API last: whoever connects to it finds everything there.
+ * Until then Tally is not ready.
+ *
+ * @throws StartupError when a port is taken
+ */
+export async function openPorts(start: Start, parts: Parts): Promise<OpenPorts> {
+  const { config, folder, opened, log } = start
+  const stopping = new AbortController()
+  const commands = makeCommandsApp(parts, config, folder, log, stopping.signal)
+  opened.push(await openCommandSocket(commands, folder.path))
+  const ports = portsOf(config)
+  const servers = openServers(opened, log)
+  // First of all: their socket waits for their answers when it closes.
+  opened.push({
+    name: 'commands',
+    close() {
+      stopping.abort()
+      return Promise.resolve()
+    },
+  })
+  let isServing = false
+  const isReady = async () => isServing && (await parts.isReady())
+  const adminServer = await servers.open(makeAdminApp({ ...parts, isReady }, config, log), ports.admin)
+  const analystPort = await startAnalystEndpoint(start, servers, parts.access)
+  const { handler, relay, warming } = makeTallyApp(parts, config, log)
+  opened.push(relay, warming)
+  const { requestTimeoutMs } = config
+  const { port } = await servers.open(handler, { ...ports.api, requestTimeoutMs })
+  isServing = true
+  return {
+    port,
+    address: `${hostToCall(config.host)}:${port}`,
+    adminAddress: `${hostToCall(config.admin.host)}:${adminServer.port}`,
+    analystPort,
+  }
+}
