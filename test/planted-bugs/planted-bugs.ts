@@ -934,8 +934,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'nobody of whom nothing valid is cached is read ahead, as no marks are looked for',
     file: 'shared/clickhouse/usage/account-sums.ts',
-    right: 'looksForMarks: true,\n          isOpenWanted',
-    wrong: 'looksForMarks: false,\n          isOpenWanted',
+    right: 'looksForMarks: true, isOpenWanted',
+    wrong: 'looksForMarks: false, isOpenWanted',
     suites: ['services/api/warm-balances'],
   },
   {

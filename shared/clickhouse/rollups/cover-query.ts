@@ -23,6 +23,17 @@ export const SECOND_OF = {
   events: 'toUnixTimestamp(occurred_at)',
 } as const
 
+type Params = Record<string, unknown>
+
+/** What is read of a table of rollups. */
+interface RollupRead {
+  place: 'months' | 'days' | 'slots'
+  table: string
+  conditions: readonly string[]
+}
+
+const OF_EPOCH = 'epoch = {epoch:UInt32}'
+
 /**
  * A SELECT for each place that a cover reads.
  *
@@ -34,66 +45,24 @@ export function selectsOf(
   { slotS, now }: KnownEpoch,
   { fromMonths, fromDays, fromSlots, fromEvents, filters, timeFilter }: CoverRead,
   { totals }: { totals: boolean },
-): { selects: string[]; params: Record<string, unknown> } {
-  const selects: string[] = []
-  const params: Record<string, unknown> = {}
+): { selects: string[]; params: Params } {
+  const params: Params = {}
+  const columns = { months: fromMonths, days: fromDays, slots: fromSlots }
   const filtersAt = (place: keyof typeof SECOND_OF) => [
     ...filters,
     ...(timeFilter === undefined ? [] : [timeFilter(SECOND_OF[place])]),
   ]
-  const add = (
-    place: 'months' | 'days' | 'slots',
-    columns: string,
-    table: string,
-    conditions: readonly string[],
-  ) => {
+  const ofMonths = monthRuns(months, params)
+  const hasTotals = (day: number) => totals && day >= oldestSlotTotalsDay(now)
+  const rollups = [
+    ...readMonths(ofMonths),
+    ...readDays(days, ofMonths, totals ? 'usage_by_day_total' : 'usage_by_day', params),
+    ...readSlots(slots, hasTotals, params),
+  ]
+  const selects = rollups.map(({ place, table, conditions }) => {
     const where = [...conditions, ...filtersAt(place)].join(' AND ')
-    selects.push(`SELECT ${columns} FROM ${table} FINAL WHERE ${where}`)
-  }
-  const ofEpoch = ['epoch = {epoch:UInt32}']
-  const ofMonths = months.map(({ startAt, endAt }, nth) => {
-    Object.assign(params, { [`monthFrom${nth}`]: isoDay(startAt), [`monthTo${nth}`]: isoDay(endAt - DAY_S) })
-    return `BETWEEN {monthFrom${nth}:Date} AND {monthTo${nth}:Date}`
+    return `SELECT ${columns[place]} FROM ${table} FINAL WHERE ${where}`
   })
-  if (ofMonths.length > 0) {
-    const inRuns = `(${ofMonths.map((run) => `month ${run}`).join(' OR ')})`
-    add('months', fromMonths, 'usage_by_month', [...ofEpoch, inRuns, 'count > 0'])
-  }
-  if (days !== undefined) {
-    Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
-    const conditions = [...ofEpoch, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
-    conditions.push(...ofMonths.map((run) => `day NOT ${run}`))
-    if (days.except.length > 0) {
-      params['daysExcept'] = days.except.map(dayNumber)
-      conditions.push(`day NOT IN ${daysParam('daysExcept')}`)
-    }
-    add('days', fromDays, totals ? 'usage_by_day_total' : 'usage_by_day', conditions)
-  }
-  if (slots !== undefined) {
-    Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt })
-    const conditions = [
-      ...ofEpoch,
-      "slot >= toDateTime({slotFrom:UInt32}, 'UTC')",
-      "slot < toDateTime({slotTo:UInt32}, 'UTC')",
-      'count > 0',
-    ]
-    if (slots.except.length > 0) {
-      params['slotsExcept'] = slots.except
-      conditions.push('toUnixTimestamp(slot) NOT IN {slotsExcept:Array(UInt32)}')
-    }
-    const hasTotals = (day: number) => totals && day >= oldestSlotTotalsDay(now)
-    const addDays = (name: string, table: string, wanted: readonly number[]) => {
-      if (wanted.length === 0) return
-      params[name] = wanted.map(dayNumber)
-      add('slots', fromSlots, table, [...conditions, `toDate(slot) IN ${daysParam(name)}`])
-    }
-    addDays(
-      'slotDays',
-      'usage_by_slot',
-      slots.days.filter((day) => !hasTotals(day)),
-    )
-    addDays('slotTotalDays', 'usage_by_slot_total', slots.days.filter(hasTotals))
-  }
   const unrolled = eventsOf(events, slotS)
   if (unrolled !== undefined) {
     Object.assign(params, unrolled.params)
@@ -102,6 +71,67 @@ export function selectsOf(
     selects.push(`SELECT ${fromEvents} FROM usage_events FINAL PREWHERE ${ofKey} WHERE voided = 0`)
   }
   return { selects, params }
+}
+
+/** A condition for each run of months, without the column; its parameters are added. */
+const monthRuns = (months: UsageCover['months'], params: Params): string[] =>
+  months.map(({ startAt, endAt }, nth) => {
+    Object.assign(params, { [`monthFrom${nth}`]: isoDay(startAt), [`monthTo${nth}`]: isoDay(endAt - DAY_S) })
+    return `BETWEEN {monthFrom${nth}:Date} AND {monthTo${nth}:Date}`
+  })
+
+function readMonths(ofMonths: readonly string[]): RollupRead[] {
+  if (ofMonths.length === 0) return []
+  const inRuns = `(${ofMonths.map((run) => `month ${run}`).join(' OR ')})`
+  return [{ place: 'months', table: 'usage_by_month', conditions: [OF_EPOCH, inRuns, 'count > 0'] }]
+}
+
+/** Days outside of the months that are read; parameters are added. */
+function readDays(
+  days: UsageCover['days'],
+  ofMonths: readonly string[],
+  table: string,
+  params: Params,
+): RollupRead[] {
+  if (days === undefined) return []
+  Object.assign(params, { dayFrom: isoDay(days.startAt), dayTo: isoDay(days.endAt) })
+  const conditions = [OF_EPOCH, 'day >= {dayFrom:Date}', 'day < {dayTo:Date}', 'count > 0']
+  conditions.push(...ofMonths.map((run) => `day NOT ${run}`))
+  if (days.except.length > 0) {
+    params['daysExcept'] = days.except.map(dayNumber)
+    conditions.push(`day NOT IN ${daysParam('daysExcept')}`)
+  }
+  return [{ place: 'days', table, conditions }]
+}
+
+/** Slots: of days with totals from those, of the others from the accounts' own; parameters are added. */
+function readSlots(
+  slots: UsageCover['slots'],
+  hasTotals: (day: number) => boolean,
+  params: Params,
+): RollupRead[] {
+  if (slots === undefined) return []
+  Object.assign(params, { slotFrom: slots.startAt, slotTo: slots.endAt })
+  const conditions = [
+    OF_EPOCH,
+    "slot >= toDateTime({slotFrom:UInt32}, 'UTC')",
+    "slot < toDateTime({slotTo:UInt32}, 'UTC')",
+    'count > 0',
+  ]
+  if (slots.except.length > 0) {
+    params['slotsExcept'] = slots.except
+    conditions.push('toUnixTimestamp(slot) NOT IN {slotsExcept:Array(UInt32)}')
+  }
+  const readOnDays = (name: string, table: string, wanted: readonly number[]): RollupRead[] => {
+    if (wanted.length === 0) return []
+    params[name] = wanted.map(dayNumber)
+    return [{ place: 'slots', table, conditions: [...conditions, `toDate(slot) IN ${daysParam(name)}`] }]
+  }
+  const withoutTotals = slots.days.filter((day) => !hasTotals(day))
+  return [
+    ...readOnDays('slotDays', 'usage_by_slot', withoutTotals),
+    ...readOnDays('slotTotalDays', 'usage_by_slot_total', slots.days.filter(hasTotals)),
+  ]
 }
 
 /** The bucket of a time in the sorting key. */

@@ -70,57 +70,7 @@ export function accountSums(
   sumsCache: SumsCache | undefined,
 ): AccountSumsReader {
   const deps: Deps = { client, states, closedSums: closedSumsCache() }
-  const snapshotsOf = async (accounts: readonly AccountKey[], looksForMarks: boolean) => {
-    const epoch = await states.epoch()
-    return epoch === undefined
-      ? accounts.map(() => undefined)
-      : readSnapshots(deps, epoch, accounts, { looksForMarks, isOpenWanted: true })
-  }
-  const snapshotOfCached = batchReads<AccountKey, AccountSnapshot | undefined>(
-    nameOfAccount,
-    (accounts) => snapshotsOf(accounts, false),
-    BATCHING,
-  )
-  // By company, as marks may be many.
-  const snapshotWithMarks = batchReadsByGroup<AccountKey, AccountSnapshot | undefined>(
-    ({ namespaceId }) => namespaceId,
-    nameOfAccount,
-    (accounts) => snapshotsOf(accounts, true),
-    BATCHING,
-  )
-  const closedOf = batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
-    // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is
-    // closed. Nor can an account share that of a read which saw no mark of it yet, and marks of some would send the
-    // others to the events.
-    ({ account, epoch, isMarked }) =>
-      `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough} ${isMarked}`,
-    nameOfSnapshot,
-    async (some) => {
-      const sums = await (some[0]?.isMarked ? sumMarked(deps, some) : sumUnmarked(deps, some))
-      return some.map((one) => sums && (sums.get(nameOfSnapshot(one)) ?? NO_SUMS))
-    },
-    BATCHING,
-  )
-  const sumOfEvents = batchReadsByGroup<AccountKey, SumsBySource>(
-    ({ namespaceId }) => namespaceId,
-    nameOfAccount,
-    async (accounts) => {
-      const accountIds = accounts.map(({ accountId }) => accountId)
-      const found = await rawEvents.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
-      return accountIds.map((accountId) => found.get(accountId) ?? NO_SUMS)
-    },
-    BATCHING,
-  )
-  /** Undefined while there are no rollups. */
-  const sumThroughRollups = async (account: AccountKey): Promise<SumsBySource | undefined> => {
-    const cached = deps.closedSums.has(account) ? await snapshotOfCached(account) : undefined
-    const snapshot = cached?.closed === undefined ? await snapshotWithMarks(account) : cached
-    if (snapshot === undefined) return undefined
-    const closed = snapshot.closed ?? (await closedOf(snapshot))
-    return closed && addUp(closed, snapshot.open)
-  }
-  const readSum = async (account: AccountKey): Promise<SumsBySource> =>
-    (await retryIfStale(() => sumThroughRollups(account))) ?? sumOfEvents(account)
+  const readSum = accountSumReader(deps, rawEvents)
   const sumOf = (account: AccountKey): Promise<SumsBySource> =>
     sumsCache === undefined ? readSum(account) : sumsCache.read(account, () => readSum(account))
 
@@ -137,21 +87,99 @@ export function accountSums(
         .map((accountId) => ({ namespaceId, accountId }))
         .filter((account) => sumsCache?.has(account) !== true)
       if (accounts.length === 0) return
-      const found = await retryIfStale(async () => {
-        const epoch = await states.epoch()
-        if (epoch === undefined) return []
-        const snapshots = await readSnapshots(deps, epoch, accounts, {
-          looksForMarks: true,
-          isOpenWanted: false,
-        })
-        const others = snapshots.filter(({ closed, isMarked }) => closed === undefined && !isMarked)
-        const sums = await sumUnmarked(deps, others)
-        return snapshots.filter((one) => one.closed !== undefined || sums?.has(nameOfSnapshot(one)))
-      })
+      const found = await retryIfStale(() => readClosedAhead(deps, accounts))
       // Only their open events are left to read, which is cheap. Accounts with marks would be read from the events.
       if (sumsCache !== undefined) await Promise.all(found.map(({ account }) => sumOf(account)))
     },
   }
+}
+
+/** Reads the sum of one account, past sumsCache: from what is cached of closed slots as far as it holds. */
+function accountSumReader(
+  deps: Deps,
+  rawEvents: Pick<UsageReader, 'sumByAccount'>,
+): (account: AccountKey) => Promise<SumsBySource> {
+  const snapshotOfCached = cachedSnapshotReader(deps)
+  const snapshotWithMarks = markedSnapshotReader(deps)
+  const closedOf = closedSumReader(deps)
+  const sumOfEvents = eventSumReader(rawEvents)
+  /** Undefined while there are no rollups. */
+  const sumThroughRollups = async (account: AccountKey): Promise<SumsBySource | undefined> => {
+    const cached = deps.closedSums.has(account) ? await snapshotOfCached(account) : undefined
+    const snapshot = cached?.closed === undefined ? await snapshotWithMarks(account) : cached
+    if (snapshot === undefined) return undefined
+    const closed = snapshot.closed ?? (await closedOf(snapshot))
+    return closed && addUp(closed, snapshot.open)
+  }
+  return async (account) => (await retryIfStale(() => sumThroughRollups(account))) ?? sumOfEvents(account)
+}
+
+/** Snapshots of accounts of which something is cached, read together for accounts of any companies. */
+const cachedSnapshotReader = (deps: Deps) =>
+  batchReads<AccountKey, AccountSnapshot | undefined>(
+    nameOfAccount,
+    (accounts) => readSnapshotsNow(deps, accounts, false),
+    BATCHING,
+  )
+
+/** Snapshots that also say whether marks stand; by company, as marks may be many. */
+const markedSnapshotReader = (deps: Deps) =>
+  batchReadsByGroup<AccountKey, AccountSnapshot | undefined>(
+    ({ namespaceId }) => namespaceId,
+    nameOfAccount,
+    (accounts) => readSnapshotsNow(deps, accounts, true),
+    BATCHING,
+  )
+
+/** Undefined of each account while there are no rollups. */
+async function readSnapshotsNow(
+  deps: Deps,
+  accounts: readonly AccountKey[],
+  looksForMarks: boolean,
+): Promise<(AccountSnapshot | undefined)[]> {
+  const epoch = await deps.states.epoch()
+  return epoch === undefined
+    ? accounts.map(() => undefined)
+    : readSnapshots(deps, epoch, accounts, { looksForMarks, isOpenWanted: true })
+}
+
+/** Sums of what is closed, of accounts for which none are cached; undefined when there are no rollups any more. */
+const closedSumReader = (deps: Deps) =>
+  batchReadsByGroup<AccountSnapshot, SumsBySource | undefined>(
+    // What is open was read from closedThrough on: accounts with different ones cannot share a query for what is
+    // closed. Nor can an account share that of a read which saw no mark of it yet, and marks of some would send the
+    // others to the events.
+    ({ account, epoch, isMarked }) =>
+      `${account.namespaceId} ${epoch.epoch} ${epoch.closedThrough} ${isMarked}`,
+    nameOfSnapshot,
+    async (some) => {
+      const sums = await (some[0]?.isMarked ? sumMarked(deps, some) : sumUnmarked(deps, some))
+      return some.map((one) => sums && (sums.get(nameOfSnapshot(one)) ?? NO_SUMS))
+    },
+    BATCHING,
+  )
+
+/** Sums of all events of accounts, for as long as there are no rollups. */
+const eventSumReader = (rawEvents: Pick<UsageReader, 'sumByAccount'>) =>
+  batchReadsByGroup<AccountKey, SumsBySource>(
+    ({ namespaceId }) => namespaceId,
+    nameOfAccount,
+    async (accounts) => {
+      const accountIds = accounts.map(({ accountId }) => accountId)
+      const found = await rawEvents.sumByAccount(accounts[0]?.namespaceId ?? '', accountIds)
+      return accountIds.map((accountId) => found.get(accountId) ?? NO_SUMS)
+    },
+    BATCHING,
+  )
+
+/** Caches what is closed of accounts without marks. @returns the accounts of which it is cached now */
+async function readClosedAhead(deps: Deps, accounts: readonly AccountKey[]): Promise<AccountSnapshot[]> {
+  const epoch = await deps.states.epoch()
+  if (epoch === undefined) return []
+  const snapshots = await readSnapshots(deps, epoch, accounts, { looksForMarks: true, isOpenWanted: false })
+  const others = snapshots.filter(({ closed, isMarked }) => closed === undefined && !isMarked)
+  const sums = await sumUnmarked(deps, others)
+  return snapshots.filter((one) => one.closed !== undefined || sums?.has(nameOfSnapshot(one)))
 }
 
 /**

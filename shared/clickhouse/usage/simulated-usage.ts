@@ -8,8 +8,8 @@ import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
 import { queryRows, streamRows, type ClickHouse } from '../clickhouse.ts'
 import { selectsOf } from '../rollups/cover-query.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
-import { rollupStateReader } from '../rollups/rollup-state.ts'
-import { nameTokens, propertiesOf } from './named-tokens.ts'
+import { rollupStateReader, type RollupStateReader } from '../rollups/rollup-state.ts'
+import { nameTokens, propertiesOf, type NamedTokens } from './named-tokens.ts'
 import { ratedUsageStatement, type RatedRow, type AccountSpan } from './rated-usage-statement.ts'
 import { usageFromRow } from './rated-usage.ts'
 
@@ -39,73 +39,6 @@ const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
  */
 export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
-
-  const readNow = async (
-    namespaceId: string,
-    { accounts, periods, sources, named, rowsMax }: SimulatedUsageWanted,
-  ): Promise<SimulatedUsage | undefined> => {
-    if (sources.length === 0) return new Map()
-    const tokens = nameTokens(named)
-    const ranges = periods.map(clampRange)
-    const whole = { startAt: ranges[0]?.startAt ?? 0, endAt: ranges.at(-1)?.endAt ?? 0 }
-    const isSpan = 'first' in accounts
-    const state = (await states.read(namespaceId, whole, isSpan ? undefined : accounts)) ?? NO_ROLLUPS
-    const cuts = ranges.flatMap(({ startAt, endAt }) => [startAt, endAt])
-    const cutsByAccount = isSpan ? accounts : new Map(accounts.map((id) => [id, cuts]))
-    const credit = { currencies: [], before: [] }
-    const statement = ratedUsageStatement(
-      { namespaceId, cutsByAccount, ranges, sources, credit, named: tokens },
-      state,
-    )
-    const usage: SimulatedUsage = new Map()
-    if (statement === undefined) return usage
-    const periodOf = new Map(ranges.map(({ startAt }, index) => [String(startAt), index]))
-    const yielding = yielder(SMALL_STEPS)
-    let count = 0
-    const params = { ...statement.params, limit: rowsMax + 1 }
-    for await (const rows of streamRows<RatedRow>(client, `${statement.query} LIMIT {limit:UInt32}`, params))
-      for (const row of rows) {
-        if (++count > rowsMax) return undefined
-        let ofAccount = usage.get(row.account_id)
-        if (ofAccount === undefined) usage.set(row.account_id, (ofAccount = periods.map(() => [])))
-        const ofPeriod = ofAccount[periodOf.get(row.segment) ?? NaN]
-        if (ofPeriod === undefined) throw new Error(`no period begins at ${row.segment}`)
-        ofPeriod.push({
-          source: row.source,
-          properties: propertiesOf(row.source, row.tokens, tokens),
-          usage: usageFromRow(row),
-        })
-        if (yielding.isDue()) await yielding.yieldToOthers()
-      }
-    return usage
-  }
-
-  const listNow = async (namespaceId: string, range: TimeRange, atMost: number): Promise<string[]> => {
-    const state = (await states.read(namespaceId, range, undefined)) ?? NO_ROLLUPS
-    const columns = {
-      fromMonths: 'account_id',
-      fromDays: 'account_id',
-      fromSlots: 'account_id',
-      fromEvents: 'account_id',
-    }
-    const cover = coverUsage(clampRange(range), state)
-    const { selects, params } = selectsOf(
-      cover,
-      state,
-      { ...columns, filters: OF_NAMESPACE },
-      { totals: false },
-    )
-    if (selects.length === 0) return []
-    const query = `SELECT DISTINCT account_id FROM (${selects.join('\nUNION ALL\n')}) ORDER BY account_id LIMIT {atMost:UInt32}`
-    const rows = await queryRows<{ account_id: string }>(client, query, {
-      ...params,
-      namespaceId,
-      epoch: state.epoch,
-      atMost,
-    })
-    return rows.map((row) => row.account_id)
-  }
-
   return {
     /**
      * @param signal gives up waiting
@@ -118,7 +51,10 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
       wanted: SimulatedUsageWanted,
       signal: AbortSignal,
     ): Promise<SimulatedUsage | undefined> =>
-      rawReads.run(() => retryIfStale(() => readNow(namespaceId, wanted)), { tenant: namespaceId, signal }),
+      rawReads.run(() => retryIfStale(() => readUsage(client, states, namespaceId, wanted)), {
+        tenant: namespaceId,
+        signal,
+      }),
 
     /**
      * The accounts that used something in a range, by id, at most so many.
@@ -131,9 +67,96 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
       atMost: number,
       signal: AbortSignal,
     ): Promise<string[]> =>
-      rawReads.run(() => retryIfStale(() => listNow(namespaceId, range, atMost)), {
+      rawReads.run(() => retryIfStale(() => listUsers(client, states, namespaceId, range, atMost)), {
         tenant: namespaceId,
         signal,
       }),
   }
+}
+
+/** Undefined when there are more rows than wanted. */
+async function readUsage(
+  client: ClickHouse,
+  states: RollupStateReader,
+  namespaceId: string,
+  { accounts, periods, sources, named, rowsMax }: SimulatedUsageWanted,
+): Promise<SimulatedUsage | undefined> {
+  if (sources.length === 0) return new Map()
+  const tokens = nameTokens(named)
+  const ranges = periods.map(clampRange)
+  const whole = { startAt: ranges[0]?.startAt ?? 0, endAt: ranges.at(-1)?.endAt ?? 0 }
+  const isSpan = 'first' in accounts
+  const state = (await states.read(namespaceId, whole, isSpan ? undefined : accounts)) ?? NO_ROLLUPS
+  const cuts = ranges.flatMap(({ startAt, endAt }) => [startAt, endAt])
+  const cutsByAccount = isSpan ? accounts : new Map(accounts.map((id) => [id, cuts]))
+  const credit = { currencies: [], before: [] }
+  const statement = ratedUsageStatement(
+    { namespaceId, cutsByAccount, ranges, sources, credit, named: tokens },
+    state,
+  )
+  if (statement === undefined) return new Map()
+  const params = { ...statement.params, limit: rowsMax + 1 }
+  const batches = streamRows<RatedRow>(client, `${statement.query} LIMIT {limit:UInt32}`, params)
+  return collectUsage(batches, periods, tokens, rowsMax)
+}
+
+/** Puts rows to the account and the period that they are of. Undefined when there are more of them than wanted. */
+async function collectUsage(
+  batches: AsyncIterable<readonly RatedRow[]>,
+  periods: readonly TimeRange[],
+  tokens: NamedTokens,
+  rowsMax: number,
+): Promise<SimulatedUsage | undefined> {
+  const usage: SimulatedUsage = new Map()
+  const periodOf = new Map(periods.map((period, index) => [String(clampRange(period).startAt), index]))
+  const yielding = yielder(SMALL_STEPS)
+  let count = 0
+  for await (const rows of batches)
+    for (const row of rows) {
+      if (++count > rowsMax) return undefined
+      let ofAccount = usage.get(row.account_id)
+      if (ofAccount === undefined) usage.set(row.account_id, (ofAccount = periods.map(() => [])))
+      const ofPeriod = ofAccount[periodOf.get(row.segment) ?? NaN]
+      if (ofPeriod === undefined) throw new Error(`no period begins at ${row.segment}`)
+      ofPeriod.push({
+        source: row.source,
+        properties: propertiesOf(row.source, row.tokens, tokens),
+        usage: usageFromRow(row),
+      })
+      if (yielding.isDue()) await yielding.yieldToOthers()
+    }
+  return usage
+}
+
+/** The accounts with usage in a range, by id, at most so many. */
+async function listUsers(
+  client: ClickHouse,
+  states: RollupStateReader,
+  namespaceId: string,
+  range: TimeRange,
+  atMost: number,
+): Promise<string[]> {
+  const state = (await states.read(namespaceId, range, undefined)) ?? NO_ROLLUPS
+  const columns = {
+    fromMonths: 'account_id',
+    fromDays: 'account_id',
+    fromSlots: 'account_id',
+    fromEvents: 'account_id',
+  }
+  const cover = coverUsage(clampRange(range), state)
+  const { selects, params } = selectsOf(
+    cover,
+    state,
+    { ...columns, filters: OF_NAMESPACE },
+    { totals: false },
+  )
+  if (selects.length === 0) return []
+  const query = `SELECT DISTINCT account_id FROM (${selects.join('\nUNION ALL\n')}) ORDER BY account_id LIMIT {atMost:UInt32}`
+  const rows = await queryRows<{ account_id: string }>(client, query, {
+    ...params,
+    namespaceId,
+    epoch: state.epoch,
+    atMost,
+  })
+  return rows.map((row) => row.account_id)
 }

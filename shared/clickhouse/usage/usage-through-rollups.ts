@@ -14,7 +14,7 @@ import { accountSums, type AccountSumsReader } from './account-sums.ts'
 import type { SumsCache } from './sums-cache.ts'
 import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
 import { PERIOD_START, rollupColumnsOf } from './rollup-columns.ts'
-import { rollupStateReader } from '../rollups/rollup-state.ts'
+import { rollupStateReader, type RollupStateReader } from '../rollups/rollup-state.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
 
 /** A query over everything that a range is read from. */
@@ -40,30 +40,8 @@ export function usageThroughRollups(
   const patient = forLongReads(client)
   const events = usageAggregateRepository(patient)
   const states = rollupStateReader(client)
-
-  /** The rows of a query, with the selection's range clamped; undefined while there are no rollups. */
-  const read = <Row>(
-    namespaceId: string,
-    selection: UsageSelection,
-    { select, groupBy, from, period }: Query,
-  ): Promise<Row[] | undefined> =>
-    retryIfStale(async () => {
-      const { accountId, range } = selection
-      const state = await states.read(namespaceId, range, accountId === undefined ? undefined : [accountId])
-      if (state === undefined) return undefined
-      const totals = accountId === undefined
-      const cover = coverUsage(range, state, { hasMonths: !totals && period !== 'day' })
-      const columns = { ...from, filters: filtersOf(selection) }
-      const { selects, params } = selectsOf(cover, state, columns, { totals })
-      if (selects.length === 0) return []
-      const query = `SELECT ${select} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
-      return queryRows<Row>(patient, query, {
-        ...params,
-        ...paramsOf(selection),
-        namespaceId,
-        epoch: state.epoch,
-      })
-    })
+  const read = <Row>(namespaceId: string, selection: UsageSelection, query: Query) =>
+    readThroughRollups<Row>({ patient, states }, namespaceId, selection, query)
 
   return {
     async aggregate(namespaceId, selection) {
@@ -112,6 +90,32 @@ export function usageThroughRollups(
 
     ...accountSums(client, states, events, sumsCache),
   }
+}
+
+/** The rows of a query, of a selection whose range is clamped; undefined while there are no rollups. */
+function readThroughRollups<Row>(
+  { patient, states }: { patient: ClickHouse; states: RollupStateReader },
+  namespaceId: string,
+  selection: UsageSelection,
+  { select, groupBy, from, period }: Query,
+): Promise<Row[] | undefined> {
+  return retryIfStale(async () => {
+    const { accountId, range } = selection
+    const state = await states.read(namespaceId, range, accountId === undefined ? undefined : [accountId])
+    if (state === undefined) return undefined
+    const totals = accountId === undefined
+    const cover = coverUsage(range, state, { hasMonths: !totals && period !== 'day' })
+    const columns = { ...from, filters: filtersOf(selection) }
+    const { selects, params } = selectsOf(cover, state, columns, { totals })
+    if (selects.length === 0) return []
+    const query = `SELECT ${select} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${groupBy}`
+    return queryRows<Row>(patient, query, {
+      ...params,
+      ...paramsOf(selection),
+      namespaceId,
+      epoch: state.epoch,
+    })
+  })
 }
 
 const OF_NAMESPACE = 'namespace_id = {namespaceId:String}'
