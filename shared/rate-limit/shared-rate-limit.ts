@@ -50,10 +50,41 @@ export function sharedRateLimit(
     insuranceLimiter: new RateLimiterMemory({ points: quota, duration: windowS }),
   })
   const untoldMax = Math.floor(quota * UNTOLD_SHARE)
-  const windowMs = windowS * 1_000
-  const windows = new LRUCache<string, CallerWindow>({ max: CALLERS_MAX })
+  const tellFrom = untoldMax * TELL_AFTER
+  const windowOf = callerWindows(windowS * 1_000)
+  const tell = (caller: string, window: CallerWindow) => tellAll(limiter, caller, window, tellFrom)
+  const ask = (caller: string, window: CallerWindow, points: number): Promise<boolean> =>
+    new Promise((hear, fail) => {
+      window.asking.push({ points, hear, fail })
+      if (!window.isTelling) void tell(caller, window)
+    })
 
-  const windowOf = (caller: string, now: number): CallerWindow => {
+  return {
+    name,
+    quota,
+    windowS,
+    async use(caller, points) {
+      const window = windowOf(caller, performance.now())
+      const standing = (isWithin: boolean) => ({
+        isWithin,
+        remaining: Math.max(0, quota - window.used - window.telling - window.untold),
+        resetS: Math.max(1, Math.ceil((window.endsAt - performance.now()) / 1_000)),
+      })
+      if (window.used + window.telling + window.untold + points > quota && window.used > 0)
+        return standing(false)
+      if (window.telling + window.untold + points > untoldMax)
+        return standing(await ask(caller, window, points))
+      window.untold += points
+      if (window.untold > tellFrom && !window.isTelling) void tell(caller, window)
+      return standing(true)
+    },
+  }
+}
+
+/** Keeps the window of each caller of late, and begins it anew when it has ended. */
+function callerWindows(windowMs: number): (caller: string, now: number) => CallerWindow {
+  const windows = new LRUCache<string, CallerWindow>({ max: CALLERS_MAX })
+  return (caller, now) => {
     const window = windows.get(caller)
     // What a caller was given in a window long past is no part of this one.
     if (window === undefined || now >= window.endsAt + windowMs) {
@@ -74,58 +105,42 @@ export function sharedRateLimit(
     }
     return window
   }
+}
 
-  /** One message at a time for each caller; what comes up meanwhile goes into the next. */
-  const tellAll = async (caller: string, window: CallerWindow): Promise<void> => {
-    window.isTelling = true
-    while (window.asking.length > 0 || window.untold > untoldMax * TELL_AFTER) {
-      const asking = window.asking.splice(0)
-      const asked = asking.reduce((sum, { points }) => sum + points, 0)
-      window.telling = window.untold + asked
-      window.untold = 0
-      try {
-        const { used, endsInMs } = await consume(limiter, caller, window.telling)
-        window.used = used
-        window.endsAt = performance.now() + endsInMs
-        let usedBefore = used - asked
-        for (const { points, hear } of asking) {
-          usedBefore += points
-          hear(usedBefore <= quota)
-        }
-      } catch (err) {
-        for (const { fail } of asking) fail(err)
-      } finally {
-        window.telling = 0
+/**
+ * Tells Redis what was given out, and those who wait whether they are within the quota. One message at a time for each
+ * caller; what comes up meanwhile goes into the next.
+ *
+ * @param tellFrom it ends when nobody waits and no more than this is untold
+ */
+async function tellAll(
+  limiter: RateLimiterRedis,
+  caller: string,
+  window: CallerWindow,
+  tellFrom: number,
+): Promise<void> {
+  window.isTelling = true
+  while (window.asking.length > 0 || window.untold > tellFrom) {
+    const asking = window.asking.splice(0)
+    const asked = asking.reduce((sum, { points }) => sum + points, 0)
+    window.telling = window.untold + asked
+    window.untold = 0
+    try {
+      const { used, endsInMs } = await consume(limiter, caller, window.telling)
+      window.used = used
+      window.endsAt = performance.now() + endsInMs
+      let usedBefore = used - asked
+      for (const { points, hear } of asking) {
+        usedBefore += points
+        hear(usedBefore <= limiter.points)
       }
+    } catch (err) {
+      for (const { fail } of asking) fail(err)
+    } finally {
+      window.telling = 0
     }
-    window.isTelling = false
   }
-  const ask = (caller: string, window: CallerWindow, points: number): Promise<boolean> =>
-    new Promise((hear, fail) => {
-      window.asking.push({ points, hear, fail })
-      if (!window.isTelling) void tellAll(caller, window)
-    })
-
-  return {
-    name,
-    quota,
-    windowS,
-    async use(caller, points) {
-      const window = windowOf(caller, performance.now())
-      const standing = (isWithin: boolean) => ({
-        isWithin,
-        remaining: Math.max(0, quota - window.used - window.telling - window.untold),
-        resetS: Math.max(1, Math.ceil((window.endsAt - performance.now()) / 1_000)),
-      })
-      if (window.used + window.telling + window.untold + points > quota && window.used > 0)
-        return standing(false)
-      if (window.telling + window.untold + points > untoldMax)
-        return standing(await ask(caller, window, points))
-      window.untold += points
-      if (window.untold > untoldMax * TELL_AFTER && !window.isTelling) void tellAll(caller, window)
-      return standing(true)
-    },
-  }
+  window.isTelling = false
 }
 
 /** @returns how much was used in this window by all, points included; more than the quota when it is used up */
