@@ -51,71 +51,10 @@ const CANCEL_EVERY_MS = 250
  * costs each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
-  const { tables, dirty, counter, metrics, log } = deps
+  const { tables, counter } = deps
   const stopping = new AbortController()
-  const { signal } = stopping
   const working = new Activity('computing rollups')
-  const parts = { ...deps, signal }
-  const budget = new RowBudget(config.rowsPerS, ROWS_SAVED_MAX)
-  const late = lateWork(parts, config, budget)
-  let droppedAt = -Infinity
-  let isBuilt = true
-
-  const close = async () => {
-    const startedAt = performance.now()
-    const closed = await closeSlots(parts, config.graceS)
-    isBuilt = closed !== undefined
-    if (closed === undefined) return
-    metrics.closed(closed, secondsSince(startedAt))
-    budget.earn(closed.rowsRead)
-  }
-  const tidy = async () => {
-    if (performance.now() - droppedAt < DROP_EVERY_MS) return
-    droppedAt = performance.now()
-    await dropOldEpochs(deps, config.dropAfterS)
-    await dirty.repair(REPAIRED_AFTER_S)
-  }
-  const step = async (name: RollupStep, work: () => Promise<void>) => {
-    try {
-      await work()
-    } catch (err) {
-      metrics.failed(name)
-      throw err
-    }
-  }
-  /** Each has its turn, whichever fails. @throws the first failure */
-  const round = async () => {
-    const failures: unknown[] = []
-    for (const [name, work] of [
-      ['close', close],
-      ['late', late],
-      ['drop', tidy],
-      ['count', () => counter.step(signal)],
-    ] as const)
-      await step(name, work).catch((err: unknown) => failures.push(err))
-    if (failures.length > 0) throw failures[0]
-  }
-  const isStopping = (): boolean => signal.aborted
-  const run = async () => {
-    let isFailing = false
-    while (!isStopping()) {
-      try {
-        await working.attempt(round)
-        // Outside of attempt(): the first build over years of usage takes long, and is not stuck.
-        if (!isBuilt) await step('build', () => deps.build(signal))
-        isFailing = false
-      } catch (err) {
-        if (isStopping()) return
-        log[isFailing ? 'debug' : 'warn'](
-          { err: loggableError(err) },
-          'could not compute rollups, trying again',
-        )
-        isFailing = true
-      }
-      await sleep(config.pauseMs, undefined, { signal }).catch(() => undefined)
-    }
-  }
-  const running = run()
+  const running = runRounds({ ...deps, signal: stopping.signal }, config, working)
   return {
     name: 'rollups',
     listTroubles: (forMs) => [working.findTrouble(forMs)].filter((trouble) => trouble !== undefined),
@@ -130,14 +69,100 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
   }
 }
 
+interface RoundDeps extends KeepRollupsDeps {
+  signal: AbortSignal
+}
+
+/** Until the signal; of failures in a row the first alone is a warning. */
+async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activity): Promise<void> {
+  const { signal, metrics, log } = deps
+  const isStopping = (): boolean => signal.aborted
+  const round = rollupRound(deps, config)
+  let isFailing = false
+  while (!isStopping()) {
+    try {
+      const { isBuilt } = await working.attempt(round)
+      // Outside of attempt(): the first build over years of usage takes long, and is not stuck.
+      if (!isBuilt) await countFailure(metrics, 'build', () => deps.build(signal))
+      isFailing = false
+    } catch (err) {
+      if (isStopping()) return
+      log[isFailing ? 'debug' : 'warn'](
+        { err: loggableError(err) },
+        'could not compute rollups, trying again',
+      )
+      isFailing = true
+    }
+    await sleep(config.pauseMs, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+/**
+ * All there is to do once: each step has its turn, whichever fails.
+ *
+ * @returns one round, which tells whether there are rollups at all, and throws the first failure
+ */
+function rollupRound(deps: RoundDeps, config: RollupConfig): () => Promise<{ isBuilt: boolean }> {
+  const { counter, metrics, signal } = deps
+  const budget = new RowBudget(config.rowsPerS, ROWS_SAVED_MAX)
+  const late = lateWork(deps, config, budget)
+  const tidy = tidyWork(deps, config)
+  return async () => {
+    let isBuilt = true
+    const close = async () => {
+      isBuilt = await closeEnded(deps, config, budget)
+    }
+    const failures: unknown[] = []
+    for (const [name, work] of [
+      ['close', close],
+      ['late', late],
+      ['drop', tidy],
+      ['count', () => counter.step(signal)],
+    ] as const)
+      await countFailure(metrics, name, work).catch((err: unknown) => failures.push(err))
+    if (failures.length > 0) throw failures[0]
+    return { isBuilt }
+  }
+}
+
+async function countFailure(
+  metrics: RollupMetrics,
+  step: RollupStep,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work()
+  } catch (err) {
+    metrics.failed(step)
+    throw err
+  }
+}
+
+/** Closes the slots that ended. @returns false when no rollups were built yet */
+async function closeEnded(deps: RoundDeps, config: RollupConfig, budget: RowBudget): Promise<boolean> {
+  const startedAt = performance.now()
+  const closed = await closeSlots(deps, config.graceS)
+  if (closed === undefined) return false
+  deps.metrics.closed(closed, secondsSince(startedAt))
+  budget.earn(closed.rowsRead)
+  return true
+}
+
+/** Now and then drops what nobody reads any more, and repairs marks. */
+function tidyWork({ epochs, tables, dirty }: RoundDeps, config: RollupConfig): () => Promise<void> {
+  let droppedAt = -Infinity
+  return async () => {
+    if (performance.now() - droppedAt < DROP_EVERY_MS) return
+    droppedAt = performance.now()
+    await dropOldEpochs({ epochs, tables }, config.dropAfterS)
+    await dirty.repair(REPAIRED_AFTER_S)
+  }
+}
+
 /**
  * Works off late usage for a while: as many rows as the budget has left, as many marks in one go as it succeeds with.
  */
-function lateWork(
-  deps: KeepRollupsDeps & { signal: AbortSignal },
-  config: RollupConfig,
-  budget: RowBudget,
-): () => Promise<void> {
+function lateWork(deps: RoundDeps, config: RollupConfig, budget: RowBudget): () => Promise<void> {
   /** Half as many after each failure, until it succeeds. */
   let atOnce = MARKS_AT_ONCE
   return async () => {
