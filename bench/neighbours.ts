@@ -106,69 +106,12 @@ export async function benchNeighbours(options: BenchNeighboursOptions): Promise<
 async function greedsOf(tally: RunningTally, dataSet: DataSet): Promise<Record<string, Wants>> {
   const client = tallyClient(tally)
   try {
-    const now = Math.floor(Date.now() / 1_000)
+    const nowS = Math.floor(Date.now() / 1_000)
     const { id: card } = await findOrMakeCard(client, dataSet, TEN)
-    const { id: account } = await client.create<Named>('/v2/accounts', { name: 'large events' })
-    const [metric = ''] = dataSet.metrics
-    await client.ask({
-      method: 'POST',
-      path: '/v2/events/batch',
-      body: JSON.stringify({
-        events: Array.from({ length: LARGE_EVENTS }, () => ({
-          account_id: account,
-          metric_id: metric,
-          quantity: '1',
-          properties: LARGE_PROPERTIES,
-        })),
-      }),
-    })
-    const month = { start_at: now - 31 * DAY_S, end_at: now - DAY_S, against: 'none' }
-    const hundred = (first: number) => Array.from({ length: 100 }, (_, n) => accountId(first + n)).join(',')
-    const get = (path: string) => ({ method: 'GET', path }) as const
-    const ids = Array.from({ length: 64 }, (_, n) => accountId((n * 149) % ACCOUNTS))
-    const requests = (...wanted: Extract<Wants, { kind: 'requests' }>['requests']): Wants => ({
-      kind: 'requests',
-      requests: wanted,
-    })
+    const account = await reportLargeEvents(client, dataSet)
     return {
-      'usage by a property': requests(
-        get('/v2/events/aggregate?property=model&value=large'),
-        get(`/v2/events/aggregate?property=model&value=small&start_at=${now - 80 * DAY_S}`),
-      ),
-      'usage by day of ten years': requests(
-        ...ids.map((id) =>
-          get(
-            `/v2/accounts/${id}/usage/daily?start_at=${now - DAYS_MAX * DAY_S}&end_at=${now}&aggregation=max`,
-          ),
-        ),
-      ),
-      'pages of events': requests(
-        get(`/v2/events?limit=100&account_id=${accountId(LARGEST_ACCOUNT)}`),
-        get(`/v2/events?limit=100&account_id=${accountId(MEDIAN_ACCOUNT)}`),
-      ),
-      'balances of a hundred': requests(
-        ...Array.from({ length: 90 }, (_, n) => get(`/v2/accounts/balances?account_ids=${hundred(n * 100)}`)),
-      ),
-      simulations: requests({
-        method: 'POST',
-        path: `/v2/rate-cards/${card}/simulate`,
-        body: JSON.stringify(month),
-      }),
-      'changes of one account': requests({
-        method: 'PATCH',
-        path: `/v2/accounts/${accountId(1)}`,
-        body: JSON.stringify({ description: 'changed' }),
-      }),
-      'grants of one account': requests({
-        method: 'POST',
-        path: '/v2/grants',
-        body: JSON.stringify({
-          account_id: accountId(2),
-          currency: CURRENCY,
-          amount: '1',
-          effective_at: now,
-        }),
-      }),
+      ...greedyReads(nowS),
+      ...greedyWork(card, nowS),
       'bodies that never end': { kind: 'bodies that never end', path: '/v2/events/batch', bytes: BODY_BYTES },
       'answers nobody reads': {
         kind: 'answers nobody reads',
@@ -181,6 +124,80 @@ async function greedsOf(tally: RunningTally, dataSet: DataSet): Promise<Record<s
     client.close()
   }
 }
+
+/** @returns the account that has them */
+async function reportLargeEvents(
+  client: ReturnType<typeof tallyClient>,
+  { metrics: [metric = ''] }: DataSet,
+): Promise<string> {
+  const { id: account } = await client.create<Named>('/v2/accounts', { name: 'large events' })
+  await client.ask({
+    method: 'POST',
+    path: '/v2/events/batch',
+    body: JSON.stringify({
+      events: Array.from({ length: LARGE_EVENTS }, () => ({
+        account_id: account,
+        metric_id: metric,
+        quantity: '1',
+        properties: LARGE_PROPERTIES,
+      })),
+    }),
+  })
+  return account
+}
+
+const requests = (...wanted: Extract<Wants, { kind: 'requests' }>['requests']): Wants => ({
+  kind: 'requests',
+  requests: wanted,
+})
+
+/** Requests that read. */
+function greedyReads(nowS: number): Record<string, Wants> {
+  const get = (path: string) => ({ method: 'GET', path }) as const
+  const hundred = (first: number) => Array.from({ length: 100 }, (_, n) => accountId(first + n)).join(',')
+  const ids = Array.from({ length: 64 }, (_, n) => accountId((n * 149) % ACCOUNTS))
+  const tenYears = `start_at=${nowS - DAYS_MAX * DAY_S}&end_at=${nowS}`
+  return {
+    'usage by a property': requests(
+      get('/v2/events/aggregate?property=model&value=large'),
+      get(`/v2/events/aggregate?property=model&value=small&start_at=${nowS - 80 * DAY_S}`),
+    ),
+    'usage by day of ten years': requests(
+      ...ids.map((id) => get(`/v2/accounts/${id}/usage/daily?${tenYears}&aggregation=max`)),
+    ),
+    'pages of events': requests(
+      get(`/v2/events?limit=100&account_id=${accountId(LARGEST_ACCOUNT)}`),
+      get(`/v2/events?limit=100&account_id=${accountId(MEDIAN_ACCOUNT)}`),
+    ),
+    'balances of a hundred': requests(
+      ...Array.from({ length: 90 }, (_, n) => get(`/v2/accounts/balances?account_ids=${hundred(n * 100)}`)),
+    ),
+  }
+}
+
+/** Requests that compute, or that change something. */
+const greedyWork = (card: string, nowS: number): Record<string, Wants> => ({
+  simulations: requests({
+    method: 'POST',
+    path: `/v2/rate-cards/${card}/simulate`,
+    body: JSON.stringify({ start_at: nowS - 31 * DAY_S, end_at: nowS - DAY_S, against: 'none' }),
+  }),
+  'changes of one account': requests({
+    method: 'PATCH',
+    path: `/v2/accounts/${accountId(1)}`,
+    body: JSON.stringify({ description: 'changed' }),
+  }),
+  'grants of one account': requests({
+    method: 'POST',
+    path: '/v2/grants',
+    body: JSON.stringify({
+      account_id: accountId(2),
+      currency: CURRENCY,
+      amount: '1',
+      effective_at: nowS,
+    }),
+  }),
+})
 
 /** The other company: its key, and what it asks for. */
 interface Neighbour {

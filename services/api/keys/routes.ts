@@ -60,33 +60,7 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
       const key = await apiKeyRepository(pool).find(caller.companyId, params.api_key_id.toLowerCase())
       return apiKeyToBody(found(key), new Date())
     }),
-    operation('rotateApiKey', async ({ caller, params, body, idempotencyKey }) => {
-      const { permissions, expires_at: expiresAt } = body
-      const secret = newApiKey(caller.mode)
-      const wanted = {
-        companyId: caller.companyId,
-        keyId: params.api_key_id.toLowerCase(),
-        secret,
-        permissions,
-        expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
-        oldKeyEnd: endOf(body),
-      }
-      const attempt = {
-        route: routeOf(ROTATE, params),
-        formerRoute: ROTATE,
-        key: idempotencyKey,
-        changes: body,
-      }
-      const { made, old, oldDigest } = await once(
-        caller,
-        attempt,
-        (rotated: RotatedKey) => rotated.made.id,
-        async (db) => found(await rotateKey(db, caller.keyId, wanted)),
-      )
-      await purges.purge(NAMES.caller(oldDigest))
-      const now = new Date()
-      return { key: secret, api_key: apiKeyToBody(made, now), old_api_key: apiKeyToBody(old, now) }
-    }),
+    rotation(once, purges),
     operation('revokeApiKey', async ({ caller: { companyId, keyId, namespaceId }, params }) => {
       const { key } = await inNamespace(pool, namespaceId, async (db) =>
         found(await revokeKey(db, keyId, companyId, params.api_key_id.toLowerCase())),
@@ -96,6 +70,36 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
     }),
   ]
 }
+
+/** A new key in the place of another, which goes on for a while. */
+const rotation = (once: Once, purges: PurgeCaller): Operation =>
+  operation('rotateApiKey', async ({ caller, params, body, idempotencyKey }) => {
+    const { permissions, expires_at: expiresAt } = body
+    const secret = newApiKey(caller.mode)
+    const wanted = {
+      companyId: caller.companyId,
+      keyId: params.api_key_id.toLowerCase(),
+      secret,
+      permissions,
+      expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
+      oldKeyEnd: endOf(body),
+    }
+    const attempt = {
+      route: routeOf(ROTATE, params),
+      formerRoute: ROTATE,
+      key: idempotencyKey,
+      changes: body,
+    }
+    const { made, old, oldDigest } = await once(
+      caller,
+      attempt,
+      (rotated: RotatedKey) => rotated.made.id,
+      async (db) => found(await rotateKey(db, caller.keyId, wanted)),
+    )
+    await purges.purge(NAMES.caller(oldDigest))
+    const now = new Date()
+    return { key: secret, api_key: apiKeyToBody(made, now), old_api_key: apiKeyToBody(old, now) }
+  })
 
 type Rotation = RequestOf<'rotateApiKey'>['body']
 

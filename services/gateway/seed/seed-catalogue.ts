@@ -41,36 +41,57 @@ const COMPUTE: PriceTerms = { ...NO_BOUNDS, model: 'package', packageSize: '3600
 export async function makeCatalogue(
   db: Queryable,
   namespaceId: string,
-  { seed, metricIds: [tokens = '', compute = ''], accountId, startsAt }: Seeded,
+  seeded: Seeded,
 ): Promise<SeededCatalogue> {
-  const productOf = async (name: string) =>
-    productRepository(db).insert(namespaceId, {
-      id: newId('product'),
-      name,
-      description: null,
-      externalId: `seed-${seed}-product-${name.toLowerCase()}`,
-    })
-  const priceOf = async (product: { id: string }, terms: PriceTerms) =>
-    priceRepository(db).insert(namespaceId, {
-      id: newId('price'),
-      productId: product.id,
-      currency: CURRENCY,
-      terms,
-      description: null,
-    })
-  const products = [
-    await productOf('Platform'),
-    await productOf('Tokens'),
-    await productOf('Compute'),
-  ] as const
-  const [platform, ofTokens, ofCompute] = products
-  const prices = [
-    await priceOf(platform, BASE),
-    await priceOf(ofTokens, LARGE),
-    await priceOf(ofTokens, TOKENS),
-    await priceOf(ofCompute, COMPUTE),
-  ] as const
-  const [base, large, others, machines] = prices
+  const { productIds, prices } = await makePrices(db, namespaceId, seeded)
+  const rateCardId = await makeRateCard(db, namespaceId, seeded, prices)
+  const contractId = await makeContract(db, namespaceId, seeded, rateCardId)
+  return { productIds, priceIds: Object.values(prices), rateCardId, contractId }
+}
+
+/** Ids of prices. */
+interface SeededPrices {
+  base: string
+  /** Of tokens of large models, and of all others. */
+  large: string
+  others: string
+  compute: string
+}
+
+/** Three products and their prices. */
+async function makePrices(
+  db: Queryable,
+  namespaceId: string,
+  { seed }: Seeded,
+): Promise<{ productIds: string[]; prices: SeededPrices }> {
+  const productOf = async (name: string) => {
+    const externalId = `seed-${seed}-product-${name.toLowerCase()}`
+    const product = { id: newId('product'), name, description: null, externalId }
+    return (await productRepository(db).insert(namespaceId, product)).id
+  }
+  const priceOf = async (productId: string, terms: PriceTerms) => {
+    const price = { id: newId('price'), productId, currency: CURRENCY, terms, description: null }
+    return (await priceRepository(db).insert(namespaceId, price)).id
+  }
+  const platform = await productOf('Platform')
+  const tokens = await productOf('Tokens')
+  const compute = await productOf('Compute')
+  const prices = {
+    base: await priceOf(platform, BASE),
+    large: await priceOf(tokens, LARGE),
+    others: await priceOf(tokens, TOKENS),
+    compute: await priceOf(compute, COMPUTE),
+  }
+  return { productIds: [platform, tokens, compute], prices }
+}
+
+/** @returns its id */
+async function makeRateCard(
+  db: Queryable,
+  namespaceId: string,
+  { seed, metricIds: [tokens = '', compute = ''] }: Seeded,
+  prices: SeededPrices,
+): Promise<string> {
   const card = await rateCardRepository(db).insert(namespaceId, {
     id: newId('rate_card'),
     name: 'Standard',
@@ -79,20 +100,29 @@ export async function makeCatalogue(
     externalId: `seed-${seed}-rate-card`,
   })
   await rateRepository(db).insert(namespaceId, card.id, [
-    rateOf({ priceId: base.id }),
+    rateOf({ priceId: prices.base }),
     rateOf({
       source: tokens,
       groupBy: 'model',
-      prices: [{ value: 'large', priceId: large.id }],
-      priceId: others.id,
+      prices: [{ value: 'large', priceId: prices.large }],
+      priceId: prices.others,
     }),
-    rateOf({ source: compute, priceId: machines.id }),
+    rateOf({ source: compute, priceId: prices.compute }),
   ])
-  const times = { startsAt, anchorAt: startsAt, endsAt: null }
+  return card.id
+}
+
+/** @returns its id */
+async function makeContract(
+  db: Queryable,
+  namespaceId: string,
+  { seed, accountId, startsAt }: Seeded,
+  rateCardId: string,
+): Promise<string> {
   const contract = await contractRepository(db).insert(
     namespaceId,
     {
-      ...times,
+      ...{ startsAt, anchorAt: startsAt, endsAt: null },
       id: newUuid(),
       accountId,
       currency: CURRENCY,
@@ -107,19 +137,14 @@ export async function makeCatalogue(
         id: newId('contract_line'),
         startsAt,
         endsAt: null,
-        rateCardId: card.id,
+        rateCardId,
         priceOverrides: [],
         discountPercent: '10',
         description: null,
       },
     ],
   )
-  return {
-    productIds: products.map(({ id }) => id),
-    priceIds: prices.map(({ id }) => id),
-    rateCardId: card.id,
-    contractId: contract.id,
-  }
+  return contract.id
 }
 
 /** A rate that is in force from the beginning on; a fixed charge unless it says otherwise. */
