@@ -1292,9 +1292,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: 'a contract’s own price does not outlive a change of its card',
     file: 'shared/domain/billing/rate-usage.ts',
     right:
-      '      const price = agreedPrice(piece.line, rate, value, priceIn(prices, priceId), prices, used)\n',
+      '      const price = agreedPrice(piece.line, { rate, value, price: priceIn(prices, priceId) }, prices, used)\n',
     wrong:
-      '      const own = agreedPrice(piece.line, rate, value, priceIn(prices, priceId), prices, used)\n      const price = rate.startsAt > piece.line.startsAt ? priceIn(prices, priceId) : own\n',
+      '      const own = agreedPrice(piece.line, { rate, value, price: priceIn(prices, priceId) }, prices, used)\n      const price = rate.startsAt > piece.line.startsAt ? priceIn(prices, priceId) : own\n',
     suites: ['shared/domain/billing/naive'],
   },
   {

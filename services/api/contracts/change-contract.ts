@@ -71,8 +71,7 @@ export async function cancelContract(
   db: PoolClient,
   namespaceId: string,
   contractId: string,
-  request: CancelRequest,
-  reason: string | null,
+  request: CancelRequest & { reason: string | null },
   now: Now,
 ): Promise<StoredContract | undefined> {
   const contract = await contractRepository(db).lock(namespaceId, contractId)
@@ -80,7 +79,7 @@ export async function cancelContract(
   const second = await now()
   const cancelAt = cancellationOf(contract, request, second)
   if (contractStatus(contract, second) === 'canceled') return contract
-  const cancellation = { mode: request.mode, reason, requestedAt: second }
+  const cancellation = { mode: request.mode, reason: request.reason, requestedAt: second }
   return contractRepository(db).setCancellation(namespaceId, contract, cancelAt, cancellation)
 }
 

@@ -58,8 +58,8 @@ export const contractOperations = ({ read, change, once }: NamespaceOperations):
     { action: 'contract.canceled', toBody: changedToBody },
     timed((work, now) => {
       const { db, namespaceId, params, body } = work
-      const request = cancelRequestOf(body)
-      return cancelContract(db, namespaceId, params.contract_id, request, body.reason ?? null, now)
+      const request = { ...cancelRequestOf(body), reason: body.reason ?? null }
+      return cancelContract(db, namespaceId, params.contract_id, request, now)
     }),
   ),
   once(

@@ -21,6 +21,6 @@ export function whatIfOf(
   return async (db, namespaceId) => {
     if (changes !== undefined) await changeLines(db, namespaceId, contractId, changes, then)
     if (cancelAt !== undefined)
-      await cancelContract(db, namespaceId, contractId, { mode: 'at', cancelAt }, null, then)
+      await cancelContract(db, namespaceId, contractId, { mode: 'at', cancelAt, reason: null }, then)
   }
 }

@@ -119,7 +119,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
       const listed: CurrentEvent[] = []
       let place: AcceptancePlace | undefined = after
       while (listed.length < limit) {
-        const places = await listPlaces(client, namespaceId, filter, place, before, limit)
+        const places = await listPlaces(client, namespaceId, filter, { after: place, before, limit })
         const current = await events.listByIds(
           namespaceId,
           [...new Set(places.map(({ id }) => id))],
@@ -200,9 +200,7 @@ async function listPlaces(
   client: ClickHouse,
   namespaceId: string,
   { accountId, source }: UsageEventFilter,
-  after: AcceptancePlace | undefined,
-  before: number,
-  limit: number,
+  { after, before, limit }: { after: AcceptancePlace | undefined; before: number; limit: number },
 ): Promise<(AcceptancePlace & { accountId: string })[]> {
   const query = [
     PLACES_AFTER,

@@ -105,11 +105,11 @@ export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
       signal?: AbortSignal,
     ): Promise<T> {
       const wanted = wantedOf(namespaceId, [plan], nameTokens(plan.usage.named))
+      const read: KnownRead = { client, plan, wanted, eventsBefore }
       const reads = () =>
         work({
-          usageBefore: (second) => readUsage(client, plan, wanted, eventsBefore, second * MICROS_PER_SECOND),
-          changesBetween: (since, second, limit) =>
-            readChanges(client, plan, wanted, eventsBefore, [since, second], limit),
+          usageBefore: (second) => readUsage(read, second * MICROS_PER_SECOND),
+          changesBetween: (since, before, limit) => readChanges(read, { since, before, limit }),
         })
       return rawReads.run(reads, { tenant: namespaceId, signal })
     },
@@ -118,11 +118,16 @@ export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
 
 type UsageWanted = ReturnType<typeof wantedOf>
 
+/** What the usage of a plan is read with. */
+interface KnownRead {
+  client: ClickHouse
+  plan: RatedPlan
+  wanted: UsageWanted
+  eventsBefore: EventsBefore
+}
+
 async function readUsage(
-  client: ClickHouse,
-  plan: RatedPlan,
-  wanted: UsageWanted,
-  eventsBefore: EventsBefore,
+  { client, plan, wanted, eventsBefore }: KnownRead,
   before: Micros,
 ): Promise<RatedUsage> {
   const { named } = wanted
@@ -175,13 +180,10 @@ function addEvents(
   }
 }
 
+/** `since` and `before` are Unix seconds. */
 async function readChanges(
-  client: ClickHouse,
-  plan: RatedPlan,
-  { namespaceId, ranges }: UsageWanted,
-  eventsBefore: EventsBefore,
-  [since, before]: readonly [number, number],
-  limit: number,
+  { client, plan, wanted: { namespaceId, ranges }, eventsBefore }: KnownRead,
+  { since, before, limit }: { since: number; before: number; limit: number },
 ): Promise<ChangedEvent[]> {
   const pieces = ranges.filter(({ startAt, endAt }) => startAt < endAt)
   if (pieces.length === 0) return []

@@ -26,17 +26,21 @@ export interface UsageRow extends Rateable {
   usage: MeasuredUsage
 }
 
-/** What is due of one price for one piece. */
-export interface InvoiceLine extends Charge {
-  lineId: string
+/** What a price is asked for. */
+interface Priced {
   /** null: a price of the contract itself. */
   rate: Rate | null
+  /** Of the rate's group_by; null: the rest, or all. */
+  value: string | null
   price: Price
+}
+
+/** What is due of one price for one piece. */
+export interface InvoiceLine extends Charge, Priced {
+  lineId: string
   /** In Unix seconds, half-open. */
   startAt: number
   endAt: number
-  /** Of the rate's group_by; null: the rest, or all. */
-  value: string | null
   /** As it was counted, also below zero, an average with 18 places; or agreed; 1 for a fixed charge. */
   quantity: Ratio
   /** null where nothing was counted. */
@@ -76,9 +80,7 @@ export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnit
   const quantity = parseRatio(line.quantity)
   const due = invoiceLine(
     piece,
-    null,
-    REST,
-    price,
+    { rate: null, value: REST, price },
     { quantity, eventCount: null },
     {
       quantity,
@@ -129,7 +131,7 @@ export function chargeCardLine(
   for (const rate of piece.rates) {
     const groups = groupRows(rate, rate.source === null ? [] : (rowsBySource.get(rate.source) ?? []))
     for (const { value, priceId } of pricedValues(rate)) {
-      const price = agreedPrice(piece.line, rate, value, priceIn(prices, priceId), prices, used)
+      const price = agreedPrice(piece.line, { rate, value, price: priceIn(prices, priceId) }, prices, used)
       const usage = groups.get(value)
       const isMeasured = rate.source !== null
       const quantity = isMeasured ? exactQuantityOf(usage, rate.aggregation) : RATIO_ONE
@@ -137,7 +139,7 @@ export function chargeCardLine(
         quantity: isMeasured && rate.aggregation === 'avg' ? quantityOf(usage, 'avg') : quantity,
         eventCount: isMeasured ? (usage?.count ?? 0n) : null,
       }
-      const line = invoiceLine(piece, rate, value, price, counted, {
+      const line = invoiceLine(piece, { rate, value, price }, counted, {
         quantity,
         isMeasured,
         share: piece.share,
@@ -185,9 +187,7 @@ function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, Me
  */
 function agreedPrice(
   { priceOverrides }: CardLine,
-  rate: Rate,
-  value: string | null,
-  price: Price,
+  { rate, value, price }: Priced & { rate: Rate },
   prices: Prices,
   used: Set<PriceOverride>,
 ): Price {
@@ -244,9 +244,7 @@ const startsWith = ({ line, startAt }: Piece): boolean => line.startsAt === star
 /** @param counted as it is shown @returns undefined where a price that is due once was due in an earlier piece of its line */
 function invoiceLine(
   { line, startAt, endAt }: Piece<CardLine> | Piece<PriceLine>,
-  rate: Rate | null,
-  value: string | null,
-  price: Price,
+  { rate, value, price }: Priced,
   counted: Pick<InvoiceLine, 'quantity' | 'eventCount'>,
   request: ChargeRequest,
 ): InvoiceLine | undefined {
