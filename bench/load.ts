@@ -57,7 +57,7 @@ const LATE_ENDED_MS = 15_000
  * ever is what was loaded in that time. At the end every balance must be exact.
  *
  * When some is to be late or sent again, a second Tally takes that, in turn with the first, which takes none. In one
- * Tally a merge fell to whichever run was under way (docs/performance.md). Now one that outlasts the rest between runs
+ * Tally a merge fell to whichever run was under way (docs/experiments.md). Now one that outlasts the rest between runs
  * slows the next run, of the other Tally, but is no CPU of it.
  */
 export async function benchLoad(options: BenchLoadOptions): Promise<void> {

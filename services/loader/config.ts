@@ -15,7 +15,7 @@ interface BatchSize {
 
 /** In one process with others, which wait while a batch is stored. */
 const BESIDE_OTHERS: BatchSize = { rows: 50_000, bytes: 32_000_000 }
-/** Twice the rows take 1.7 times as long (docs/performance.md). */
+/** Twice the rows take 1.7 times as long (docs/experiments.md). */
 const BY_ITSELF: BatchSize = { rows: 100_000, bytes: 64_000_000 }
 
 /** Settings of the loader. */

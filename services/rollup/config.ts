@@ -41,7 +41,7 @@ export function readRollupConfig(read: EnvReader) {
     }),
     /**
      * How long late usage gathers before its slots are computed again; readers read them from the events until then.
-     * Each round less saves a fixed part, and readers did not tell the difference (docs/performance.md).
+     * Each round less saves a fixed part, and readers did not tell the difference (docs/experiments.md).
      */
     lateAfterS: read.tuning('ROLLUP_LATE_AFTER_S', {
       default: 10,
