@@ -1587,12 +1587,14 @@ export interface components {
         readonly PropertyValue: string;
         /**
          * Unix seconds
+         * Format: int64
          * @description Unix time in seconds, UTC.
          * @example 1700158623
          */
         readonly UnixTimestamp: number;
         /**
          * Unix seconds
+         * Format: int64
          * @description Unix time in seconds, UTC. That of the last period that can be named lies after the year 9999.
          * @example 1700158623
          */
@@ -1707,7 +1709,10 @@ export interface components {
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly AccountPage: {
@@ -1795,7 +1800,10 @@ export interface components {
             readonly external_id?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly MetricPage: {
@@ -1853,6 +1861,7 @@ export interface components {
             readonly accepted_at: components["schemas"]["UnixTimestamp"];
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
+            /** Format: int64 */
             readonly archived_at: number | null;
             /**
              * @description Only active grants count. Voided and archived go before expired (`expires_at` has come) and scheduled (`effective_at` has not).
@@ -1953,6 +1962,7 @@ export interface components {
             readonly quantity: components["schemas"]["Amount"];
             /**
              * Unix seconds
+             * Format: int64
              * @description When it happened, Unix time in seconds. Required with an idempotency key.
              * @example 1700158623
              */
@@ -2146,7 +2156,10 @@ export interface components {
             readonly external_id?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly ProductPage: {
@@ -2349,7 +2362,10 @@ export interface components {
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly PerUnitPrice: {
@@ -2374,7 +2390,10 @@ export interface components {
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly TieredPrice: {
@@ -2399,7 +2418,10 @@ export interface components {
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly PackagePrice: {
@@ -2424,7 +2446,10 @@ export interface components {
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly PercentagePrice: {
@@ -2447,7 +2472,10 @@ export interface components {
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         /**
@@ -2610,7 +2638,10 @@ export interface components {
             readonly external_id?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
         };
         readonly RateCardPage: {
@@ -2625,7 +2656,10 @@ export interface components {
             readonly external_id?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was archived; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was archived; null while it is not.
+             */
             readonly archived_at: number | null;
             /** @description Those that have not ended by now, also those that begin later; in order of creation. */
             readonly rates: readonly components["schemas"]["Rate"][];
@@ -2729,7 +2763,10 @@ export interface components {
             /** @description Of the `group_by` property; null for all others together, and where there is no `group_by`. */
             readonly value: string | null;
             readonly quantity: components["schemas"]["LineQuantity"];
-            /** @description null where no usage is measured. */
+            /**
+             * Format: int64
+             * @description null where no usage is measured.
+             */
             readonly event_count: number | null;
             readonly billable_quantity: components["schemas"]["BillableQuantity"];
             /** @description For graduated and volume prices alone. */
@@ -2965,7 +3002,10 @@ export interface components {
          */
         readonly ContractStatus: "scheduled" | "active" | "canceled" | "ended";
         readonly Cancellation: {
-            /** @description From when on the contract runs no longer, in Unix seconds. */
+            /**
+             * Format: int64
+             * @description From when on the contract runs no longer, in Unix seconds.
+             */
             readonly cancel_at: number;
             readonly mode: components["schemas"]["CancellationMode"];
             readonly reason?: string;
@@ -3091,6 +3131,7 @@ export interface components {
         readonly UnratedUsage: {
             readonly metric_id: components["schemas"]["MetricId"] | null;
             readonly currency: components["schemas"]["Currency"] | null;
+            /** Format: int64 */
             readonly event_count: number;
             readonly quantity: components["schemas"]["DecimalTotal"];
         };
@@ -3106,7 +3147,9 @@ export interface components {
         };
         /** @description How much of the whole period the line has. */
         readonly LineShare: {
+            /** Format: int64 */
             readonly seconds: number;
+            /** Format: int64 */
             readonly of: number;
         };
         /**
@@ -3134,7 +3177,10 @@ export interface components {
             /** @description Of the `group_by` property; null for all others together, and where there is no `group_by`. */
             readonly value: string | null;
             readonly quantity: components["schemas"]["LineQuantity"];
-            /** @description null where no usage is measured. */
+            /**
+             * Format: int64
+             * @description null where no usage is measured.
+             */
             readonly event_count: number | null;
             readonly billable_quantity: components["schemas"]["BillableQuantity"];
             /** @description What lies in each tier that was entered, before discount, share and bounds; for graduated and volume prices alone. */
@@ -3278,13 +3324,19 @@ export interface components {
             readonly created_at: components["schemas"]["UnixTimestamp"];
             /** @description The key that gave it; null when an operator did. */
             readonly issued_by: components["schemas"]["Uuid"] | null;
-            /** @description When it was last used, to the minute; null when it was not yet. */
+            /**
+             * Format: int64
+             * @description When it was last used, to the minute; null when it was not yet.
+             */
             readonly last_used_at: number | null;
             /** @description When it ends, or ended, by itself. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"];
             /** @description The key that took its place when it was rotated. */
             readonly replaced_by?: components["schemas"]["Uuid"];
-            /** @description When it was revoked; null while it is not. */
+            /**
+             * Format: int64
+             * @description When it was revoked; null while it is not.
+             */
             readonly revoked_at: number | null;
         };
         readonly Caller: {
@@ -3361,6 +3413,7 @@ export interface components {
         readonly TestSeed: {
             /**
              * a seed
+             * Format: int64
              * @description Which world; each number has one of its own.
              * @default 1
              * @example 7
@@ -3368,6 +3421,7 @@ export interface components {
             readonly seed?: number | null;
         };
         readonly TestWorld: {
+            /** Format: int64 */
             readonly seed: number;
             /** @description Its usage lies in the 90 days before this. */
             readonly up_to: components["schemas"]["UnixTimestamp"];
@@ -3380,7 +3434,10 @@ export interface components {
             readonly rate_card_id: components["schemas"]["RateCardId"];
             /** @description Of the first account, from the first usage on. */
             readonly contract_id: components["schemas"]["Uuid"];
-            /** @description How many usage events there are. */
+            /**
+             * Format: int64
+             * @description How many usage events there are.
+             */
             readonly events: number;
         };
         readonly TestReset: {

@@ -2094,6 +2094,7 @@ export interface operations {
                     readonly metric_id?: string;
                     readonly currency?: string;
                     readonly quantity: string;
+                    /** Format: int64 */
                     readonly occurred_at?: number;
                     readonly idempotency_key?: string;
                     readonly properties?: Record<string, unknown>;
@@ -2148,6 +2149,7 @@ export interface operations {
                         readonly metric_id?: string;
                         readonly currency?: string;
                         readonly quantity: string;
+                        /** Format: int64 */
                         readonly occurred_at?: number;
                         readonly idempotency_key?: string;
                         readonly properties?: Record<string, unknown>;
@@ -3433,6 +3435,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
+                    /** Format: int64 */
                     readonly now: number;
                 };
             };
@@ -3517,7 +3520,10 @@ export interface operations {
         readonly requestBody?: {
             readonly content: {
                 readonly "application/json": {
-                    /** @default 1 */
+                    /**
+                     * Format: int64
+                     * @default 1
+                     */
                     readonly seed: number;
                 };
             };

@@ -50,6 +50,24 @@ describe('openapi.yaml', () => {
     expect(references.filter((to) => !/^#\/components\/\w+\/\w+$/.test(to ?? ''))).to.deep.equal([])
   })
 
+  it('says of times and counts that they may take 64 bits: generators take 32 for an integer', () => {
+    const seen: string[] = []
+    const narrow: string[] = []
+    const look = (value: unknown, name: string): void => {
+      if (typeof value !== 'object' || value === null) return
+      const { type = [], format, maximum = 0 } = value as { type?: string; format?: string; maximum?: number }
+      const isWide = maximum > 2 ** 31 - 1 || /(_at|_count|^UnixTimestamp|^PeriodEnd)$/.test(name)
+      if ([type].flat().includes('integer') && isWide) {
+        seen.push(name)
+        if (format !== 'int64') narrow.push(name)
+      }
+      for (const [key, inner] of Object.entries(value)) look(inner, key)
+    }
+    look(readOpenApiDocument(), '')
+    expect(seen).to.include.members(['UnixTimestamp', 'archived_at', 'event_count', 'seed'])
+    expect(narrow).to.deep.equal([])
+  })
+
   it('says for every choice of objects which field tells them apart', () => {
     const text = JSON.stringify(readOpenApiDocument())
     const choices: string[] = []

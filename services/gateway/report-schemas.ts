@@ -28,6 +28,7 @@ export type CompileSchema = <T>(pointer: string) => ValidateFunction<T>
  */
 export function schemaCompiler(document: OpenApiDocument): CompileSchema {
   const ajv = new Ajv2020({ strict: false })
+  ajv.addFormat('int64', true) // for who generates clients; what numbers may be, type and maximum say
   ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
   ajv.addSchema({ ...document, $id: 'openapi' })
   return <T>(pointer: string) => ajv.compile<T>({ $ref: `openapi#${pointer}` })

@@ -38,7 +38,7 @@ export class ContractChecker {
 
   constructor() {
     this.ajv = new Ajv2020({ strict: false, allErrors: true })
-    this.ajv.addFormat('amount', true)
+    for (const format of ['amount', 'int64']) this.ajv.addFormat(format, true)
     this.ajv.addSchema({ $id: 'openapi', components: this.document.components })
   }
 
