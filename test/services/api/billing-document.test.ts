@@ -10,7 +10,7 @@ import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts
 const START = 1_767_225_600
 const DAY = 86_400
 
-/** What docs/billing.md tells of: 49 a month and 3 per million tokens, one event late and one put right. */
+/** What docs/guides/billing.md tells of: 49 a month and 3 per million tokens, one event late and one put right. */
 const WORLD: WorldJson = {
   contract: {
     id: 'contract',
@@ -51,7 +51,7 @@ function tokens(id: string, quantity: string, occurred_at: number) {
   return { id, source: 'metric_tokens', quantity, occurred_at, accepted_at: occurred_at }
 }
 
-describe('what docs/billing.md says', function () {
+describe('what the documents say of billing', function () {
   this.timeout(60_000)
   let running: RunningApi
   before(async () => {
@@ -60,7 +60,7 @@ describe('what docs/billing.md says', function () {
   after(() => running.stop())
 
   it('of a closed month, and what came later, is what is answered', async () => {
-    const document = await readFile(path.join(PROJECT_ROOT, 'docs/billing.md'), 'utf8')
+    const document = await readFile(path.join(PROJECT_ROOT, 'docs/guides/billing.md'), 'utf8')
     const told = [...document.matchAll(/^ *```json\n([\s\S]*?)^ *```$/gm)].map(
       ([, json = '']) => JSON.parse(json) as Record<string, unknown>,
     )
