@@ -1,3 +1,4 @@
+import importSort from 'eslint-plugin-simple-import-sort'
 import tseslint from 'typescript-eslint'
 
 // Why not Biome: one lost `await` here is a lost batch, so the linter must know the real types.
@@ -8,7 +9,10 @@ export default tseslint.config(
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     // No comment switches a rule off: what is excepted stands below.
     linterOptions: { noInlineConfig: true },
+    plugins: { 'import-sort': importSort },
     rules: {
+      // Of Node, of packages, of folders above, of this one, without lines in between; `eslint --fix` does it.
+      'import-sort/imports': ['error', { groups: [['^node:', '^@?\\w', '^\\.']] }],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
       'no-console': 'error',

@@ -1,7 +1,7 @@
 import { formatEvents } from './event-number.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { fileBeside, runApart } from './run-apart.ts'
-import { failWhenMissed, formatCompared, type Compared } from './targets.ts'
+import { type Compared, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchAllOptions {
   /** The largest data set. */

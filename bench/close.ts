@@ -4,9 +4,9 @@ import type { DataSet } from './data-set/data-set.ts'
 import { accountId, ACCOUNTS, CURRENCY } from './data-set/made-up-events.ts'
 import { summarise, timeOf } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { findOrMakeCard, TEN, type Named } from './made-cards.ts'
+import { findOrMakeCard, type Named, TEN } from './made-cards.ts'
+import { type TallyClient, tallyClient } from './tally-client.ts'
 import { compare, formatCompared } from './targets.ts'
-import { tallyClient, type TallyClient } from './tally-client.ts'
 
 export interface BenchCloseOptions {
   events: number

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTable } from '../shared/text/format-table.ts'
-import { summarise, type Latencies } from './latencies.ts'
-import { openLoadStage, type LoadRun, type LoadStage } from './load-stage.ts'
+import { type Latencies, summarise } from './latencies.ts'
+import { type LoadRun, type LoadStage, openLoadStage } from './load-stage.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 

@@ -1,12 +1,12 @@
-import { startBareExpress } from './bare-express.ts'
 import { formatTable } from '../shared/text/format-table.ts'
+import { startBareExpress } from './bare-express.ts'
 import { cpuSecondsOf } from './cpu-time.ts'
-import { startLoadGenerator, type LoadGenerator } from './load-generator.ts'
+import { type LoadGenerator, startLoadGenerator } from './load-generator.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import type { LoadResult } from './send-load.ts'
-import { compare, formatCompared, type Compared, type Measure } from './targets.ts'
 import { settledCount } from './settled-count.ts'
 import { embeddedSubject, kafkaSubject, type Subject } from './subjects.ts'
+import { compare, type Compared, formatCompared, type Measure } from './targets.ts'
 import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
 
 export interface BenchIngestOptions {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startTally, type RunningTally } from '../test/support/start-tally.ts'
+import { type RunningTally, startTally } from '../test/support/start-tally.ts'
 import { expectedUsage } from './expected-usage.ts'
 import { startLoadGenerator } from './load-generator.ts'
 import { scrape, type Scraped } from './scrape.ts'
 import type { Load } from './send-load.ts'
-import { tallyClient, type TallyClient } from './tally-client.ts'
+import { type TallyClient, tallyClient } from './tally-client.ts'
 import { makeBodies, makeReferences, type References } from './usage-bodies.ts'
 
 /** A Tally in one process, as `npm start` runs it, and a load generator in another. */

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTable } from '../shared/text/format-table.ts'
 import { cpuSecondsOf } from './cpu-time.ts'
-import { openLoadStage, type LoadOptions, type LoadRun, type LoadStage } from './load-stage.ts'
+import { type LoadOptions, type LoadRun, type LoadStage, openLoadStage } from './load-stage.ts'
 import { measureLoader } from './loader-alone.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { median } from './median.ts'
-import { memoryOf, watchMemory, type Memory } from './memory.ts'
+import { type Memory, memoryOf, watchMemory } from './memory.ts'
 import { rollupCountersOf } from './rollup-counters.ts'
-import { compare, formatCompared, type Compared } from './targets.ts'
+import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchLoadOptions {
   /** How long each run takes. */

@@ -5,12 +5,12 @@ import { startTally } from '../test/support/start-tally.ts'
 import { buildDataSet } from './data-set/build-data-set.ts'
 import type { DataSet } from './data-set/data-set.ts'
 import { accountId, ACCOUNTS, CURRENCY } from './data-set/made-up-events.ts'
-import { summarise, timeOf, type Latencies } from './latencies.ts'
+import { type Latencies, summarise, timeOf } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { ACCOUNTS_EACH, findOrMakeCard, KINDS, TEN, type Kind, type List, type Named } from './made-cards.ts'
+import { ACCOUNTS_EACH, findOrMakeCard, type Kind, KINDS, type List, type Named, TEN } from './made-cards.ts'
 import { RATING } from './rating-case.ts'
-import { compare, formatCompared, type Compared } from './targets.ts'
-import { tallyClient, type TallyClient } from './tally-client.ts'
+import { type TallyClient, tallyClient } from './tally-client.ts'
+import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchPreviewsOptions {
   events: number

@@ -1,13 +1,13 @@
 import { deepStrictEqual } from 'node:assert'
-import { queryRows, type ClickHouse } from '../shared/clickhouse/clickhouse.ts'
-import { usageThroughRollups } from '../shared/clickhouse/usage/usage-through-rollups.ts'
+import { type ClickHouse, queryRows } from '../shared/clickhouse/clickhouse.ts'
 import { usageAggregateRepository } from '../shared/clickhouse/usage/usage-aggregates.ts'
+import { usageThroughRollups } from '../shared/clickhouse/usage/usage-through-rollups.ts'
 import { ALL_TIME } from '../shared/domain/time-range.ts'
 import { formatTable } from '../shared/text/format-table.ts'
-import { startTally, type RunningTally } from '../test/support/start-tally.ts'
+import { type RunningTally, startTally } from '../test/support/start-tally.ts'
 import { until } from '../test/support/until.ts'
 import { buildDataSet } from './data-set/build-data-set.ts'
-import { openUsage, type DataSet } from './data-set/data-set.ts'
+import { type DataSet, openUsage } from './data-set/data-set.ts'
 import {
   accountId,
   accountOfDraw,
@@ -18,11 +18,11 @@ import {
   MODELS,
   REQUEST_IDS,
 } from './data-set/made-up-events.ts'
-import { summarise, timeOf, type Latencies } from './latencies.ts'
+import { type Latencies, summarise, timeOf } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
 import { scrape } from './scrape.ts'
-import { compare, formatCompared, type Compared } from './targets.ts'
 import { tallyClient } from './tally-client.ts'
+import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchQueryOptions {
   events: number

@@ -1,6 +1,6 @@
-import { ratioOf, RATIO_ZERO } from '../shared/amount/ratio.ts'
-import { usageOfEvent } from '../shared/domain/billing/aggregate.ts'
 import { parseAmount } from '../shared/amount/amount.ts'
+import { RATIO_ZERO, ratioOf } from '../shared/amount/ratio.ts'
+import { usageOfEvent } from '../shared/domain/billing/aggregate.ts'
 import type { Contract } from '../shared/domain/billing/contract.ts'
 import type { InvoiceReadings } from '../shared/domain/billing/invoice.ts'
 import type { Price } from '../shared/domain/billing/price.ts'

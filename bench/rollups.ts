@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { formatTable } from '../shared/text/format-table.ts'
-import { openLoadStage, type LoadStage } from './load-stage.ts'
+import { type LoadStage, openLoadStage } from './load-stage.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { grownBy, rollupCountersOf, type RollupCounters } from './rollup-counters.ts'
+import { grownBy, type RollupCounters, rollupCountersOf } from './rollup-counters.ts'
 import { compare, failWhenMissed, formatCompared } from './targets.ts'
 
 export interface BenchRollupsOptions {

@@ -3,7 +3,7 @@ import { describeMachine, saveResult } from './machine.ts'
 import { plotLines } from './plot-lines.ts'
 import { BALANCE, type QueryResult } from './query.ts'
 import { fileBeside, runApart } from './run-apart.ts'
-import { compare, formatCompared, type Compared } from './targets.ts'
+import { compare, type Compared, formatCompared } from './targets.ts'
 
 export interface BenchScaleOptions {
   /** Sizes of data sets, rising. */

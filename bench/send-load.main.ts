@@ -1,4 +1,4 @@
-import { sendLoad, type Load, type LoadReply } from './send-load.ts'
+import { type Load, type LoadReply, sendLoad } from './send-load.ts'
 
 const reply = (message: LoadReply): void => {
   process.send?.(message)

@@ -4,11 +4,11 @@ import { startTally } from '../test/support/start-tally.ts'
 import { buildDataSet } from './data-set/build-data-set.ts'
 import type { DataSet } from './data-set/data-set.ts'
 import { accountId, ACCOUNTS, CURRENCY, MEDIAN_ACCOUNT } from './data-set/made-up-events.ts'
-import { summarise, timeOf, type Latencies } from './latencies.ts'
+import { type Latencies, summarise, timeOf } from './latencies.ts'
 import { describeMachine, saveResult } from './machine.ts'
-import { usageRates, type Named } from './made-cards.ts'
+import { type Named, usageRates } from './made-cards.ts'
+import { type TallyClient, tallyClient } from './tally-client.ts'
 import { compare, formatCompared } from './targets.ts'
-import { tallyClient, type TallyClient } from './tally-client.ts'
 
 export interface BenchSimulationsOptions {
   events: number

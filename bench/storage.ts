@@ -1,4 +1,4 @@
-import { queryRows, type ClickHouse } from '../shared/clickhouse/clickhouse.ts'
+import { type ClickHouse, queryRows } from '../shared/clickhouse/clickhouse.ts'
 import { formatTable } from '../shared/text/format-table.ts'
 import { buildDataSet, untilMerged } from './data-set/build-data-set.ts'
 import { openUsage } from './data-set/data-set.ts'

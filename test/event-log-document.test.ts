@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../shared/config/project-root.ts'
-import { parseUsageLine, usageEventToLine } from '../shared/usage-lines/usage-event-line.ts'
 import { contentOf, reportVersion, usageEventId } from '../shared/domain/usage-event.ts'
+import { parseUsageLine, usageEventToLine } from '../shared/usage-lines/usage-event-line.ts'
 
 describe('docs/event-log.md', () => {
   it('shows an event as the gateway writes it', async () => {

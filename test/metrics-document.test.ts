@@ -7,10 +7,10 @@ import { ApiClient } from './support/api-client.ts'
 import { breakReads } from './support/break-reads.ts'
 import type { ServiceName } from './support/start-service.ts'
 import {
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from './support/start-services.ts'
 import { until } from './support/until.ts'
 import { makeWorld } from './support/usage-world.ts'

@@ -1,19 +1,19 @@
 import { mkdir, readdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { queryRows, type ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { type ClickHouse, queryRows } from '../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
-import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts'
 import { openPool } from '../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { startEmbeddedPostgres } from '../../shared/postgres/embedded/embedded-postgres.ts'
 import { testLog } from '../../test/support/log.ts'
 import { startTally } from '../../test/support/start-tally.ts'
-import { findDataSet, noteDataSet, openUsage, type DataSet } from './data-set.ts'
-import { ACCOUNTS, accountId, CURRENCY, insertMadeUpEvents, type MadeUpEvents } from './made-up-events.ts'
+import { type DataSet, findDataSet, noteDataSet, openUsage } from './data-set.ts'
+import { accountId, ACCOUNTS, CURRENCY, insertMadeUpEvents, type MadeUpEvents } from './made-up-events.ts'
 
 const DAY_S = 86_400
 const DAYS = 90

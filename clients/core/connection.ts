@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { EnvReader } from '../../shared/config/env-reader.ts'
 import { API_ADDRESS_FILE, readDataDir, readPort } from '../../shared/config/common-settings.ts'
+import { EnvReader } from '../../shared/config/env-reader.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
+import { UsageError } from '../../shared/errors/usage-error.ts'
 import { httpSender } from './http-sender.ts'
 import { numberOption } from './number-option.ts'
-import { reportingClient, type Ask, type Retry } from './reporting-client.ts'
+import { type Ask, reportingClient, type Retry } from './reporting-client.ts'
 import { typedPath } from './typed-path.ts'
-import { UsageError } from '../../shared/errors/usage-error.ts'
 
 /** Options about where Tally is, for node's parseArgs. */
 export const CONNECTION_OPTIONS = {

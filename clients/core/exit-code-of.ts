@@ -1,8 +1,8 @@
 import { ConfigError } from '../../shared/config/env-reader.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
 import { isUsageError, npmHint } from '../../shared/errors/usage-error.ts'
 import { printableLines } from '../../shared/text/printable.ts'
+import { EXIT_FAILED, EXIT_USAGE, type Program, type ProgramContext } from './program.ts'
 
 /**
  * Runs a program to its exit code, and says why when it ends early. Whatever it writes may be shown in a terminal,

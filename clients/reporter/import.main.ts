@@ -1,4 +1,4 @@
-import { runImport } from './import/run-import.ts'
 import { runProgram } from '../core/run-program.ts'
+import { runImport } from './import/run-import.ts'
 
 runProgram(runImport, 'npm run import -- --file …', process)

@@ -1,7 +1,7 @@
 import { METRIC_ID_PATTERN } from '../../shared/domain/ids.ts'
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import type { TallyResources } from './tally-resources.ts'
 import { UsageError } from '../../shared/errors/usage-error.ts'
+import type { TallyResources } from './tally-resources.ts'
 
 /** What a quantity is reported against, as an event names it. */
 export type EventSource = { metric_id: string } | { currency: string }

@@ -1,13 +1,13 @@
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { hash } from 'node:crypto'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { takeOf } from '../../shared/http/limit-rate.ts'
-import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { RateLimit } from '../../shared/rate-limit/rate-limit.ts'
 import type { AnalystMetrics } from './analyst-metrics.ts'
 import { isUser, readCredentials, refusedUser } from './credentials.ts'
 import type { EndpointUser, QueryAnswer } from './endpoint-user.ts'
 import { ClickHouseException, exceptionOfEngine } from './exception.ts'
-import { readQueryRequest, type QueryRequest } from './query-request.ts'
+import { type QueryRequest, readQueryRequest } from './query-request.ts'
 import { replyAnswer, replyException, replyText, type ServerFacts } from './reply.ts'
 
 export interface EndpointOptions {

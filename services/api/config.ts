@@ -1,14 +1,14 @@
-import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
 import { CACHED_MAX } from '../../shared/clickhouse/usage/closed-sums-cache.ts'
-import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readHost, readPort } from '../../shared/config/common-settings.ts'
+import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOOK_UP_TIMEOUT_MS, readRequestTimeoutMs } from '../../shared/http/config.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readConnectionsMax, readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
 import { readRateLimitConfig } from '../../shared/rate-limit/config.ts'
 import { readRedisConfig } from '../../shared/redis/config.ts'
+import { readAdminConfig } from '../../shared/service/admin-config.ts'
 
 /** Once inflated; the largest body the API takes has a few texts of 2,048 characters. */
 const BODY_BYTES_MAX = 256 * 1_024

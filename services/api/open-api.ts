@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { forLongReads } from '../../shared/clickhouse/clickhouse.ts'
-import { timeQueries } from '../../shared/clickhouse/time-queries.ts'
 import { listRecentlyUsed } from '../../shared/clickhouse/rollups/recently-used-accounts.ts'
+import { timeQueries } from '../../shared/clickhouse/time-queries.ts'
 import { knownUsageReader } from '../../shared/clickhouse/usage/known-usage.ts'
 import { ratedUsageReader } from '../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../shared/clickhouse/usage/raw-read-semaphore.ts'
@@ -17,8 +17,8 @@ import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { apiApp, type ApiDeps } from './app.ts'
-import type { readApiConfig } from './config.ts'
 import { keepBalancesWarm } from './balances/warm-balances.ts'
+import type { readApiConfig } from './config.ts'
 
 export interface ApiParts extends Omit<
   ApiDeps,

@@ -3,10 +3,10 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from '../../shared/postgres/gateways.ts'
 import {
-  MICROS_PER_MS,
-  MICROS_PER_SECOND,
   type Clock,
   type Micros,
+  MICROS_PER_MS,
+  MICROS_PER_SECOND,
 } from '../../shared/time/microsecond-clock.ts'
 import type { RisingClock } from '../../shared/time/rising-clock.ts'
 

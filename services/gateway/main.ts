@@ -1,15 +1,12 @@
-import { allAnswer } from '../../shared/service/probes.ts'
 import { openClickHouse } from '../../shared/clickhouse/clickhouse.ts'
+import { hostToCall } from '../../shared/config/host-to-call.ts'
 import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
-import { hostToCall } from '../../shared/config/host-to-call.ts'
 import { openAccess } from '../../shared/http/open-access.ts'
 import { openServers } from '../../shared/http/open-servers.ts'
 import { requestMetrics } from '../../shared/http/request-metrics.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { runService, type Service } from '../../shared/service/run-service.ts'
-import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import {
   LOG_CONNECTIONS,
   openRequestPool,
@@ -17,8 +14,11 @@ import {
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/core/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/core/require-server.ts'
+import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import { openTestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { openSharing } from '../../shared/redis/open-sharing.ts'
+import { allAnswer } from '../../shared/service/probes.ts'
+import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readGatewayServiceConfig } from './config.ts'
 import { openAcceptance } from './open-acceptance.ts'
 import { openGateway } from './open-gateway.ts'

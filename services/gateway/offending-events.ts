@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import { faultDescriber, type SchemaFault } from '../../shared/http/describe-fault.ts'
-import { operationById, type OpenApiDocument } from '../../shared/http/openapi-document.ts'
+import { type OpenApiDocument, operationById } from '../../shared/http/openapi-document.ts'
 import { faultList } from './faults.ts'
 import type { CompileSchema } from './report-schemas.ts'
 

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { CLOCK_STEP_MICROS, TAIL_MICROS, type gatewayRepository } from '../../shared/postgres/gateways.ts'
+import { CLOCK_STEP_MICROS, type gatewayRepository, TAIL_MICROS } from '../../shared/postgres/gateways.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
-import { UNTOLD, type Acceptance } from './acceptance.ts'
+import { type Acceptance, UNTOLD } from './acceptance.ts'
 import type { Asked, ClockWatch } from './clock-watch.ts'
 
 export interface PublishedWatermarkDeps {

@@ -1,13 +1,13 @@
 import type { Caller } from '../../shared/domain/api-key.ts'
-import { isMetric } from '../../shared/domain/usage-source.ts'
 import {
   contentOf,
+  type IdentityKey,
   liesTooFarAhead,
   reportVersion,
-  usageEventId,
-  type IdentityKey,
   type UsageEvent,
+  usageEventId,
 } from '../../shared/domain/usage-event.ts'
+import { isMetric } from '../../shared/domain/usage-source.ts'
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { awaitNextSlice } from '../../shared/http/body-slices.ts'
@@ -18,14 +18,14 @@ import {
   type KeyForm,
   type ReportedEvents,
 } from '../../shared/postgres/idempotency-keys.ts'
-import { MICROS_PER_MS, unixSeconds, type Clock, type Micros } from '../../shared/time/microsecond-clock.ts'
+import { type Clock, type Micros, MICROS_PER_MS, unixSeconds } from '../../shared/time/microsecond-clock.ts'
 import type { Acceptance } from './acceptance.ts'
 import type { GatewayPoint } from './crash-points.ts'
 import { digestOfReports } from './digest-of-reports.ts'
-import { impossible, throwFaults, type Fault } from './faults.ts'
+import { type Fault, impossible, throwFaults } from './faults.ts'
 import type { FindUnknown } from './known-references.ts'
 import { recordsOf } from './records-of.ts'
-import { checkEvent, findLostDigits, type CheckedEvent, type ReportedEvent } from './reported-event.ts'
+import { type CheckedEvent, checkEvent, findLostDigits, type ReportedEvent } from './reported-event.ts'
 import type { RequestKeys } from './request-keys.ts'
 
 export interface ReportUsageDeps {

@@ -1,9 +1,9 @@
 import { canonicalAmount } from '../../shared/amount/amount.ts'
 import { findInexactNumbers } from '../../shared/amount/exact-number.ts'
-import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
+import { checkProperties, type Properties, propertyPairs } from '../../shared/domain/properties.ts'
 import { findTimeFault } from '../../shared/domain/usage-event.ts'
-import { namedSources, type NamedSource, type UsageSource } from '../../shared/domain/usage-source.ts'
-import { impossible, malformed, type Fault } from './faults.ts'
+import { type NamedSource, namedSources, type UsageSource } from '../../shared/domain/usage-source.ts'
+import { type Fault, impossible, malformed } from './faults.ts'
 
 /** An event as a caller reports it, after the check against openapi.yaml. Null is as if it were left out. */
 export interface ReportedEvent extends NamedSource {

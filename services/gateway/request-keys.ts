@@ -1,11 +1,11 @@
+import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import {
-  idempotencyKeyRepository,
   type BegunKey,
+  idempotencyKeyRepository,
   type KeyedRequest,
   type ReportedEvents,
 } from '../../shared/postgres/idempotency-keys.ts'
-import type { Pool } from '../../shared/postgres/core/pool.ts'
-import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
 /** Keeps Idempotency-Key headers of reports; see shared/postgres/idempotency-keys.ts. */

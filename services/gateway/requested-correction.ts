@@ -1,7 +1,7 @@
 import { canonicalAmount } from '../../shared/amount/amount.ts'
 import type { EventChange } from '../../shared/domain/correct-event.ts'
-import { checkProperties, propertyPairs, type Properties } from '../../shared/domain/properties.ts'
-import { impossible, malformed, type Fault } from './faults.ts'
+import { checkProperties, type Properties, propertyPairs } from '../../shared/domain/properties.ts'
+import { type Fault, impossible, malformed } from './faults.ts'
 
 /** A correction as a caller asks for it, after the check against openapi.yaml. */
 export interface RequestedCorrection {

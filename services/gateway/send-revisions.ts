@@ -1,8 +1,8 @@
 import type { EventRevision } from '../../shared/domain/correct-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
-import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import type { Clock } from '../../shared/time/microsecond-clock.ts'
 import { recordsOf } from './records-of.ts'
 

@@ -1,16 +1,16 @@
-import { getsOn } from '../../shared/service/gets-on.ts'
 import { LOADER_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { openDeadLetters, openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { runService, type Service } from '../../shared/service/run-service.ts'
-import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
+import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 import { LOG_CONNECTIONS, openServicePool } from '../../shared/postgres/core/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/core/require-server.ts'
+import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
+import { getsOn } from '../../shared/service/gets-on.ts'
+import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readLoaderServiceConfig } from './config.ts'
 import { LOADER_TROUBLE, openLoader } from './open-loader.ts'
-import { stuckAfterMs } from '../../shared/lifecycle/stuck-after-ms.ts'
 
 /** For dead letters and probes. */
 const DEAD_LETTER_CONNECTIONS = 2

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
-import { readLineSubjects, subjectOf, type LineSubject } from '../../shared/usage-lines/line-subjects.ts'
+import type { LogRecord } from '../../shared/event-log/event-log.ts'
+import { type LineSubject, readLineSubjects, subjectOf } from '../../shared/usage-lines/line-subjects.ts'
 import { splitLines } from '../../shared/usage-lines/lines.ts'
 import { parseUsageLine } from '../../shared/usage-lines/usage-event-line.ts'
-import type { LogRecord } from '../../shared/event-log/event-log.ts'
 
 /** Lines that lie side by side in a record, byte for byte as they lie in the log. */
 export interface Block {

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { findDataFault, type DataFault } from '../../shared/clickhouse/events/data-fault.ts'
-import { loggableError } from '../../shared/logging/loggable-error.ts'
-import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
+import { type DataFault, findDataFault } from '../../shared/clickhouse/events/data-fault.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
 import type { LoaderPoint } from './crash-points.ts'
-import { linesOf, type Block } from './read-record.ts'
+import { type Block, linesOf } from './read-record.ts'
 
 export interface StoreBlocksDeps {
   /** Stores lines, all of them or none; when it fails they may be stored all the same. */

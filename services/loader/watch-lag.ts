@@ -1,7 +1,7 @@
-import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
+import { type EventLog, LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
+import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
 
 /** Shows how far the loaders are behind the event log. What cannot be read is not shown. */
 export function watchLag(

@@ -1,4 +1,4 @@
-import { request, type IncomingMessage } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { StartupError } from '../../shared/errors/startup-error.ts'

@@ -1,6 +1,6 @@
 import { readClickHouseConfig } from '../../shared/clickhouse/config.ts'
-import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readDataDir } from '../../shared/config/common-settings.ts'
+import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { LOG_LEVELS } from '../../shared/logging/logger.ts'
 import { readPostgresConfig } from '../../shared/postgres/core/config.ts'

@@ -1,6 +1,6 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 import { apiKeyRepository } from '../../shared/postgres/api-keys.ts'
-import { companyRepository, type Company } from '../../shared/postgres/companies.ts'
+import { type Company, companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
 
 /** @throws DomainError not_found */

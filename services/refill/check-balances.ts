@@ -1,18 +1,18 @@
 import { compareAmounts } from '../../shared/amount/amount.ts'
 import type { AccountSumsReader } from '../../shared/clickhouse/usage/account-sums.ts'
 import { balanceIn } from '../../shared/domain/balance.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import {
-  refillConfigurationRepository,
-  type RefillConfigurationKey,
-} from '../../shared/postgres/refill-configurations.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { isRefusedRow } from '../../shared/postgres/core/violations.ts'
-import { loggableError } from '../../shared/logging/loggable-error.ts'
-import type { RefillCooldowns } from './refill-cooldowns.ts'
+import { sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
+import {
+  type RefillConfigurationKey,
+  refillConfigurationRepository,
+} from '../../shared/postgres/refill-configurations.ts'
 import type { NowOf, RefillBalances, RefillOutcome } from './refill-balances.ts'
+import type { RefillCooldowns } from './refill-cooldowns.ts'
 import type { RefillMetrics } from './refill-metrics.ts'
 
 export interface CheckBalancesDeps {

@@ -1,10 +1,10 @@
-import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig, readConnections } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
 import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
+import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { REFILL_POINTS } from './crash-points.ts'
 
 /** Settings of refills. */

@@ -3,7 +3,7 @@ import type {
   TouchedUsage,
   touchedUsageRepository,
 } from '../../shared/clickhouse/events/touched-usage.ts'
-import { unixSeconds, type Micros } from '../../shared/time/microsecond-clock.ts'
+import { type Micros, unixSeconds } from '../../shared/time/microsecond-clock.ts'
 
 export interface FollowUsageDeps {
   touched: Pick<ReturnType<typeof touchedUsageRepository>, 'listAccepted' | 'listCorrected'>

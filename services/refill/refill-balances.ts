@@ -1,25 +1,25 @@
 import {
+  type Amount,
   compareAmounts,
   findAmountFault,
   formatAmount,
   subtractAmounts,
-  type Amount,
 } from '../../shared/amount/amount.ts'
 import type { AccountSumsReader } from '../../shared/clickhouse/usage/account-sums.ts'
-import { balanceIn, type Balance } from '../../shared/domain/balance.ts'
+import { type Balance, balanceIn } from '../../shared/domain/balance.ts'
 import { newId } from '../../shared/domain/ids.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { lockBalances } from '../../shared/postgres/locks/balance-lock.ts'
-import { grantRepository, sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
 import type { Pool, PoolClient, Queryable } from '../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { grantRepository, sumGrantsOfAccounts } from '../../shared/postgres/grants.ts'
+import { lockBalances } from '../../shared/postgres/locks/balance-lock.ts'
 import {
-  refillConfigurationRepository,
   type LockedRefillConfiguration,
   type RefillConfigurationKey,
+  refillConfigurationRepository,
 } from '../../shared/postgres/refill-configurations.ts'
-import { refillRepository, type RefillHistory, type RefillLimits } from '../../shared/postgres/refills.ts'
-import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { type RefillHistory, type RefillLimits, refillRepository } from '../../shared/postgres/refills.ts'
 import { withinMs } from '../../shared/time/within-ms.ts'
 import type { RefillPoint } from './crash-points.ts'
 import { refillInstant } from './refill-instant.ts'

@@ -1,10 +1,10 @@
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import {
-  refillConfigurationRepository,
-  type RefillConfigurationKey,
-} from '../../shared/postgres/refill-configurations.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import {
+  type RefillConfigurationKey,
+  refillConfigurationRepository,
+} from '../../shared/postgres/refill-configurations.ts'
 import { BALANCES_AT_ONCE, type CheckBalances } from './check-balances.ts'
 
 /**

@@ -1,9 +1,9 @@
-import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import type { EnvReader } from '../../shared/config/env-reader.ts'
 import { readCrashAt } from '../../shared/lifecycle/crash-at.ts'
 import { readLogLevel } from '../../shared/logging/config.ts'
 import { readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
+import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { ROLLUP_POINTS } from './crash-points.ts'
 
 /** One statement reads five million events at the most, which takes seconds; what takes this long hangs. */

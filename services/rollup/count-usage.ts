@@ -9,7 +9,7 @@ import { inEveryNamespace, inNamespace } from '../../shared/postgres/core/transa
 import { retiredNamespaceRepository } from '../../shared/postgres/retired-namespaces.ts'
 import { everyUsageCountRepository, usageCountRepository } from '../../shared/postgres/usage-counts.ts'
 import { MICROS_PER_MS } from '../../shared/time/microsecond-clock.ts'
-import { monthText, recountUsage, type Recount } from '../../shared/usage/recount-usage.ts'
+import { monthText, type Recount, recountUsage } from '../../shared/usage/recount-usage.ts'
 
 export interface UsageCounterDeps {
   pool: Pool

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loggableError } from '../../shared/logging/loggable-error.ts'
+import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
+import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import { inUse } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
-import type { UsageCounter } from './count-usage.ts'
-import { RowBudget } from './row-budget.ts'
 import { closeSlots } from './close-slots.ts'
 import type { RollupConfig } from './config.ts'
+import type { UsageCounter } from './count-usage.ts'
 import { MARKS_AT_ONCE, recomputeLate } from './recompute-late.ts'
 import type { RollupDeps } from './rollup-deps.ts'
 import type { RollupMetrics, RollupStep } from './rollup-metrics.ts'
+import { RowBudget } from './row-budget.ts'
 
 export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
   /** Builds the first epoch, unless another process does. */

@@ -1,11 +1,11 @@
-import { getsOn } from '../../shared/service/gets-on.ts'
 import { openClickHouseServer } from '../../shared/clickhouse/open-server.ts'
 import { crashAt } from '../../shared/lifecycle/crash-at.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { runService, type Service } from '../../shared/service/run-service.ts'
 import { openServicePool } from '../../shared/postgres/core/open-service-pool.ts'
 import { requirePostgresServer } from '../../shared/postgres/core/require-server.ts'
 import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
+import { getsOn } from '../../shared/service/gets-on.ts'
+import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readRollupServiceConfig } from './config.ts'
 import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts'
 

@@ -1,8 +1,8 @@
 import { EnvReader } from '../../shared/config/env-reader.ts'
-import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { readStandaloneConfig } from './config.ts'
-import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { settingsTable } from '../../shared/config/settings-table.ts'
+import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
+import { readStandaloneConfig } from './config.ts'
 
 /** `npm run config`: prints the settings that this environment gives, secrets hidden, and every problem they have. */
 function main(): void {

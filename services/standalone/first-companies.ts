@@ -1,9 +1,9 @@
-import { newApiKey, PERMISSIONS, type Mode } from '../../shared/domain/api-key.ts'
 import { writeSecretFile } from '../../shared/config/secret-file.ts'
+import { type Mode, newApiKey, PERMISSIONS } from '../../shared/domain/api-key.ts'
 import { issueKey } from '../../shared/keys/issue-key.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
-import { makeCompany } from '../../shared/postgres/make-company.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
+import { makeCompany } from '../../shared/postgres/make-company.ts'
 
 /** A company that a new installation starts with, and the file its key is written to. */
 export interface FirstCompany {

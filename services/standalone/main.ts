@@ -1,10 +1,10 @@
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
+import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
+import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { stopSignal } from '../../shared/lifecycle/stop-signal.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
-import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
-import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { startTally } from './tally.ts'
 import { welcome } from './welcome.ts'
 

@@ -1,14 +1,14 @@
 import path from 'node:path'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { explainFullDisk } from '../../shared/errors/disk-full.ts'
+import { type Closeable, closeAll } from '../../shared/lifecycle/close-all.ts'
 import { exitWith } from '../../shared/lifecycle/exit-with.ts'
-import { closeAll, type Closeable } from '../../shared/lifecycle/close-all.ts'
+import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
+import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 import { createLogger } from '../../shared/logging/logger.ts'
 import { readStandaloneConfig } from './config.ts'
 import { openDataFolder } from './data-folder.ts'
 import { openEngines } from './engines.ts'
-import { expectLostOutput } from '../../shared/lifecycle/lost-output.ts'
-import { takeNoOptions } from '../../shared/lifecycle/no-options.ts'
 
 /** `npm run migrate`: brings the databases and the topics up to date, as every start does, and ends. */
 async function main(): Promise<void> {

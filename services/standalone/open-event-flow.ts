@@ -10,7 +10,7 @@ import { openLoader } from '../loader/open-loader.ts'
 import { openRefill } from '../refill/open-refill.ts'
 import { openRollup } from '../rollup/open-rollup.ts'
 import type { Pools } from './open-pools.ts'
-import { requireRoom, type RequiredRoom } from './require-room.ts'
+import { type RequiredRoom, requireRoom } from './require-room.ts'
 import type { Start } from './start.ts'
 
 /** What usage passes through once it is reported, from its acceptance to rollups and refills. */

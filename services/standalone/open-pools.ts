@@ -1,10 +1,10 @@
-import type { Pool } from '../../shared/postgres/core/pool.ts'
 import {
   LOG_CONNECTIONS,
   openRequestPool,
   openServicePool,
   REPORT_CONNECTIONS,
 } from '../../shared/postgres/core/open-service-pool.ts'
+import type { Pool } from '../../shared/postgres/core/pool.ts'
 import { watchPools } from '../../shared/postgres/core/watch-pools.ts'
 import { openTestWorlds, type TestWorlds } from '../../shared/postgres/test-worlds.ts'
 import { REFILL_CONNECTIONS } from '../refill/open-refill.ts'

@@ -1,5 +1,5 @@
 import { StartupError } from '../../shared/errors/startup-error.ts'
-import { listen, type HttpServer, type HttpServerOptions } from '../../shared/http/http-server.ts'
+import { type HttpServer, type HttpServerOptions, listen } from '../../shared/http/http-server.ts'
 import type { StandaloneConfig } from './config.ts'
 
 /** Where a server listens, and the settings that say so. */

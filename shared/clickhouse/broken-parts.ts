@@ -1,7 +1,7 @@
 import { reach } from '../errors/reach.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Logger } from '../logging/logger.ts'
-import { queryRows, type ClickHouse } from './clickhouse.ts'
+import { type ClickHouse, queryRows } from './clickhouse.ts'
 import { rollupEpochRepository } from './rollups/rollup-epochs.ts'
 
 /** A part of a table that ClickHouse could not read, and has put aside: its rows are in no answer any more. */

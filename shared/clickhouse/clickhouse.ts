@@ -1,16 +1,16 @@
 import {
-  ClickHouseLogLevel,
-  createClient,
   type ClickHouseClient,
+  ClickHouseLogLevel,
   type ClickHouseSettings,
+  createClient,
 } from '@clickhouse/client'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import { analyticsDatabase } from './analytics-database.ts'
 import { ChdbConnection } from './embedded/chdb-connection.ts'
 import { FailedOpen, quoteIdentifier } from './embedded/chdb-session.ts'
-import { explainFailedOpen } from './embedded/explain-failed-open.ts'
 import { writeEngineConfig } from './embedded/engine-config.ts'
-import { queryTurns, tenantOf, type QueryTurns } from './query-turns.ts'
+import { explainFailedOpen } from './embedded/explain-failed-open.ts'
+import { type QueryTurns, queryTurns, tenantOf } from './query-turns.ts'
 
 /** The one API to ClickHouse, whether it is a server or the engine in our process. */
 export interface ClickHouse extends ClickHouseClient {

@@ -1,9 +1,9 @@
 import path from 'node:path'
+import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import type { Logger } from '../logging/logger.ts'
-import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
 import { analyticsDatabase } from './analytics-database.ts'
-import { queryRows, type OpenedClickHouse } from './clickhouse.ts'
+import { type OpenedClickHouse, queryRows } from './clickhouse.ts'
 
 /**
  * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for

@@ -3,7 +3,7 @@ import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { Queryable } from '../postgres/core/pool.ts'
 import { requireWholeTables } from './broken-parts.ts'
-import { openClickHouse, type ClickHouse } from './clickhouse.ts'
+import { type ClickHouse, openClickHouse } from './clickhouse.ts'
 import { requireClickHouseSchema } from './require-schema.ts'
 import { requireUsageStore } from './require-usage-store.ts'
 

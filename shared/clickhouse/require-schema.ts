@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { ClickHouseError } from '@clickhouse/client'
+import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { StartupError } from '../errors/startup-error.ts'
-import { pendingMigrations, readMigrations } from '../config/migration-files.ts'
-import { queryRows, type ClickHouse } from './clickhouse.ts'
+import { type ClickHouse, queryRows } from './clickhouse.ts'
 
 /** What ClickHouse says when a table or a database is not there. */
 const MISSING = new Set(['60', '81'])

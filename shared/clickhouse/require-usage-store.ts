@@ -2,7 +2,7 @@ import { reach } from '../errors/reach.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import type { Queryable } from '../postgres/core/pool.ts'
 import { usageStoreRepository } from '../postgres/usage-store.ts'
-import { queryRows, type ClickHouse } from './clickhouse.ts'
+import { type ClickHouse, queryRows } from './clickhouse.ts'
 
 // One; a migration that was cut short may have made several.
 const IDS = 'SELECT toString(id) AS id FROM usage_store ORDER BY id'

@@ -1,5 +1,5 @@
 import { DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
-import { withMembers, type ClickHouse } from './clickhouse.ts'
+import { type ClickHouse, withMembers } from './clickhouse.ts'
 
 /**
  * The same client, whose queries are timed once it is their turn, until their first rows arrive; our answers are small,

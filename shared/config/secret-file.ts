@@ -1,4 +1,4 @@
-import { rename, rm, readFile, stat, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 
 /** Writes a file that only we may read, whole or not at all: it is never seen half written. */
 export async function writeSecretFile(file: string, text: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { subtractAmounts, ZERO, type Amount } from '../amount/amount.ts'
+import { type Amount, subtractAmounts, ZERO } from '../amount/amount.ts'
 import type { UsageSource } from './usage-source.ts'
 
 /** What an account was granted and used of one source, and what is left. */

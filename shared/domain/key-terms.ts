@@ -1,5 +1,5 @@
 import { DomainError } from '../errors/domain-error.ts'
-import { PERMISSIONS, type Permission } from './api-key.ts'
+import { type Permission, PERMISSIONS } from './api-key.ts'
 
 /** What a key may do, and until when. */
 export interface KeyTerms {

@@ -1,4 +1,4 @@
-import { averageAmount, formatAmount, type Amount } from '../amount/amount.ts'
+import { type Amount, averageAmount, formatAmount } from '../amount/amount.ts'
 
 /** How a set of usage events is boiled down to one number. */
 export type Aggregation = 'sum' | 'min' | 'max' | 'avg' | 'latest' | 'count'

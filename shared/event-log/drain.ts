@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LOADER_GROUP, type EventLog } from './event-log.ts'
+import { type EventLog, LOADER_GROUP } from './event-log.ts'
 import { readTogether } from './read-together.ts'
 
 /** Waits until all usage that was accepted before can be seen in ClickHouse. @returns false when that takes too long */

@@ -1,5 +1,5 @@
 import type { Micros } from '../time/microsecond-clock.ts'
-import { LOADER_GROUP, type EventLog } from './event-log.ts'
+import { type EventLog, LOADER_GROUP } from './event-log.ts'
 
 export interface ListedUpToOptions {
   /** No event that is on its way into the log, or will be, was or will be accepted before this. */

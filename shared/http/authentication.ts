@@ -2,15 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import type { Request, RequestHandler, Response } from 'express'
 import { LRUCache } from 'lru-cache'
 import {
-  digestOfApiKey,
-  isApiKey,
   type Caller,
+  digestOfApiKey,
   type FoundCaller,
+  isApiKey,
   type Permission,
 } from '../domain/api-key.ts'
+import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { NAMES } from '../redis/names.ts'
 import type { Purges } from '../redis/purges.ts'
-import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { noteCaller, notedCaller } from './callers.ts'
 import { HttpError } from './http-error.ts'
 import { takeOf } from './limit-rate.ts'

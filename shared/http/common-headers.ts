@@ -1,4 +1,4 @@
-import { IncomingMessage, ServerResponse, type OutgoingHttpHeader } from 'node:http'
+import { IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import helmet, { type HelmetOptions } from 'helmet'
 

@@ -1,9 +1,9 @@
-import type { Properties } from '../domain/properties.ts'
-import type { SchemaOf } from './operation.ts'
 import { canonicalAmount } from '../amount/amount.ts'
-import { isMetric, type UsageSource } from '../domain/usage-source.ts'
+import type { Properties } from '../domain/properties.ts'
 import type { UsageEvent } from '../domain/usage-event.ts'
+import { isMetric, type UsageSource } from '../domain/usage-source.ts'
 import { unixSeconds } from '../time/microsecond-clock.ts'
+import type { SchemaOf } from './operation.ts'
 
 /** A usage source as answers show it: a metric or a currency, the other one null. */
 export const sourceToBody = (source: UsageSource): { metric_id: string | null; currency: string | null } =>

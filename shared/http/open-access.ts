@@ -1,4 +1,4 @@
-import { batchReads, type BatchedRead, type Batching } from '../batching/batch-reads.ts'
+import { type BatchedRead, type Batching, batchReads } from '../batching/batch-reads.ts'
 import type { Caller, FoundCaller } from '../domain/api-key.ts'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
@@ -9,7 +9,7 @@ import type { RateLimitConfig } from '../rate-limit/config.ts'
 import { openRateLimits, type RateLimits } from '../rate-limit/rate-limits.ts'
 import type { Sharing } from '../redis/open-sharing.ts'
 import { cachedFindCaller, type FindCaller } from './authentication.ts'
-import { keyUses, type KeyUses } from './key-uses.ts'
+import { type KeyUses, keyUses } from './key-uses.ts'
 
 /** Who may come in, where to, and how often: what every HTTP service asks of a caller. */
 export interface Access {

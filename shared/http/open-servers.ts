@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
-import { listen, type HttpServer, type HttpServerOptions } from './http-server.ts'
-import { closeAll, type Closeable } from '../lifecycle/close-all.ts'
+import { type Closeable, closeAll } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
+import { type HttpServer, type HttpServerOptions, listen } from './http-server.ts'
 
 /** How long requests under way may take to finish, of the ten seconds that stopping may take. */
 const CLOSE_REQUESTS_MS = 4_000

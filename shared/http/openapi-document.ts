@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../config/project-root.ts'
-import { PERMISSIONS, type Permission } from '../domain/api-key.ts'
+import { type Permission, PERMISSIONS } from '../domain/api-key.ts'
 
 /** The parts of an OpenAPI document that we look into; the rest is for the validator. */
 export interface OpenApiDocument {

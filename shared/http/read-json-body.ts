@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { RequestHandler } from 'express'
-import { collectBytes, collectGunzipped } from './collect-bytes.ts'
-import { HttpError } from './http-error.ts'
 import { awaitFirstSlice } from './body-slices.ts'
 import { tenantOf } from './callers.ts'
+import { collectBytes, collectGunzipped } from './collect-bytes.ts'
+import { HttpError } from './http-error.ts'
 import { isAwaited } from './request-deadline.ts'
 
 /** What a request with a body carries once it is read. */

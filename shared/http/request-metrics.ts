@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { DURATION_BUCKETS, type Add, type Metrics } from '../metrics/metrics.ts'
+import { type Add, DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
 
 /** Counts and times a request from now, or an earlier time of `performance`, until its answer is sent. */
 type ObserveRequest = (res: ServerResponse, startedAt?: number) => void

@@ -1,4 +1,4 @@
-import { OPERATOR_TERMS, type KeyTerms } from '../domain/key-terms.ts'
+import { type KeyTerms, OPERATOR_TERMS } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import type { LockedApiKey } from '../postgres/api-keys.ts'
 

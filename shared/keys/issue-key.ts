@@ -1,11 +1,11 @@
 import { digestOfApiKey, lastCharactersOf } from '../domain/api-key.ts'
 import { newUuid } from '../domain/ids.ts'
-import { requireGivable, type KeyTerms } from '../domain/key-terms.ts'
+import { type KeyTerms, requireGivable } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { apiKeyRepository, type ApiKey } from '../postgres/api-keys.ts'
+import { type ApiKey, apiKeyRepository } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
-import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
+import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 
 /** A key that is to be. */
 export interface WantedKey extends KeyTerms {

@@ -1,7 +1,7 @@
 import { apiKeyRepository, type LockedApiKey } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
-import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
+import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 
 /** A key that was revoked, and whether it had been before. */
 export interface RevokedKey {

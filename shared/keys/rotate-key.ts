@@ -1,9 +1,9 @@
-import { termsAfterRotation, type RotationTerms } from '../domain/key-terms.ts'
+import { type RotationTerms, termsAfterRotation } from '../domain/key-terms.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { apiKeyRepository, type ApiKey, type LockedApiKey, type KeyEnd } from '../postgres/api-keys.ts'
+import { type ApiKey, apiKeyRepository, type KeyEnd, type LockedApiKey } from '../postgres/api-keys.ts'
 import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
-import { idsOf, termsOfGiver, type GiverId } from './giver.ts'
+import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 import { endedAlready, insertKey, termsToChanges } from './issue-key.ts'
 
 /** How long a key may go on beside the one that takes its place. */

@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { pino, type DestinationStream, type Logger } from 'pino'
+import { type DestinationStream, type Logger, pino } from 'pino'
 import { writeLogLine } from './standard-error.ts'
 
 export type { Logger }

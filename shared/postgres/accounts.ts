@@ -1,7 +1,7 @@
-import { nameOfAccount, type AccountKey } from '../domain/account-key.ts'
 import type { Account } from '../domain/account.ts'
-import { isUnchanged, type Changes } from '../domain/changes.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { type AccountKey, nameOfAccount } from '../domain/account-key.ts'
+import { type Changes, isUnchanged } from '../domain/changes.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
@@ -12,8 +12,8 @@ import {
   findingAndArchiving,
   firstRow,
   insertRow,
-  updateRow,
   type ResourceTable,
+  updateRow,
 } from './core/resource-table.ts'
 import { isForeignKeyViolation } from './core/violations.ts'
 

@@ -1,8 +1,8 @@
 import type { FoundCaller, Mode, Permission } from '../domain/api-key.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import type { Company } from './companies.ts'
-import { lockCreation } from './locks/creation-lock.ts'
 import type { Queryable } from './core/pool.ts'
+import { lockCreation } from './locks/creation-lock.ts'
 
 export interface NewApiKey {
   id: string

@@ -1,6 +1,6 @@
 import type { AuditedAction, AuditEntry, NewAuditEntry } from '../domain/audit-entry.ts'
 import { newUuid } from '../domain/ids.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'
 

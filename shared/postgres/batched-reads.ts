@@ -1,12 +1,12 @@
 import type { Amount } from '../amount/amount.ts'
-import { batchReads, type BatchedRead, type Batching } from '../batching/batch-reads.ts'
-import { nameOfAccount, type AccountKey } from '../domain/account-key.ts'
+import { type BatchedRead, type Batching, batchReads } from '../batching/batch-reads.ts'
 import type { Account } from '../domain/account.ts'
+import { type AccountKey, nameOfAccount } from '../domain/account-key.ts'
 import type { UsageSource } from '../domain/usage-source.ts'
 import { findAccounts } from './accounts.ts'
-import { sumGrants, sumGrantsBySource, type GrantsKey, type GrantSum } from './grants.ts'
-import { listActiveMetricIds } from './metrics.ts'
 import type { Pool } from './core/pool.ts'
+import { type GrantsKey, type GrantSum, sumGrants, sumGrantsBySource } from './grants.ts'
+import { listActiveMetricIds } from './metrics.ts'
 
 /** Reads of resources that may share a statement with others that arrive at the same time, of any company. */
 export interface BatchedReads {

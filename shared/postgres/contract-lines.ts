@@ -1,7 +1,7 @@
 import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
 import type { CardLine, ContractLine, PriceOverride } from '../domain/billing/contract.ts'
 import type { NewLine, StoredLine } from '../domain/billing/stored-contract.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import type { TimeRange } from '../domain/time-range.ts'
 import { isMetric } from '../domain/usage-source.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'

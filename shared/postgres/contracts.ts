@@ -1,13 +1,13 @@
-import type { Cadence } from '../domain/billing/periods.ts'
 import type { NewestCredits } from '../domain/billing/invoice.ts'
+import type { Cadence } from '../domain/billing/periods.ts'
 import type {
   Cancellation,
   ContractRecord,
   NewLine,
   StoredContract,
 } from '../domain/billing/stored-contract.ts'
-import { isUnchanged, type Changes } from '../domain/changes.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { type Changes, isUnchanged } from '../domain/changes.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import { DomainError, type ErrorCode } from '../errors/domain-error.ts'
 import { contractLineRepository } from './contract-lines.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'

@@ -10,8 +10,8 @@ import {
   firstRow,
   insertInOrder,
   listRows,
-  updateRow,
   type ResourceTable,
+  updateRow,
 } from './core/resource-table.ts'
 
 export type NewCustomer = Omit<Customer, 'createdAt' | 'updatedAt'>

@@ -1,7 +1,6 @@
 import { canonicalAmount } from '../amount/amount.ts'
 import type { EventRevision } from '../domain/correct-event.ts'
-import { propertyPairs, type Properties } from '../domain/properties.ts'
-import { isMetric } from '../domain/usage-source.ts'
+import { type Properties, propertyPairs } from '../domain/properties.ts'
 import {
   contentOf,
   correctionVersion,
@@ -9,7 +8,8 @@ import {
   reportVersion,
   type UsageEvent,
 } from '../domain/usage-event.ts'
-import { MICROS_PER_SECOND, type Micros } from '../time/microsecond-clock.ts'
+import { isMetric } from '../domain/usage-source.ts'
+import { type Micros, MICROS_PER_SECOND } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /** Names an event among those of all namespaces. */

@@ -1,4 +1,4 @@
-import { MICROS_PER_MS, type Micros } from '../time/microsecond-clock.ts'
+import { type Micros, MICROS_PER_MS } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { MICROS_PER_SECOND, type Micros } from '../time/microsecond-clock.ts'
+import { type Micros, MICROS_PER_SECOND } from '../time/microsecond-clock.ts'
 import type { PoolClient } from './core/pool.ts'
 import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from './gateways.ts'
 

@@ -8,8 +8,8 @@ import {
   insertInOrder,
   listRows,
   listRowsByIds,
-  updateRow,
   type ResourceTable,
+  updateRow,
 } from './core/resource-table.ts'
 
 export type NewMetric = Pick<Metric, 'id' | 'externalId' | 'name' | 'description' | 'measurementUnits'>

@@ -1,5 +1,5 @@
-import type { PageRequest } from '../domain/page.ts'
 import type { PriceRecord } from '../domain/billing/price-record.ts'
+import type { PageRequest } from '../domain/page.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import type { Queryable } from './core/pool.ts'
 import {
@@ -7,8 +7,8 @@ import {
   insertInOrder,
   listRows,
   listRowsByIds,
-  updateRow,
   type ResourceTable,
+  updateRow,
 } from './core/resource-table.ts'
 import { productRepository } from './products.ts'
 

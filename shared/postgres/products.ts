@@ -1,14 +1,14 @@
+import type { Product } from '../domain/billing/product.ts'
 import type { Changes } from '../domain/changes.ts'
 import type { PageRequest } from '../domain/page.ts'
-import type { Product } from '../domain/billing/product.ts'
 import type { Queryable } from './core/pool.ts'
 import {
   findingAndArchiving,
   findRow,
   insertInOrder,
   listRows,
-  updateRow,
   type ResourceTable,
+  updateRow,
 } from './core/resource-table.ts'
 
 export type NewProduct = Pick<Product, 'id' | 'name' | 'description' | 'externalId'>

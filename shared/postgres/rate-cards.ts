@@ -1,7 +1,7 @@
 import type { Rate } from '../domain/billing/rate.ts'
+import type { RateCard } from '../domain/billing/rate-card.ts'
 import type { Changes } from '../domain/changes.ts'
 import type { PageRequest } from '../domain/page.ts'
-import type { RateCard } from '../domain/billing/rate-card.ts'
 import type { Queryable } from './core/pool.ts'
 import {
   findingAndArchiving,
@@ -10,9 +10,9 @@ import {
   insertInOrder,
   listRows,
   listRowsByIds,
+  type ResourceTable,
   touchRow,
   updateRow,
-  type ResourceTable,
 } from './core/resource-table.ts'
 import { rateRepository } from './rates.ts'
 

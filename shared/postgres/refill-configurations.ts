@@ -1,12 +1,12 @@
-import { amountFromDatabase, formatAmount, type Amount } from '../amount/amount.ts'
-import { isUnchanged, type Changes } from '../domain/changes.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { type Amount, amountFromDatabase, formatAmount } from '../amount/amount.ts'
+import { type Changes, isUnchanged } from '../domain/changes.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import type { RefillConfiguration } from '../domain/refill.ts'
 import { DomainError } from '../errors/domain-error.ts'
-import { lockCreation } from './locks/creation-lock.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'
 import { isCheckViolation, isForeignKeyViolation, isUniqueViolation } from './core/violations.ts'
+import { lockCreation } from './locks/creation-lock.ts'
 
 export type NewRefillConfiguration = Omit<RefillConfiguration, 'createdAt' | 'updatedAt'>
 

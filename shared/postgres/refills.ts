@@ -1,5 +1,5 @@
 import { amountFromDatabase, formatAmount } from '../amount/amount.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../domain/page.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import type { Refill } from '../domain/refill.ts'
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'

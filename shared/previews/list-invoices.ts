@@ -1,11 +1,11 @@
-import { currencyUsageBefore, invoiceOf, type Invoice } from '../domain/billing/invoice.ts'
+import { currencyUsageBefore, type Invoice, invoiceOf } from '../domain/billing/invoice.ts'
 import type { Page, PageRequest } from '../domain/page.ts'
 import { yielder } from '../lifecycle/yielder.ts'
 import { contractRepository } from '../postgres/contracts.ts'
 import { inNamespace } from '../postgres/core/transaction.ts'
 import { knownUpTo } from '../postgres/known-up-to.ts'
 import { unixSeconds } from '../time/microsecond-clock.ts'
-import { requireNotToCome, type PreviewDeps } from './preview-invoice.ts'
+import { type PreviewDeps, requireNotToCome } from './preview-invoice.ts'
 import { readAgreements, readCredit } from './read-agreements.ts'
 
 /** Instants in Unix seconds, undefined where now is meant. */

@@ -2,17 +2,17 @@ import type { ChangedEvent, KnownReads, knownUsageReader } from '../clickhouse/u
 import type { RatedUsage, ratedUsageReader } from '../clickhouse/usage/rated-usage.ts'
 import { contractKnownAt } from '../domain/billing/contract-status.ts'
 import { differenceOf, type InvoiceDifference } from '../domain/billing/difference.ts'
-import { currencyUsageBefore, invoiceOf, type Invoice } from '../domain/billing/invoice.ts'
+import { currencyUsageBefore, type Invoice, invoiceOf } from '../domain/billing/invoice.ts'
 import { defaultSecond, type InvoicePlan } from '../domain/billing/plan.ts'
 import type { PriceRecord } from '../domain/billing/price-record.ts'
 import { DomainError } from '../errors/domain-error.ts'
 import { contractRepository } from '../postgres/contracts.ts'
-import { eventRevisionRepository } from '../postgres/event-revisions.ts'
-import { knownUpTo } from '../postgres/known-up-to.ts'
 import type { Pool, PoolClient } from '../postgres/core/pool.ts'
 import { inNamespace, inNamespaceUndone } from '../postgres/core/transaction.ts'
-import { unixSeconds, type Micros } from '../time/microsecond-clock.ts'
-import { readAgreements, readCredit, type CreditReadings } from './read-agreements.ts'
+import { eventRevisionRepository } from '../postgres/event-revisions.ts'
+import { knownUpTo } from '../postgres/known-up-to.ts'
+import { type Micros, unixSeconds } from '../time/microsecond-clock.ts'
+import { type CreditReadings, readAgreements, readCredit } from './read-agreements.ts'
 
 export interface PreviewDeps {
   pool: Pool

@@ -1,12 +1,12 @@
 import type { Contract } from '../domain/billing/contract.ts'
 import type { InvoiceReadings } from '../domain/billing/invoice.ts'
-import { planInvoice, pricesOf, type InvoicePlan } from '../domain/billing/plan.ts'
+import { type InvoicePlan, planInvoice, pricesOf } from '../domain/billing/plan.ts'
 import type { PriceRecord } from '../domain/billing/price-record.ts'
 import { contractRepository } from '../postgres/contracts.ts'
+import type { PoolClient } from '../postgres/core/pool.ts'
 import { grantRepository } from '../postgres/grants.ts'
 import { priceRepository } from '../postgres/prices.ts'
 import { rateCardRepository } from '../postgres/rate-cards.ts'
-import type { PoolClient } from '../postgres/core/pool.ts'
 
 // What PostgreSQL holds of invoices: as many statements for many contracts and lines as for one.
 

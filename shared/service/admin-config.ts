@@ -1,5 +1,5 @@
-import type { EnvReader } from '../config/env-reader.ts'
 import { readPort } from '../config/common-settings.ts'
+import type { EnvReader } from '../config/env-reader.ts'
 
 /**
  * Where a process answers probes and shows its metrics.

@@ -1,15 +1,15 @@
-import { adminApp } from './admin-app.ts'
-import type { AdminConfig } from './admin-config.ts'
-import type { Probes } from './probes.ts'
 import { EnvReader } from '../config/env-reader.ts'
 import { hostToCall } from '../config/host-to-call.ts'
 import { listen } from '../http/http-server.ts'
-import { createLogger, type Logger, type LogLevel } from '../logging/logger.ts'
-import { openMetrics, type Metrics } from '../metrics/metrics.ts'
-import { closeAll, type Closeable } from '../lifecycle/close-all.ts'
+import { type Closeable, closeAll } from '../lifecycle/close-all.ts'
 import { expectLostOutput } from '../lifecycle/lost-output.ts'
 import { takeNoOptions } from '../lifecycle/no-options.ts'
 import { stopSignal } from '../lifecycle/stop-signal.ts'
+import { createLogger, type Logger, type LogLevel } from '../logging/logger.ts'
+import { type Metrics, openMetrics } from '../metrics/metrics.ts'
+import { adminApp } from './admin-app.ts'
+import type { AdminConfig } from './admin-config.ts'
+import type { Probes } from './probes.ts'
 
 /** What every service is told, whatever it does. */
 export interface ServiceConfig {

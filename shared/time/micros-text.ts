@@ -1,4 +1,4 @@
-import { MICROS_PER_SECOND, type Micros } from './microsecond-clock.ts'
+import { type Micros, MICROS_PER_SECOND } from './microsecond-clock.ts'
 
 /** Why the last one is kept: all events of a request share their accepted_at. */
 let formatted: { at: Micros; text: string } = { at: -1, text: '' }

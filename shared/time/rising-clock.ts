@@ -1,4 +1,4 @@
-import { MICROS_PER_MS, type Clock, type Micros } from './microsecond-clock.ts'
+import { type Clock, type Micros, MICROS_PER_MS } from './microsecond-clock.ts'
 
 /**
  * How fast it goes on while the wall clock is behind. Slower than that one, so that it is caught up with; and not much

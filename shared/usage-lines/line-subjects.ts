@@ -1,6 +1,6 @@
+import type { UsageEvent } from '../domain/usage-event.ts'
 import { parseMicros } from '../time/micros-text.ts'
 import { ACCOUNT, NAMESPACE, parseUsageLine, SOURCE } from './usage-event-line.ts'
-import type { UsageEvent } from '../domain/usage-event.ts'
 
 /** Whose usage a line of the event log reports, when it occurred, in Unix seconds, and when it was accepted. */
 export type LineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'>

@@ -1,8 +1,8 @@
 import { findAmountFault } from '../amount/amount.ts'
-import type { Micros } from '../time/microsecond-clock.ts'
-import { formatMicros, parseMicros } from '../time/micros-text.ts'
 import { EVENT_ID_PATTERN } from '../domain/ids.ts'
 import { occurredAtOfEventId, type UsageEvent } from '../domain/usage-event.ts'
+import { formatMicros, parseMicros } from '../time/micros-text.ts'
+import type { Micros } from '../time/microsecond-clock.ts'
 
 /**
  * The form of a usage event in the event log: one line of JSON in the column names of ClickHouse's table

@@ -1,7 +1,7 @@
 import type { EventCount, eventCountRepository } from '../clickhouse/events/event-counts.ts'
 import { groupBy } from '../collections/group-by.ts'
-import type { UsageCount } from '../postgres/usage-counts.ts'
 import type { retiredNamespaceRepository } from '../postgres/retired-namespaces.ts'
+import type { UsageCount } from '../postgres/usage-counts.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 
 export interface RecountDeps {

@@ -1,6 +1,6 @@
-import type { CurrentEvent, usageEventRepository } from '../clickhouse/events/usage-events.ts'
 import { canonicalAmount } from '../amount/amount.ts'
-import { propertyPairs, type Properties } from '../domain/properties.ts'
+import type { CurrentEvent, usageEventRepository } from '../clickhouse/events/usage-events.ts'
+import { type Properties, propertyPairs } from '../domain/properties.ts'
 import type { UsageEvent } from '../domain/usage-event.ts'
 import type { UntilLoaded } from '../event-log/until-loaded.ts'
 

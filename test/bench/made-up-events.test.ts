@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto'
 import { expect } from 'chai'
 import {
-  ACCOUNTS,
   accountId,
   accountOfDraw,
+  ACCOUNTS,
   insertMadeUpEvents,
   LARGEST_ACCOUNT,
   MEDIAN_ACCOUNT,
   REQUEST_IDS,
 } from '../../bench/data-set/made-up-events.ts'
-import { queryRows, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
-import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
+import { type OpenedClickHouse, queryRows } from '../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
-import { propertyPairs, type Properties } from '../../shared/domain/properties.ts'
+import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-aggregates.ts'
+import { type Properties, propertyPairs } from '../../shared/domain/properties.ts'
 import { ALL_TIME } from '../../shared/domain/time-range.ts'
 import { contentOf, reportVersion } from '../../shared/domain/usage-event.ts'
 import { parseUsageLine } from '../../shared/usage-lines/usage-event-line.ts'

@@ -1,8 +1,8 @@
-import { expect } from 'chai'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { PLACEHOLDER, sendLoad, TIME_PLACEHOLDER, type Load } from '../../bench/send-load.ts'
+import { expect } from 'chai'
+import { type Load, PLACEHOLDER, sendLoad, TIME_PLACEHOLDER } from '../../bench/send-load.ts'
 
 describe('the load generator', () => {
   let server: Server

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { newApiKey, PERMISSIONS } from '../../shared/domain/api-key.ts'
+import { listOperations, type Operation, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
-import { ApiClient, type Answered, type RequestOptions } from '../support/api-client.ts'
+import { type Answered, ApiClient, type RequestOptions } from '../support/api-client.ts'
 import { openPoolByHand } from '../support/by-hand.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
 import { until } from '../support/until.ts'
-import { makeRequestWorld, TRIES, type Request, type Tries, type World } from './requests.ts'
+import { makeRequestWorld, type Request, TRIES, type Tries, type World } from './requests.ts'
 import { UnlimitedClient } from './unlimited-client.ts'
 
 /** What only a fault brings about; faults.test.ts does, once for each service. */

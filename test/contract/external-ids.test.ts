@@ -3,8 +3,8 @@ import { listOperations, readOpenApiDocument } from '../../shared/http/openapi-d
 import { requestSchema } from '../../shared/http/request-schema.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { openPoolByHand } from '../support/by-hand.ts'
-import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { rawRequest } from '../support/raw-request.ts'
+import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { shareRequestWorld, TRIES, type World } from './requests.ts'
 
 describe('external ids', function () {

@@ -3,12 +3,12 @@ import { readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
-import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
+import { listOperations, type Operation, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { openPoolByHand } from '../support/by-hand.ts'
-import { turned } from '../support/turned-json.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../support/tally-under-test.ts'
-import { makeRequestWorld, TRIES, type Request, type World } from './requests.ts'
+import { turned } from '../support/turned-json.ts'
+import { makeRequestWorld, type Request, TRIES, type World } from './requests.ts'
 
 /** What makes a request of each keyed operation ask for something else; undefined where nothing can. */
 const OTHERWISE: Readonly<Record<string, object | undefined>> = {

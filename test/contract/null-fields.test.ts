@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
+import { listOperations, type Operation, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import type { TallyUnderTest } from '../support/tally-under-test.ts'
 import { makeWorld } from '../support/usage-world.ts'

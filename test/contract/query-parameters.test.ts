@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { listOperations, readOpenApiDocument, type Operation } from '../../shared/http/openapi-document.ts'
+import { listOperations, type Operation, readOpenApiDocument } from '../../shared/http/openapi-document.ts'
 import { memberSchema, requestSchema } from '../../shared/http/request-schema.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import type { TallyUnderTest } from '../support/tally-under-test.ts'

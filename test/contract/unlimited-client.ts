@@ -1,7 +1,7 @@
 import { newApiKey, PERMISSIONS } from '../../shared/domain/api-key.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import type { Pool } from '../../shared/postgres/core/pool.ts'
-import { ApiClient, type Answered, type RequestOptions } from '../support/api-client.ts'
+import { type Answered, ApiClient, type RequestOptions } from '../support/api-client.ts'
 import { insertKey } from '../support/insert-key.ts'
 
 /** A client of a test company that meets no limit, however low it is: each request has a key of its own. */

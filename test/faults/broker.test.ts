@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { checkLedger, checkUsage } from './check-ledger.ts'
 import { tell } from '../support/fault-seed.ts'
-import { APPEND_TIMEOUT_MS, startFaultStage, type FaultStage } from './fault-stage.ts'
-import { startKafka, type KafkaBroker } from '../support/kafka.ts'
+import { type KafkaBroker, startKafka } from '../support/kafka.ts'
 import { until } from '../support/until.ts'
+import { checkLedger, checkUsage } from './check-ledger.ts'
+import { APPEND_TIMEOUT_MS, type FaultStage, startFaultStage } from './fault-stage.ts'
 
 /** How much later than its deadline an answer may be seen, on a machine that is busy with other things. */
 const LATE_MS = 2_500

@@ -3,10 +3,10 @@ import { expect } from 'chai'
 import { runProgram } from '../support/by-hand.ts'
 import { textOf, unitsOf } from '../support/decimal-units.ts'
 import { tell } from '../support/fault-seed.ts'
-import { type FaultStage } from './fault-stage.ts'
-import type { Ledger, LedgerEvent } from './ledger.ts'
 import { until } from '../support/until.ts'
 import type { EventBody, UsageLine } from '../support/usage-world.ts'
+import { type FaultStage } from './fault-stage.ts'
+import type { Ledger, LedgerEvent } from './ledger.ts'
 
 /** By source, or by account and source. */
 interface Usage {

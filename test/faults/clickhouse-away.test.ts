@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { LOADER_GROUP } from '../../shared/event-log/event-log.ts'
-import { checkLedger, checkUsage } from './check-ledger.ts'
 import { IS_LONG, tell } from '../support/fault-seed.ts'
-import { startFaultStage, type FaultStage } from './fault-stage.ts'
 import { findKafka } from '../support/kafka.ts'
-import { appendBulk } from './poison.ts'
 import type { RunningService } from '../support/start-service.ts'
 import { until } from '../support/until.ts'
+import { checkLedger, checkUsage } from './check-ledger.ts'
+import { type FaultStage, startFaultStage } from './fault-stage.ts'
+import { appendBulk } from './poison.ts'
 
 const BEFORE_MS = 5_000
 const AWAY_MS = IS_LONG ? 120_000 : 10_000

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { runCommand } from '../support/by-hand.ts'
-import { checkAccounts, checkLedger, checkUsage } from './check-ledger.ts'
-import { makeFakeTime, type FakeTime } from './fake-time.ts'
-import { startTallyStage, type TallyStage } from './tally-stage.ts'
 import { makeTempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 import type { EventBody } from '../support/usage-world.ts'
+import { checkAccounts, checkLedger, checkUsage } from './check-ledger.ts'
+import { type FakeTime, makeFakeTime } from './fake-time.ts'
+import { startTallyStage, type TallyStage } from './tally-stage.ts'
 
 const HOUR_S = 3_600
 const DAY_S = 24 * HOUR_S

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
-import { checkLedger, checkUsage } from './check-ledger.ts'
 import { IS_LONG, SEED } from '../support/fault-seed.ts'
-import { startFaultStage, type FaultStage } from './fault-stage.ts'
+import { checkLedger, checkUsage } from './check-ledger.ts'
+import { type FaultStage, startFaultStage } from './fault-stage.ts'
 
 const ROUNDS = IS_LONG ? 600 : 18
 

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomInteger, seededRandom, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
-import { checkLedger } from './check-ledger.ts'
+import { type Random, randomInteger, seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
 import { IS_LONG, SEED, tell } from '../support/fault-seed.ts'
-import { LEASE_MS, startFaultStage, type FaultStage } from './fault-stage.ts'
-import { startKafka, type KafkaBroker } from '../support/kafka.ts'
-import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts'
+import { type KafkaBroker, startKafka } from '../support/kafka.ts'
+import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.ts'
 import { until } from '../support/until.ts'
+import { checkLedger } from './check-ledger.ts'
+import { type FaultStage, LEASE_MS, startFaultStage } from './fault-stage.ts'
 
 const DURATION_MS = IS_LONG ? 600_000 : 15_000
 const PAUSE_MAX_MS = 1_500

@@ -3,28 +3,28 @@ import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/c
 import { readClickHouseServerConfig } from '../../shared/clickhouse/config.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
-import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
+import { type EventLog, LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
 import { openPool, type Pool } from '../../shared/postgres/core/pool.ts'
 import { ApiClient } from '../support/api-client.ts'
-import { Ledger, type LedgerOptions } from './ledger.ts'
+import { SEED, tell } from '../support/fault-seed.ts'
 import { testLog } from '../support/log.ts'
+import type { OwnPostgres } from '../support/own-postgres.ts'
 import { createDatabase, createDatabaseOn } from '../support/postgres.ts'
 import { setSlotLength } from '../support/rollup-stage.ts'
-import type { OwnPostgres } from '../support/own-postgres.ts'
-import { startService, type RunningService } from '../support/start-service.ts'
+import { type RunningService, startService } from '../support/start-service.ts'
 import {
   envOfServices,
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from '../support/start-services.ts'
-import { tcpProxy, type TcpProxy } from './tcp-proxy.ts'
-import { SEED, tell } from '../support/fault-seed.ts'
 import { makeTempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
+import { Ledger, type LedgerOptions } from './ledger.ts'
+import { type TcpProxy, tcpProxy } from './tcp-proxy.ts'
 
 export interface FaultStageOptions {
   /** Of the Kafka that holds the event log; else it is a table in PostgreSQL. */

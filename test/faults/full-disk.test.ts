@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { runCommand } from '../support/by-hand.ts'
+import { startTally } from '../support/start-tally.ts'
+import { until } from '../support/until.ts'
 import { checkLedger } from './check-ledger.ts'
 import { makeSmallDisk, type SmallDisk } from './small-disk.ts'
-import { startTally } from '../support/start-tally.ts'
 import { startTallyStage, type TallyStage } from './tally-stage.ts'
-import { until } from '../support/until.ts'
 
 const MB = 1_000_000
 

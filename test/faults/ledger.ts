@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { randomInteger, seededRandom, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
+import { type Random, randomInteger, seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
 import { textOf } from '../support/decimal-units.ts'
 import { turned } from '../support/turned-json.ts'
 

@@ -7,15 +7,15 @@ import { DEAD_LETTERS_TOPIC, USAGE_TOPIC } from '../../shared/event-log/event-lo
 import { KafkaConnection } from '../../shared/event-log/kafka/kafka-connection.ts'
 import { PartitionReader } from '../../shared/event-log/kafka/partition-reader.ts'
 import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
-import { checkLedger, checkUsage } from './check-ledger.ts'
 import { IS_LONG, SEED } from '../support/fault-seed.ts'
-import { LEASE_MS, startFaultStage, type FaultStage } from './fault-stage.ts'
 import { findKafka } from '../support/kafka.ts'
 import { testLog } from '../support/log.ts'
-import { appendRefusedLines } from './poison.ts'
 import type { RunningService } from '../support/start-service.ts'
-import { makeReport } from '../support/usage-event.ts'
 import { until } from '../support/until.ts'
+import { makeReport } from '../support/usage-event.ts'
+import { checkLedger, checkUsage } from './check-ledger.ts'
+import { type FaultStage, LEASE_MS, startFaultStage } from './fault-stage.ts'
+import { appendRefusedLines } from './poison.ts'
 
 const CHANGES = IS_LONG ? 60 : 6
 const LOADERS_MAX = 3

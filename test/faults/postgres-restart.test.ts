@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { checkLedger, checkUsage } from './check-ledger.ts'
 import { IS_LONG, tell } from '../support/fault-seed.ts'
-import { startFaultStage, type FaultStage } from './fault-stage.ts'
 import { findKafka } from '../support/kafka.ts'
-import { startOwnPostgres, type OwnPostgres } from '../support/own-postgres.ts'
+import { type OwnPostgres, startOwnPostgres } from '../support/own-postgres.ts'
 import { until } from '../support/until.ts'
+import { checkLedger, checkUsage } from './check-ledger.ts'
+import { type FaultStage, startFaultStage } from './fault-stage.ts'
 
 const RESTARTS = IS_LONG ? 20 : 1
 const AWAY_MS = 1_000

@@ -1,27 +1,27 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { REFILL_POINTS } from '../../services/refill/crash-points.ts'
 import { InFlight } from '../../clients/reporter/in-flight.ts'
 import { randomInteger, seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
+import { REFILL_POINTS } from '../../services/refill/crash-points.ts'
 import { EnvReader } from '../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../shared/event-log/config.ts'
-import { LOADER_GROUP, type EventLog } from '../../shared/event-log/event-log.ts'
+import { type EventLog, LOADER_GROUP } from '../../shared/event-log/event-log.ts'
 import { openEventLog } from '../../shared/event-log/open-event-log.ts'
 import { companyRepository } from '../../shared/postgres/companies.ts'
 import { ApiClient } from '../support/api-client.ts'
 import { IS_LONG, SEED, tell } from '../support/fault-seed.ts'
 import { testLog } from '../support/log.ts'
-import { RefillBooks } from './refill-books.ts'
-import { startService, type RunningService } from '../support/start-service.ts'
+import { type RunningService, startService } from '../support/start-service.ts'
 import {
   envOfServices,
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from '../support/start-services.ts'
 import { until } from '../support/until.ts'
+import { RefillBooks } from './refill-books.ts'
 
 const CONFIGURATIONS = IS_LONG ? 1_000 : 100
 const LOAD_MS = IS_LONG ? 60_000 : 9_000

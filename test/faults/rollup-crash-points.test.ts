@@ -1,18 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { ROLLUP_POINTS, type RollupPoint } from '../../services/rollup/crash-points.ts'
 import { randomInteger, seededRandom } from '../../clients/reporter/simulate/seeded-random.ts'
+import { ROLLUP_POINTS, type RollupPoint } from '../../services/rollup/crash-points.ts'
 import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { buildEpoch } from '../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import { dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import { namespaceOf } from '../support/by-hand.ts'
-import { checkAccounts, checkLedger, checkUsage } from './check-ledger.ts'
 import { SEED, tell } from '../support/fault-seed.ts'
-import { BUSY_ROLLUPS, openServerOf, startFaultStage, type FaultStage } from './fault-stage.ts'
 import { countMarks, expectRollupsExact } from '../support/rollup-stage.ts'
 import { until } from '../support/until.ts'
+import { checkAccounts, checkLedger, checkUsage } from './check-ledger.ts'
+import { BUSY_ROLLUPS, type FaultStage, openServerOf, startFaultStage } from './fault-stage.ts'
 
 const DAY_S = 86_400
 const HOUR_S = 3_600

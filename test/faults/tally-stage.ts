@@ -1,11 +1,11 @@
 import { ApiClient } from '../support/api-client.ts'
-import type { Checked } from './check-ledger.ts'
 import { SEED, tell } from '../support/fault-seed.ts'
-import { makeAccounts } from './fault-stage.ts'
 import { findFreePort } from '../support/free-port.ts'
-import { Ledger, type LedgerOptions } from './ledger.ts'
-import { startTally, type RunningTally } from '../support/start-tally.ts'
+import { type RunningTally, startTally } from '../support/start-tally.ts'
 import { until } from '../support/until.ts'
+import type { Checked } from './check-ledger.ts'
+import { makeAccounts } from './fault-stage.ts'
+import { Ledger, type LedgerOptions } from './ledger.ts'
 
 /** A Tally in one process on databases of its own, with reporters that keep books. */
 export interface TallyStage extends Checked {

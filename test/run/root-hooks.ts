@@ -6,7 +6,7 @@ import { stopLeftTallies } from '../support/start-tally.ts'
 import { RUN_FOLDER } from './ask-run.ts'
 import { fileOf, TIMES_FILE } from './file-times.ts'
 import { hasFailed } from './has-failed.ts'
-import { serveRun, type Run } from './serve-run.ts'
+import { type Run, serveRun } from './serve-run.ts'
 
 /** One of several processes that files are dealt out to. */
 const IS_WORKER = process.env['MOCHA_WORKER_ID'] !== undefined

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import type { ApiClient } from '../support/api-client.ts'
-import { askPeriods, linesOf, type BalanceBody } from '../support/period-usage.ts'
+import { askPeriods, type BalanceBody, linesOf } from '../support/period-usage.ts'
 import { hasProperty, type ModelBucket, type ModelEvent, type UsageModel } from '../support/usage-model.ts'
 
 /** Whose usage is compared. */

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { DomainError } from '../../shared/errors/domain-error.ts'
-import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
+import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { until } from '../support/until.ts'
-import { makeWorld, type EventBody } from '../support/usage-world.ts'
+import { type EventBody, makeWorld } from '../support/usage-world.ts'
 import { startWholeStage, type WholeStage } from './whole-stage.ts'
 
 type Corrected = EventBody & { corrected_at?: number; voided_at?: number }

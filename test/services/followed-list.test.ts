@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ApiClient } from '../support/api-client.ts'
-import { startService, type RunningService } from '../support/start-service.ts'
+import { type RunningService, startService } from '../support/start-service.ts'
 import {
   envOfServices,
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from '../support/start-services.ts'
 import { until } from '../support/until.ts'
-import { makeWorld, type EventBody } from '../support/usage-world.ts'
+import { type EventBody, makeWorld } from '../support/usage-world.ts'
 
 /** A gateway that crashed holds the list back for about 15 s with these. */
 const QUICK = {

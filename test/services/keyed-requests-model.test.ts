@@ -7,19 +7,19 @@ import { requireUsageStore } from '../../shared/clickhouse/require-usage-store.t
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { openPurges } from '../../shared/redis/purges.ts'
 import type { Answered, ApiClient } from '../support/api-client.ts'
-import { breakingPool, type BreakingPool } from './break-commits.ts'
-import { statesAfter, type Crash, type KeyAnswer, type KeyState, type Wrong } from './keyed-model.ts'
+import { testLog } from '../support/log.ts'
+import { turned } from '../support/turned-json.ts'
+import { until } from '../support/until.ts'
+import { type BreakingPool, breakingPool } from './break-commits.ts'
+import { type Crash, type KeyAnswer, type KeyState, statesAfter, type Wrong } from './keyed-model.ts'
 import {
-  KEYED_ROUTES,
   type Content,
+  KEYED_ROUTES,
   type KeyedRoute,
   type KeySlot,
   type ThingKind,
   type TrailEntry,
 } from './keyed-routes.ts'
-import { testLog } from '../support/log.ts'
-import { turned } from '../support/turned-json.ts'
-import { until } from '../support/until.ts'
 import { startWholeStage, type WholeStage } from './whole-stage.ts'
 
 const IS_LONG = process.env['FAULT_LONG'] === '1'

@@ -4,16 +4,16 @@ import { expect } from 'chai'
 import pg from 'pg'
 import { ApiClient } from '../support/api-client.ts'
 import { runProgram } from '../support/by-hand.ts'
-import { startService, type ServiceName } from '../support/start-service.ts'
+import { type ServiceName, startService } from '../support/start-service.ts'
 import {
   migrateEngines,
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from '../support/start-services.ts'
 import { until } from '../support/until.ts'
-import { makeWorld, type EventBody } from '../support/usage-world.ts'
+import { type EventBody, makeWorld } from '../support/usage-world.ts'
 
 const NAMES: readonly ServiceName[] = ['gateway', 'loader', 'api', 'refill', 'rollup']
 

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ApiClient } from '../support/api-client.ts'
-import { startService, type RunningService } from '../support/start-service.ts'
+import { closeRedis, startRedis } from '../support/redis.ts'
+import { type RunningService, startService } from '../support/start-service.ts'
 import {
   envOfServices,
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from '../support/start-services.ts'
-import { closeRedis, startRedis } from '../support/redis.ts'
 
 /** What an end may take at the most until it is known everywhere. */
 const KNOWN_MS = 5_000

@@ -1,12 +1,12 @@
-import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import type { AnalystLimits } from '../../services/analysts/analyst-limits.ts'
+import { analystMetrics } from '../../services/analysts/analyst-metrics.ts'
 import { openAnalysts } from '../../services/analysts/analysts.ts'
 import { clickHouseHttp } from '../../services/analysts/http-endpoint.ts'
+import type { OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { listen } from '../../shared/http/http-server.ts'
-import { openMetrics, type Metrics } from '../../shared/metrics/metrics.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
+import { type Metrics, openMetrics } from '../../shared/metrics/metrics.ts'
 import { openRateLimits } from '../../shared/rate-limit/rate-limits.ts'
-import { analystMetrics } from '../../services/analysts/analyst-metrics.ts'
 import { testLog } from './log.ts'
 
 const MB = 1_024 * 1_024

@@ -2,22 +2,22 @@ import { formatRatio, parseRatio } from '../../shared/amount/ratio.ts'
 import { quantityOf } from '../../shared/domain/billing/aggregate.ts'
 import type { Charge } from '../../shared/domain/billing/charge.ts'
 import type { Credit, CreditGrant } from '../../shared/domain/billing/credit.ts'
-import { invoiceOf, type Invoice } from '../../shared/domain/billing/invoice.ts'
-import { planInvoice, type InvoicePlan } from '../../shared/domain/billing/plan.ts'
+import { type Invoice, invoiceOf } from '../../shared/domain/billing/invoice.ts'
+import { type InvoicePlan, planInvoice } from '../../shared/domain/billing/plan.ts'
 import type { Warning } from '../../shared/domain/billing/rate-usage.ts'
 import {
-  contractFromJson,
-  eventsKnownAt,
-  measure,
-  priceFromJson,
-  rateFromJson,
-  readUsage,
   type ChargeJson,
+  contractFromJson,
   type CreditJson,
+  eventsKnownAt,
   type GrantJson,
   type InvoiceCase,
   type InvoiceRequestJson,
+  measure,
   type PreviewJson,
+  priceFromJson,
+  rateFromJson,
+  readUsage,
   type WorldJson,
 } from './billing-vectors.ts'
 

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { newApiKey } from '../../shared/domain/api-key.ts'
-import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { propertyPairs } from '../../shared/domain/properties.ts'
+import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
 import type { EventJson, InvoiceCase, LineJson, PreviewJson, RateJson, WorldJson } from './billing-vectors.ts'

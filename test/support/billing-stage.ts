@@ -1,11 +1,11 @@
 import { RATIO_ZERO } from '../../shared/amount/ratio.ts'
 import type { CardLine, Contract, ContractLine } from '../../shared/domain/billing/contract.ts'
 import type { CreditGrant } from '../../shared/domain/billing/credit.ts'
-import { invoiceOf, type Invoice, type NewestCredits } from '../../shared/domain/billing/invoice.ts'
+import { type Invoice, invoiceOf, type NewestCredits } from '../../shared/domain/billing/invoice.ts'
 import { planInvoice } from '../../shared/domain/billing/plan.ts'
 import type { Prices } from '../../shared/domain/billing/price.ts'
 import type { Rate } from '../../shared/domain/billing/rate.ts'
-import { readUsage, type EventJson } from './billing-vectors.ts'
+import { type EventJson, readUsage } from './billing-vectors.ts'
 
 /** A line that follows the one card there is, from the beginning on. */
 export const cardLineOf = (some: Partial<CardLine> = {}): CardLine => ({

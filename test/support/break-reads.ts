@@ -1,6 +1,6 @@
 import pg from 'pg'
-import { SCHEMA } from '../../shared/postgres/core/pool.ts'
 import { roleOf } from '../../shared/postgres/core/migrate.ts'
+import { SCHEMA } from '../../shared/postgres/core/pool.ts'
 import type { TestDatabase } from './postgres.ts'
 
 /**

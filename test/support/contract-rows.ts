@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { newId } from '../../shared/domain/ids.ts'
 import type { NewLine } from '../../shared/domain/billing/stored-contract.ts'
+import { newId } from '../../shared/domain/ids.ts'
 import type { NewContract } from '../../shared/postgres/contracts.ts'
 import type { Queryable } from '../../shared/postgres/core/pool.ts'
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
-import { endAfterRest, isUnread } from '../../shared/http/end-answer.ts'
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { isForGateway } from '../../services/standalone/dispatch.ts'
+import { endAfterRest, isUnread } from '../../shared/http/end-answer.ts'
 
 /** What stands in front of separate services: one base URL for both, as an operator's proxy gives it. */
 export interface DispatchingProxy {

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 
 /**
  * What becomes of a request on its way to Tally: it passes; its connection is cut before Tally hears of it; it is cut

@@ -1,21 +1,21 @@
 import {
-  termsFromJson,
   type EventJson,
   type LineJson,
   type PreviewJson,
   type PreviewLineJson,
   type PriceJson,
   type RateJson,
+  termsFromJson,
   type WorldJson,
 } from './billing-vectors.ts'
 import {
+  type Fraction,
   fractionOf,
   isLess,
   NOTHING,
   over,
   readFraction,
   writeFraction,
-  type Fraction,
 } from './naive-fraction.ts'
 import type { NaiveRange } from './naive-periods.ts'
 import { naiveCharge } from './naive-price.ts'

@@ -1,6 +1,7 @@
 import type { ContractJson, CreditJson, EventJson, GrantJson } from './billing-vectors.ts'
 import {
   down,
+  type Fraction,
   greater,
   isLess,
   lesser,
@@ -9,7 +10,6 @@ import {
   plus,
   readFraction,
   writeFraction,
-  type Fraction,
 } from './naive-fraction.ts'
 import { naivePeriod } from './naive-periods.ts'
 import { naiveQuantity } from './naive-usage.ts'

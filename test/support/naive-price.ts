@@ -1,6 +1,7 @@
 import type { PriceTerms, Tier } from '../../shared/domain/billing/price.ts'
 import type { ChargeJson } from './billing-vectors.ts'
 import {
+  type Fraction,
   fractionOf,
   greater,
   halfUp,
@@ -12,7 +13,6 @@ import {
   readFraction,
   times,
   writeFraction,
-  type Fraction,
 } from './naive-fraction.ts'
 
 /** What is charged: quantities and amounts as decimal text. */

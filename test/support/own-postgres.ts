@@ -1,8 +1,8 @@
 import { readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import {
-  startEmbeddedPostgres,
   type EmbeddedPostgres,
+  startEmbeddedPostgres,
 } from '../../shared/postgres/embedded/embedded-postgres.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Random, randomInteger } from '../../clients/reporter/simulate/seeded-random.ts'
 import type { ClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { queryTurns } from '../../shared/clickhouse/query-turns.ts'
-import { randomInteger, type Random } from '../../clients/reporter/simulate/seeded-random.ts'
 
 export type Pause = () => Promise<void>
 

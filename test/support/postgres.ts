@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
-import {
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../../shared/postgres/embedded/embedded-postgres.ts'
 import { migratePostgres, roleOf } from '../../shared/postgres/core/migrate.ts'
 import { openPool, type Pool } from '../../shared/postgres/core/pool.ts'
+import {
+  type EmbeddedPostgres,
+  startEmbeddedPostgres,
+} from '../../shared/postgres/embedded/embedded-postgres.ts'
 import { askRun, isInRun } from '../run/ask-run.ts'
 import { testLog } from './log.ts'
 import { makeTempFolder } from './temp-folder.ts'

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { findOverlap } from '../../shared/domain/billing/overlap.ts'
 import type { PriceTerms } from '../../shared/domain/billing/price.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
-import { rateFromJson, type PriceJson, type RateJson } from './billing-vectors.ts'
-import { moment, seldom, type Frame } from './random-frames.ts'
+import { type PriceJson, rateFromJson, type RateJson } from './billing-vectors.ts'
+import { type Frame, moment, seldom } from './random-frames.ts'
 import { decimal, terms } from './random-prices.ts'
 
 export const PROPERTIES = ['model', 'region', 'constructor']

@@ -14,13 +14,13 @@ import {
   priced,
   priceId,
   priceToJson,
+  type Product,
   PROPERTIES,
   rate,
   SOURCES,
   value,
-  type Product,
 } from './random-cards.ts'
-import { DAY_S, frameOf, moment, often, seldom, thousandths, times, type Frame } from './random-frames.ts'
+import { DAY_S, type Frame, frameOf, moment, often, seldom, thousandths, times } from './random-frames.ts'
 import { decimal, quantityText } from './random-prices.ts'
 
 /** What a period is rated by, and the period that is asked for. */

@@ -1,6 +1,6 @@
 import { refillBalances, type RefillOutcome } from '../../services/refill/refill-balances.ts'
-import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
+import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { RefillConfigurationKey } from '../../shared/postgres/refill-configurations.ts'
 import type { RefillLimits } from '../../shared/postgres/refills.ts'

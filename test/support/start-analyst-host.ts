@@ -1,11 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
-import type { HostOptions } from './host-analysts.ts'
 import { endChild } from './end-child.ts'
 import { endWithUs } from './end-with-us.ts'
+import type { HostOptions } from './host-analysts.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** `host-analysts` in a process of its own, on a data folder of its own. */

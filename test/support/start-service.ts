@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { endChild } from './end-child.ts'

@@ -5,8 +5,8 @@ import { makeFirstCompanies } from '../../services/standalone/first-companies.ts
 import { runProgram } from './by-hand.ts'
 import { dispatchingProxy } from './dispatching-proxy.ts'
 import { createDatabase, type TestDatabase } from './postgres.ts'
-import { startAnalystHost, type AnalystHost } from './start-analyst-host.ts'
-import { startService, type RunningService, type ServiceName } from './start-service.ts'
+import { type AnalystHost, startAnalystHost } from './start-analyst-host.ts'
+import { type RunningService, type ServiceName, startService } from './start-service.ts'
 import { makeTempFolder } from './temp-folder.ts'
 
 /** Servers that several processes share: PostgreSQL with a database of its own, and ClickHouse over HTTP. */

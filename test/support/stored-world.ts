@@ -1,4 +1,4 @@
-import { propertyPairs, type Properties } from '../../shared/domain/properties.ts'
+import { type Properties, propertyPairs } from '../../shared/domain/properties.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import type { RunningApi, TestCaller } from './start-api.ts'

@@ -1,12 +1,12 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import type { Closeable } from '../../shared/lifecycle/close-all.ts'
-import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
-import { quoteIdentifier, type ChdbSession } from '../../shared/clickhouse/embedded/chdb-session.ts'
-import { findInsertStatement } from '../../shared/clickhouse/embedded/insert-statement.ts'
-import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
 import type { EndpointUser, QueryAnswer } from '../../services/analysts/endpoint-user.ts'
 import { ClickHouseException } from '../../services/analysts/exception.ts'
-import { textOf, type QueryRequest } from '../../services/analysts/query-request.ts'
+import { type QueryRequest, textOf } from '../../services/analysts/query-request.ts'
+import type { EmbeddedEngine } from '../../shared/clickhouse/clickhouse.ts'
+import { type ChdbSession, quoteIdentifier } from '../../shared/clickhouse/embedded/chdb-session.ts'
+import { findInsertStatement } from '../../shared/clickhouse/embedded/insert-statement.ts'
+import { SessionPool } from '../../shared/clickhouse/embedded/session-pool.ts'
+import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 
 export interface TrialOptions {
   engine: EmbeddedEngine

@@ -2,8 +2,8 @@ import {
   contentOf,
   correctionVersion,
   reportVersion,
-  usageEventId,
   type UsageEvent,
+  usageEventId,
 } from '../../shared/domain/usage-event.ts'
 
 /** Whose made-up events are, unless a test says so. */

@@ -1,6 +1,6 @@
-import { divideHalfEven, textOf, unitsOf } from './decimal-units.ts'
 import type { TimeRange } from '../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
+import { divideHalfEven, textOf, unitsOf } from './decimal-units.ts'
 
 /** A usage event as the plain model keeps it. */
 export interface ModelEvent {

@@ -2,7 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { PROJECT_ROOT } from '../../shared/config/project-root.ts'
 import { MAKERS } from './makers.ts'
-import { findStale, MANIFEST, manifestOf, type Manifest } from './manifest.ts'
+import { findStale, MANIFEST, type Manifest, manifestOf } from './manifest.ts'
 
 const USAGE = `usage: npm run generate [-- --check]
 

@@ -1,4 +1,4 @@
-import { open, rename, rm, type FileHandle } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { connect, readConnection, showUrl } from '../../core/connection.ts'
 import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
@@ -6,9 +6,9 @@ import type { Ask } from '../../core/reporting-client.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import { PREVIEW_HELP } from './preview-help.ts'
-import { csvLine, CSV_HEADER, type InvoiceSummaryBody } from './preview-line.ts'
-import { readPreviewOptions, type PreviewFormat, type PreviewOptions } from './preview-options.ts'
-import { showProgress, type Progress } from './progress.ts'
+import { CSV_HEADER, csvLine, type InvoiceSummaryBody } from './preview-line.ts'
+import { type PreviewFormat, type PreviewOptions, readPreviewOptions } from './preview-options.ts'
+import { type Progress, showProgress } from './progress.ts'
 
 const PAGE = 100
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { isLostInUrls } from '../../../shared/domain/external-id.ts'
+import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { isPrintable } from '../../../shared/text/printable.ts'
 import type { TallyResources } from '../tally-resources.ts'
 

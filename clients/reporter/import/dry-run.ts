@@ -1,10 +1,10 @@
-import { addAmounts, formatAmount, parseAmount, ZERO, type Amount } from '../../../shared/amount/amount.ts'
+import { addAmounts, type Amount, formatAmount, parseAmount, ZERO } from '../../../shared/amount/amount.ts'
 import { findTimeFault } from '../../../shared/domain/usage-event.ts'
 import type { ImportCounts } from './import-counts.ts'
 import type { ImportOptions } from './import-options.ts'
-import { describeBadLine, type BadLine, type InputLines } from './input-line.ts'
+import { type BadLine, describeBadLine, type InputLines } from './input-line.ts'
 import { LineOrdinals } from './line-ordinals.ts'
-import { lineToEvents, type EventDraft, type LineEvents, type LineRules } from './line-to-events.ts'
+import { type EventDraft, type LineEvents, type LineRules, lineToEvents } from './line-to-events.ts'
 import type { Fault } from './parse-quantity.ts'
 
 interface ColumnTotal {

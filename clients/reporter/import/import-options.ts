@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { CONNECTION_OPTIONS, type ConnectionValues } from '../../core/connection.ts'
-import { requireSourceText } from '../metric-source.ts'
-import { integerOption } from '../../core/number-option.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import type { PropertyColumn } from './input-line.ts'
+import { CONNECTION_OPTIONS, type ConnectionValues } from '../../core/connection.ts'
+import { integerOption } from '../../core/number-option.ts'
 import { parseUtcOffset, TIME_FORMATS, type TimeFormat } from '../../core/parse-time.ts'
+import { requireSourceText } from '../metric-source.ts'
+import type { PropertyColumn } from './input-line.ts'
 
 const OPTIONS = {
   ...CONNECTION_OPTIONS,

@@ -1,13 +1,13 @@
+import type { Ask } from '../../core/reporting-client.ts'
 import { InFlight } from '../in-flight.ts'
 import type { EventSource } from '../metric-source.ts'
 import { reportBatch } from '../report-batch.ts'
-import type { Ask } from '../../core/reporting-client.ts'
-import { adviceOnMissing, type AccountIds } from './account-ids.ts'
+import { type AccountIds, adviceOnMissing } from './account-ids.ts'
 import { batchesOf, type DraftedLine } from './batches-of.ts'
 import type { ImportCounts } from './import-counts.ts'
 import type { BadLine, InputLines } from './input-line.ts'
 import { LineOrdinals } from './line-ordinals.ts'
-import { lineToEvents, type EventDraft, type LineRules } from './line-to-events.ts'
+import { type EventDraft, type LineRules, lineToEvents } from './line-to-events.ts'
 
 export interface ImportDeps {
   ask: Ask

@@ -1,10 +1,10 @@
 import { characterCount } from '../../../shared/domain/character-count.ts'
 import { checkProperties } from '../../../shared/domain/properties.ts'
+import type { ParseTime } from '../../core/parse-time.ts'
 import type { InputLine } from './input-line.ts'
 import { digestOfLine, lineKey } from './line-key.ts'
 import type { LineOrdinals } from './line-ordinals.ts'
-import { parseQuantity, type Fault } from './parse-quantity.ts'
-import type { ParseTime } from '../../core/parse-time.ts'
+import { type Fault, parseQuantity } from './parse-quantity.ts'
 
 /** An event of a line, before the ids of its account and metric are known. */
 export interface EventDraft {

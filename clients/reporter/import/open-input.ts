@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { access, constants, stat } from 'node:fs/promises'
-import { addAbortSignal, pipeline, Transform, type Readable, type TransformCallback } from 'node:stream'
+import { addAbortSignal, pipeline, type Readable, Transform, type TransformCallback } from 'node:stream'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 

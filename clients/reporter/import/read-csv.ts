@@ -1,14 +1,14 @@
 import { pipeline, type Readable } from 'node:stream'
-import { parse, type CsvError, type Parser } from 'csv-parse'
+import { type CsvError, parse, type Parser } from 'csv-parse'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
-import { namedLayout, numberedLayout, type CsvLayout } from './csv-layout.ts'
+import { type CsvLayout, namedLayout, numberedLayout } from './csv-layout.ts'
 import {
-  isDamaged,
-  NOT_UTF8,
-  RECORD_BYTES_MAX,
   type BadLine,
   type InputLine,
   type InputLines,
+  isDamaged,
+  NOT_UTF8,
+  RECORD_BYTES_MAX,
   type WantedColumns,
 } from './input-line.ts'
 

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { findInexactNumber } from '../../../shared/amount/exact-number.ts'
 import {
-  NOT_UTF8,
-  RECORD_BYTES_MAX,
   type BadLine,
   type InputLine,
   type InputLines,
+  NOT_UTF8,
+  RECORD_BYTES_MAX,
   type WantedColumns,
 } from './input-line.ts'
 import { plainDigits } from './plain-digits.ts'

@@ -1,4 +1,4 @@
-import { randomInteger, randomLogNormal, type Random } from './seeded-random.ts'
+import { type Random, randomInteger, randomLogNormal } from './seeded-random.ts'
 
 /** What simulated usage is measured in: metrics by name, and a currency. */
 export const SOURCE_NAMES = [

@@ -1,5 +1,5 @@
 import { makeUpRequest, SOURCE_NAMES, type SourceName } from './made-up-request.ts'
-import { randomInteger, seededRandom, zipfPicker, type Random } from './seeded-random.ts'
+import { type Random, randomInteger, seededRandom, zipfPicker } from './seeded-random.ts'
 
 /** One event of made-up usage. */
 export interface MadeUpEvent {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   addAmounts,
+  type Amount,
   amountFromDatabase,
   compareAmounts,
   parseAmount,
-  type Amount,
 } from '../../../shared/amount/amount.ts'
-import { reportBatch } from '../report-batch.ts'
 import type { Ask } from '../../core/reporting-client.ts'
+import { reportBatch } from '../report-batch.ts'
 import { tallyResources } from '../tally-resources.ts'
 
 export interface ProbeOptions {

@@ -1,5 +1,5 @@
 import { LAST_SECOND } from '../../../shared/domain/time-range.ts'
-import { connect, readConnection, showUrl, type ConnectionSettings } from '../../core/connection.ts'
+import { connect, type ConnectionSettings, readConnection, showUrl } from '../../core/connection.ts'
 import { EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { tallyResources } from '../tally-resources.ts'
@@ -10,7 +10,7 @@ import { readSimulateOptions, type SimulateOptions } from './simulate-options.ts
 import { ensureSimulatedResources } from './simulated-resources.ts'
 import { SimulationStats } from './simulation-stats.ts'
 import { UsageTotals } from './usage-totals.ts'
-import { readSettledTotals, verifyUsage, type Difference } from './verify-usage.ts'
+import { type Difference, readSettledTotals, verifyUsage } from './verify-usage.ts'
 import { whileProbing } from './while-probing.ts'
 
 const DIFFERENCES_SHOWN_MAX = 20

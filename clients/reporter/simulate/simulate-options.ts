@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { findTimeFault } from '../../../shared/domain/usage-event.ts'
-import { CONNECTION_OPTIONS, type ConnectionValues } from '../../core/connection.ts'
-import { timeParser } from '../../core/parse-time.ts'
-import { integerOption, numberOption } from '../../core/number-option.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
+import { CONNECTION_OPTIONS, type ConnectionValues } from '../../core/connection.ts'
+import { integerOption, numberOption } from '../../core/number-option.ts'
+import { timeParser } from '../../core/parse-time.ts'
 
 const OPTIONS = {
   ...CONNECTION_OPTIONS,

@@ -1,9 +1,9 @@
 import {
   addAmounts,
+  type Amount,
   amountFromDatabase,
   parseAmount,
   ZERO,
-  type Amount,
 } from '../../../shared/amount/amount.ts'
 
 /** What the events of one account and source come to. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { addAmounts, compareAmounts, formatAmount } from '../../../shared/amount/amount.ts'
 import { InFlight } from '../in-flight.ts'
 import type { TallyResources } from '../tally-resources.ts'
-import { UsageTotals, type UsageTotal } from './usage-totals.ts'
+import { type UsageTotal, UsageTotals } from './usage-totals.ts'
 
 /** A half-open range of Unix seconds. */
 export interface Range {

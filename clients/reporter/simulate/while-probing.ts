@@ -1,4 +1,4 @@
-import { probeVisibility, type ProbeOptions } from './probe-visibility.ts'
+import { type ProbeOptions, probeVisibility } from './probe-visibility.ts'
 import type { SimulationStats } from './simulation-stats.ts'
 
 const PRINT_EVERY_MS = 1_000

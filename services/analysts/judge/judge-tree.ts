@@ -1,5 +1,5 @@
 import { ClickHouseException } from '../exception.ts'
-import { requireHarmlessCall, type CallRules } from './require-harmless-call.ts'
+import { type CallRules, requireHarmlessCall } from './require-harmless-call.ts'
 import type { SyntaxNode } from './syntax-tree.ts'
 
 const QUERIES = ['SelectWithUnionQuery', 'SelectIntersectExceptQuery', 'SelectQuery']

@@ -1,6 +1,6 @@
 import type { Account } from '../../../shared/domain/account.ts'
-import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
+import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 
 /** @throws DomainError not_found when there is no such account */

@@ -1,5 +1,5 @@
 import { newId } from '../../../shared/domain/ids.ts'
-import { operation, type Operation } from '../../../shared/http/operation.ts'
+import { type Operation, operation } from '../../../shared/http/operation.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import { pageOf } from '../core/body-fields.ts'

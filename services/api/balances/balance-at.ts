@@ -1,8 +1,8 @@
-import { balanceOf, type Balance } from '../../../shared/domain/balance.ts'
+import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
+import { type Balance, balanceOf } from '../../../shared/domain/balance.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 
 export type BalanceAt = (
   namespaceId: string,

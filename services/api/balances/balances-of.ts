@@ -1,8 +1,8 @@
-import { balanceIn, type Balance, type SumsByAccount } from '../../../shared/domain/balance.ts'
+import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
+import { type Balance, balanceIn, type SumsByAccount } from '../../../shared/domain/balance.ts'
 import { isMetric } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
-import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 
 /** @param awaitTurn before what was read of so many accounts is put together */
 export type BalancesOf = (

@@ -3,7 +3,7 @@ import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account
 import type { Balance } from '../../../shared/domain/balance.ts'
 import { awaitAnswer } from '../../../shared/http/body-slices.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
-import { operation, type Operation, type SchemaOf } from '../../../shared/http/operation.ts'
+import { type Operation, operation, type SchemaOf } from '../../../shared/http/operation.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import { requiredSource } from '../core/named-source.ts'
 import { balanceAt } from './balance-at.ts'

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { RecentlyUsed } from '../../../shared/clickhouse/rollups/recently-used-accounts.ts'
 import type { AccountSumsReader } from '../../../shared/clickhouse/usage/account-sums.ts'
 import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../../shared/lifecycle/repeat.ts'
+import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Metrics } from '../../../shared/metrics/metrics.ts'
 

@@ -1,16 +1,16 @@
-import type { SchemaOf } from '../../../shared/http/operation.ts'
-import { contractStatus } from '../../../shared/domain/billing/contract-status.ts'
 import type { ContractLine, PriceOverride } from '../../../shared/domain/billing/contract.ts'
+import { contractStatus } from '../../../shared/domain/billing/contract-status.ts'
 import { periodAt } from '../../../shared/domain/billing/periods.ts'
 import { contractRange } from '../../../shared/domain/billing/pieces.ts'
 import {
-  isToCome,
   type ContractRecord,
+  isToCome,
   type StoredContract,
   type StoredLine,
 } from '../../../shared/domain/billing/stored-contract.ts'
 import { intersect, type TimeRange } from '../../../shared/domain/time-range.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf } from '../core/body-fields.ts'
 
 /** A contract with the lines that are not ended. @param now decides status, period and lines; in Unix seconds */

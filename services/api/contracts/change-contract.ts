@@ -1,15 +1,15 @@
 import {
   cancellationOf,
+  type CancelRequest,
   contractStatus,
   requireNotOver,
-  type CancelRequest,
 } from '../../../shared/domain/billing/contract-status.ts'
 import type { StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { contractRepository, type ContractChanges } from '../../../shared/postgres/contracts.ts'
+import { type ContractChanges, contractRepository } from '../../../shared/postgres/contracts.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
-import { readLineChanges, type LineChangesBody } from './line-changes.ts'
+import { type LineChangesBody, readLineChanges } from './line-changes.ts'
 
 // The changes of a contract. Each is within a transaction, holds the contract, and asks only then what time it is, in
 // Unix seconds: whoever waited for another change does not write what was due before it. They return undefined when

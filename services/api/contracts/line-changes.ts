@@ -1,17 +1,17 @@
 import { applyChange } from '../../../shared/domain/billing/change.ts'
-import { requireChangeable } from '../../../shared/domain/billing/contract-status.ts'
 import type { ContractLine } from '../../../shared/domain/billing/contract.ts'
+import { requireChangeable } from '../../../shared/domain/billing/contract-status.ts'
 import { findSecondAtOnce } from '../../../shared/domain/billing/line-rules.ts'
 import {
   isToCome,
-  OPEN_LINES_MAX,
   type NewLine,
+  OPEN_LINES_MAX,
   type StoredContract,
 } from '../../../shared/domain/billing/stored-contract.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
-import { readLines, type AskedLine } from './new-lines.ts'
+import { type AskedLine, readLines } from './new-lines.ts'
 import { requireUsable } from './require-usable.ts'
 
 /** A change of a contract's lines as requests say it. */

@@ -1,6 +1,6 @@
 import { canonicalAmount, compareAmounts, parseAmount } from '../../../shared/amount/amount.ts'
-import type { PriceOverride } from '../../../shared/domain/billing/contract.ts'
 import { parseBillingCurrency } from '../../../shared/domain/billing/billing-currency.ts'
+import type { PriceOverride } from '../../../shared/domain/billing/contract.ts'
 import type { NewLine } from '../../../shared/domain/billing/stored-contract.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import { isMetric, type UsageSource } from '../../../shared/domain/usage-source.ts'

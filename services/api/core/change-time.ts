@@ -1,6 +1,6 @@
+import type { AnyRequest } from '../../../shared/http/operation.ts'
 import { readClock } from '../../../shared/postgres/core/clock.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
-import type { AnyRequest } from '../../../shared/http/operation.ts'
 import { secondsOf } from './body-fields.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { namedSources, type NamedSource, type UsageSource } from '../../../shared/domain/usage-source.ts'
+import { type NamedSource, namedSources, type UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError, type ErrorCode } from '../../../shared/errors/domain-error.ts'
 
 /**

@@ -1,14 +1,14 @@
 import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { routeOf as templateOf } from '../../../shared/http/admit.ts'
+import { operationById } from '../../../shared/http/openapi-document.ts'
 import {
-  operation,
   type AnswerOf,
   type Operation,
+  operation,
   type OperationId,
   type RequestOf,
 } from '../../../shared/http/operation.ts'
-import { operationById } from '../../../shared/http/openapi-document.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../../../shared/domain/api-key.ts'
 import { canonicalJson } from '../../../shared/domain/canonical-json.ts'
-import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 
 /** A request to make or change something, and the Idempotency-Key that it came with. */
 export interface Attempt {

@@ -2,7 +2,7 @@ import type {
   ReportedCurrency,
   reportedCurrencyRepository,
 } from '../../../shared/clickhouse/events/reported-currencies.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../../../shared/domain/page.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../../../shared/domain/page.ts'
 
 export type ListCurrencies = (namespaceId: string, page: PageRequest) => Promise<Page<ReportedCurrency>>
 

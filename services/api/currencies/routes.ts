@@ -1,6 +1,6 @@
 import type { ReportedCurrency } from '../../../shared/clickhouse/events/reported-currencies.ts'
 import { findIsoCurrency } from '../../../shared/domain/iso-currency.ts'
-import { operation, type Operation, type SchemaOf } from '../../../shared/http/operation.ts'
+import { type Operation, operation, type SchemaOf } from '../../../shared/http/operation.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageIn } from '../core/page-query.ts'
 import type { ListCurrencies } from './list-currencies.ts'

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import type { RequestHandler } from 'express'
-import type { StaticFiles } from '../../../shared/http/operations-app.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
+import type { StaticFiles } from '../../../shared/http/operations-app.ts'
 
 /** Files of swagger-ui-dist that the page needs, by the name they are served under. */
 const VIEWER_FILES: Readonly<Record<string, string>> = {

@@ -4,8 +4,8 @@ import type {
   usageEventListRepository,
 } from '../../../shared/clickhouse/events/usage-event-list.ts'
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../../../shared/domain/page.ts'
-import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../../../shared/domain/page.ts'
+import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 
 export type ListEvents = (
   namespaceId: string,

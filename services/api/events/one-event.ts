@@ -1,11 +1,11 @@
 import type { EventRevision } from '../../../shared/domain/correct-event.ts'
-import { pageOf, type Page } from '../../../shared/domain/page.ts'
+import { type Page, pageOf } from '../../../shared/domain/page.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import type { FindStoredEvents } from '../../../shared/usage/stored-events.ts'
-import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
+import type { FindStoredEvents } from '../../../shared/usage/stored-events.ts'
 
 export type CurrentEventOf = (namespaceId: string, id: string) => Promise<UsageEvent>
 

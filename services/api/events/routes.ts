@@ -1,6 +1,6 @@
 import type { EventRevision } from '../../../shared/domain/correct-event.ts'
 import { eventToBody } from '../../../shared/http/event-body.ts'
-import { operation, type Operation, type SchemaOf } from '../../../shared/http/operation.ts'
+import { type Operation, operation, type SchemaOf } from '../../../shared/http/operation.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageIn } from '../core/page-query.ts'
 import type { ListEvents } from './list-events.ts'

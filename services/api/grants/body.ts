@@ -1,7 +1,7 @@
-import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
-import { grantStatus, type Grant } from '../../../shared/domain/grant.ts'
+import { type Grant, grantStatus } from '../../../shared/domain/grant.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
 /** @param now decides the status */

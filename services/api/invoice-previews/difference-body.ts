@@ -2,16 +2,16 @@ import { canonicalAmount } from '../../../shared/amount/amount.ts'
 import { formatRatio } from '../../../shared/amount/ratio.ts'
 import type { ChangedEvent, EventState } from '../../../shared/clickhouse/usage/known-usage.ts'
 import {
-  linesReachedBy,
   type Change,
   type LineDifference,
   type LineKey,
+  linesReachedBy,
 } from '../../../shared/domain/billing/difference.ts'
 import type { InvoicePlan } from '../../../shared/domain/billing/plan.ts'
 import type { Properties } from '../../../shared/domain/properties.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
-import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import type { PreviewDifference } from '../../../shared/previews/preview-invoice.ts'
+import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 
 /** What came since an earlier answer, as it is shown: amounts are decimal text, times Unix seconds. */
 export const differenceToBody = (difference: PreviewDifference, plan: InvoicePlan) => ({

@@ -1,12 +1,12 @@
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
-import { operation, type Operation } from '../../../shared/http/operation.ts'
+import { type Operation, operation } from '../../../shared/http/operation.ts'
+import { listInvoices } from '../../../shared/previews/list-invoices.ts'
+import { type Preview, type PreviewDeps, previewInvoice } from '../../../shared/previews/preview-invoice.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { pageIn } from '../core/page-query.ts'
 import { previewToBody, summaryToBody } from './body.ts'
 import { differenceToBody } from './difference-body.ts'
-import { listInvoices } from '../../../shared/previews/list-invoices.ts'
-import { previewInvoice, type Preview, type PreviewDeps } from '../../../shared/previews/preview-invoice.ts'
 import { whatIfOf } from './what-if.ts'
 
 /** What a period of a contract comes to. */

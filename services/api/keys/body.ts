@@ -1,5 +1,5 @@
 import type { SchemaOf } from '../../../shared/http/operation.ts'
-import { apiKeyStatus, type ApiKey } from '../../../shared/postgres/api-keys.ts'
+import { type ApiKey, apiKeyStatus } from '../../../shared/postgres/api-keys.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
 /** @param now decides the status */

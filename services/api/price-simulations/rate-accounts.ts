@@ -1,15 +1,15 @@
 import type {
-  simulatedUsageReader,
   SimulatedUsage,
+  simulatedUsageReader,
 } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { CardLine } from '../../../shared/domain/billing/contract.ts'
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import { ratesInForce } from '../../../shared/domain/billing/plan.ts'
+import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts'
 import { pricesOfRate, type Rate } from '../../../shared/domain/billing/rate.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
-import { simulateLines, type SimulatedCard } from '../../../shared/domain/billing/simulate.ts'
-import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts'
+import { type SimulatedCard, simulateLines } from '../../../shared/domain/billing/simulate.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'

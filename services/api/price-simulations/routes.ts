@@ -1,10 +1,10 @@
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
-import { operation, type Operation } from '../../../shared/http/operation.ts'
+import { type Operation, operation } from '../../../shared/http/operation.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { simulateCard, type Simulation, type SimulationDeps } from './simulate-card.ts'
-import { simulationFromBody, simulationToBody, type ShownLines } from './simulation-body.ts'
+import { type ShownLines, simulationFromBody, simulationToBody } from './simulation-body.ts'
 
 /** What accounts would owe by a card. */
 export function simulationOperations(deps: SimulationDeps): Operation[] {

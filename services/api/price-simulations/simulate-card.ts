@@ -1,27 +1,27 @@
-import { pricesOfRate } from '../../../shared/domain/billing/rate.ts'
+import type { FairSemaphore } from '../../../shared/batching/fair-semaphore.ts'
+import { requestSemaphore } from '../../../shared/batching/request-semaphore.ts'
 import type { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import type { CardLine } from '../../../shared/domain/billing/contract.ts'
 import { minorUnitsOf } from '../../../shared/domain/billing/invoice.ts'
 import type { Cadence } from '../../../shared/domain/billing/periods.ts'
 import { ratesInForce } from '../../../shared/domain/billing/plan.ts'
+import { pricesOfRate } from '../../../shared/domain/billing/rate.ts'
 import {
   compareLines,
-  simulatedPeriods,
-  simulationTotals,
   type SimulatedAccount,
   type SimulatedCard,
+  simulatedPeriods,
   type SimulationTotals,
+  simulationTotals,
 } from '../../../shared/domain/billing/simulate.ts'
-import { requestSemaphore } from '../../../shared/batching/request-semaphore.ts'
-import type { FairSemaphore } from '../../../shared/batching/fair-semaphore.ts'
 import type { Page, PageRequest } from '../../../shared/domain/page.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace, inNamespaceUndone } from '../../../shared/postgres/core/transaction.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
-import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
-import { changeCard, type CardChangeBody } from '../rate-cards/change-card.ts'
+import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import { type CardChangeBody, changeCard } from '../rate-cards/change-card.ts'
 import { rateAccounts, type RatedAccount, type RatedWays } from './rate-accounts.ts'
 import { listSimulatedAccounts } from './simulated-accounts.ts'
 

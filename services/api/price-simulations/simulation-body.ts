@@ -1,7 +1,7 @@
 import { formatRatio } from '../../../shared/amount/ratio.ts'
+import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import type { SimulatedAccount } from '../../../shared/domain/billing/simulate.ts'
-import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { AnswerOf, RequestOf } from '../../../shared/http/operation.ts'
 import { pageToBody } from '../core/body-fields.ts'

@@ -1,5 +1,5 @@
-import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 import { termsToBody } from './terms.ts'
 

@@ -1,6 +1,6 @@
 import { canonicalAmount } from '../../../shared/amount/amount.ts'
-import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { PriceTerms, Tier } from '../../../shared/domain/billing/price.ts'
+import type { RequestOf } from '../../../shared/http/operation.ts'
 import { present } from '../core/body-fields.ts'
 
 /** What a price is computed by, as requests say it: the fields of one model. */

@@ -5,9 +5,9 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { CardWithRates } from './body.ts'
-import { withRates } from './with-rates.ts'
 import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
+import { withRates } from './with-rates.ts'
 
 /** A change of a card as requests say it. */
 export type CardChangeBody = RequestOf<'changeRateCard'>['body']

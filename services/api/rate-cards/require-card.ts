@@ -1,5 +1,5 @@
-import { findOverlap } from '../../../shared/domain/billing/overlap.ts'
 import { countNamed, namedValues } from '../../../shared/domain/billing/named-values.ts'
+import { findOverlap } from '../../../shared/domain/billing/overlap.ts'
 import { pricesOfRate, type Rate } from '../../../shared/domain/billing/rate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'

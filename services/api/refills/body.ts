@@ -1,6 +1,6 @@
-import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { formatAmount, subtractAmounts } from '../../../shared/amount/amount.ts'
 import type { Refill, RefillConfiguration } from '../../../shared/domain/refill.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { secondsOf } from '../core/body-fields.ts'
 
 export const refillConfigurationToBody = (

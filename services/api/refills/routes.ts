@@ -2,8 +2,8 @@ import { parseAmount } from '../../../shared/amount/amount.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { Operation } from '../../../shared/http/operation.ts'
 import {
-  refillConfigurationRepository,
   type RefillConfigurationKey,
+  refillConfigurationRepository,
 } from '../../../shared/postgres/refill-configurations.ts'
 import { requestRefill } from '../../../shared/postgres/refill-requests.ts'
 import { refillRepository } from '../../../shared/postgres/refills.ts'

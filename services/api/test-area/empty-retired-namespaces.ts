@@ -1,14 +1,14 @@
 import type { DeleteNamespaces } from '../../../shared/clickhouse/events/delete-namespaces.ts'
-import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { repeat } from '../../../shared/lifecycle/repeat.ts'
+import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
-import {
-  retiredNamespaceRepository,
-  type RetiredNamespace,
-} from '../../../shared/postgres/retired-namespaces.ts'
 import { isElsewhere, runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
+import {
+  type RetiredNamespace,
+  retiredNamespaceRepository,
+} from '../../../shared/postgres/retired-namespaces.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 
 export interface EmptyingDeps {

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Drain } from '../../../shared/event-log/drain.ts'
 import { HttpError } from '../../../shared/http/http-error.ts'
 import {
-  operation,
   type AnswerOf,
   type Operation,
+  operation,
   type OperationId,
   type RequestOf,
   type SchemaOf,

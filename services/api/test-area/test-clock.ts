@@ -1,10 +1,10 @@
 import type { Caller } from '../../../shared/domain/api-key.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { AHEAD_MAX_S, namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { AHEAD_MAX_S, namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import { requestCredits, requestRefills } from '../../../shared/postgres/refill-requests.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
-import { onceWithin, type Attempt } from '../core/once.ts'
+import { type Attempt, onceWithin } from '../core/once.ts'
 import { moveWorld } from './move-world.ts'
 
 /**

@@ -1,3 +1,4 @@
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import type { Account } from '../../../shared/domain/account.ts'
 import type { Metric } from '../../../shared/domain/metric.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
@@ -8,7 +9,6 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { getAccount } from '../accounts/get-account.ts'
 import { orderSources } from './ordered-sources.ts'
 import { requireForwards, type UsageQuery } from './usage-query.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 /** What an account used of one source in a range, as one number. */
 interface ConsumedSource {

@@ -1,8 +1,8 @@
-import { isMetric, type UsageSource } from '../../../shared/domain/usage-source.ts'
 import type { Metric } from '../../../shared/domain/metric.ts'
-import { metricRepository } from '../../../shared/postgres/metrics.ts'
+import { isMetric, type UsageSource } from '../../../shared/domain/usage-source.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { metricRepository } from '../../../shared/postgres/metrics.ts'
 
 /** A source of usage, and what it is when it is a metric. */
 interface KnownSource {

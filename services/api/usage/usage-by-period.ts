@@ -1,13 +1,13 @@
-import { periodStartsIn, type Period } from '../../../shared/domain/period.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
+import { type Period, periodStartsIn } from '../../../shared/domain/period.ts'
 import { ALL_TIME, type TimeRange } from '../../../shared/domain/time-range.ts'
 import { measuresOf } from '../../../shared/domain/usage-aggregate.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { getAccount } from '../accounts/get-account.ts'
 import { orderSources } from './ordered-sources.ts'
+import { type UsageLine, usageLines } from './usage-lines.ts'
 import { requireFewDays, requireForwards, type UsageQuery } from './usage-query.ts'
-import { usageLines, type UsageLine } from './usage-lines.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 /** The usage of one UTC day or month. */
 export interface PeriodBucket {

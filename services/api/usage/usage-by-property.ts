@@ -1,10 +1,10 @@
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { measuresOf } from '../../../shared/domain/usage-aggregate.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { orderSources } from './ordered-sources.ts'
-import { usageLines, type UsageLine } from './usage-lines.ts'
+import { type UsageLine, usageLines } from './usage-lines.ts'
 import { requireForwards, type UsageQuery } from './usage-query.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 
 export type UsageByProperty = (
   namespaceId: string,

@@ -1,6 +1,6 @@
 import {
-  formatAggregation,
   type Aggregation,
+  formatAggregation,
   type UsageAggregate,
 } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'

@@ -1,4 +1,4 @@
-import { operation, type AnyRequest, type Operation } from '../../../shared/http/operation.ts'
+import { type AnyRequest, type Operation, operation } from '../../../shared/http/operation.ts'
 import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import type { CorrectUsage } from '../correct-usage.ts'
 import type { RequestedCorrection } from '../requested-correction.ts'

@@ -1,6 +1,6 @@
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { eventToBody } from '../../../shared/http/event-body.ts'
-import { operation, type AnyRequest, type Operation, type SchemaOf } from '../../../shared/http/operation.ts'
+import { type AnyRequest, type Operation, operation, type SchemaOf } from '../../../shared/http/operation.ts'
 import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import type { Report, ReportUsage } from '../report-usage.ts'
 

@@ -1,4 +1,4 @@
-import { operation, type Operation } from '../../../shared/http/operation.ts'
+import { type Operation, operation } from '../../../shared/http/operation.ts'
 import { requireTestCompany } from '../../../shared/http/require-test-company.ts'
 import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import type { SeedNamespace } from '../seed/seed-namespace.ts'

@@ -1,13 +1,13 @@
-import type { Rate } from '../../../shared/domain/billing/rate.ts'
 import type { PriceTerms } from '../../../shared/domain/billing/price.ts'
+import type { Rate } from '../../../shared/domain/billing/rate.ts'
 import { newId, newUuid } from '../../../shared/domain/ids.ts'
 import { contractRepository } from '../../../shared/postgres/contracts.ts'
+import type { Queryable } from '../../../shared/postgres/core/pool.ts'
+import type { SeededCatalogue } from '../../../shared/postgres/namespace-seeds.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { productRepository } from '../../../shared/postgres/products.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { rateRepository } from '../../../shared/postgres/rates.ts'
-import type { SeededCatalogue } from '../../../shared/postgres/namespace-seeds.ts'
-import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 
 /** What the catalogue of a seed refers to. */
 interface Seeded {

@@ -4,28 +4,28 @@ import { newId, newUuid } from '../../../shared/domain/ids.ts'
 import { findTimeFault } from '../../../shared/domain/usage-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
-import { lockCreation } from '../../../shared/postgres/locks/creation-lock.ts'
+import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { customerRepository } from '../../../shared/postgres/customers.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
+import { lockCreation } from '../../../shared/postgres/locks/creation-lock.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import {
-  namespaceSeedRepository,
   type NamespaceSeed,
+  namespaceSeedRepository,
   type SeededResources,
 } from '../../../shared/postgres/namespace-seeds.ts'
-import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { refillConfigurationRepository } from '../../../shared/postgres/refill-configurations.ts'
-import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import {
-  generateSeedUsage,
-  generateSeedData,
-  USAGE_DAYS,
-  type SeedSource,
-  type SeedData,
-} from './seed-data.ts'
-import { makeCatalogue } from './seed-catalogue.ts'
 import type { ReportUsage } from '../report-usage.ts'
 import type { ReportedEvent } from '../reported-event.ts'
+import { makeCatalogue } from './seed-catalogue.ts'
+import {
+  generateSeedData,
+  generateSeedUsage,
+  type SeedData,
+  type SeedSource,
+  USAGE_DAYS,
+} from './seed-data.ts'
 
 interface SeededNamespace extends NamespaceSeed {
   /** How many usage events there are. */

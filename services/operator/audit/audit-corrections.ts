@@ -5,8 +5,8 @@ import type { UntilLoaded } from '../../../shared/event-log/until-loaded.ts'
 import type { CorrectionPlace } from '../../../shared/postgres/event-revisions.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 import type { AuditLinesDeps } from './audit-lines.ts'
-import { describeRow, report, type AuditResult } from './audit-result.ts'
-import { requireRevisions, type CorrectedRow } from './audit-rows.ts'
+import { type AuditResult, describeRow, report } from './audit-result.ts'
+import { type CorrectedRow, requireRevisions } from './audit-rows.ts'
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
 export interface AuditCorrectionsDeps extends Pick<AuditLinesDeps, 'events' | 'revisions' | 'retired'> {

@@ -7,15 +7,15 @@ import type { CurrentEvent, usageEventRepository } from '../../../shared/clickho
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import type { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
-import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import type { everyRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
+import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
-import { report, type AuditResult, type Finding } from './audit-result.ts'
+import { type AuditResult, type Finding, report } from './audit-result.ts'
 import { describeDifference, isSame } from './compare-events.ts'
 import type { Confirmations } from './confirmations.ts'
 import { byNamespace, findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 import type { LinePlace, LogLine } from './read-log-lines.ts'
-import { tellRepeats, type SupersededLine } from './tell-repeats.ts'
+import { type SupersededLine, tellRepeats } from './tell-repeats.ts'
 
 export interface AuditLinesDeps {
   log: Pick<EventLog, 'id'>

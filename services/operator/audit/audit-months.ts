@@ -1,4 +1,4 @@
-import { monthText, recountUsage, type RecountDeps } from '../../../shared/usage/recount-usage.ts'
+import { monthText, type RecountDeps, recountUsage } from '../../../shared/usage/recount-usage.ts'
 import type { AuditResult } from './audit-result.ts'
 
 export interface AuditMonthsDeps extends Pick<RecountDeps, 'retired' | 'signal'> {

@@ -1,13 +1,13 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises'
 import {
-  entryFromBinary,
   type AcceptedEntry,
   type BinaryEntry,
+  entryFromBinary,
 } from '../../../shared/clickhouse/events/usage-event-list.ts'
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
-import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
-import { findUnlisted, type AuditLinesDeps, type CountedLine } from './audit-lines.ts'
-import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
+import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import { type AuditLinesDeps, type CountedLine, findUnlisted } from './audit-lines.ts'
+import { type AuditResult, describeRow, isNoted, report } from './audit-result.ts'
 import { describeDifference, isSame } from './compare-events.ts'
 import type { Confirmations } from './confirmations.ts'
 import { FATE, type LineTable, type LineVerdict } from './line-table.ts'

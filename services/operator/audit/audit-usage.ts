@@ -1,24 +1,24 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises'
 import { entryFromBinary } from '../../../shared/clickhouse/events/usage-event-list.ts'
-import { digestOfLine } from '../../../shared/usage-lines/usage-line-digest.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { type EventLog, LOADER_GROUP } from '../../../shared/event-log/event-log.ts'
 import {
-  MICROS_PER_SECOND,
-  unixSeconds,
   type Clock,
   type Micros,
+  MICROS_PER_SECOND,
+  unixSeconds,
 } from '../../../shared/time/microsecond-clock.ts'
+import { digestOfLine } from '../../../shared/usage-lines/usage-line-digest.ts'
 import { auditCorrections, type AuditCorrectionsDeps } from './audit-corrections.ts'
 import { auditLines, type AuditLinesDeps } from './audit-lines.ts'
-import { FINDINGS_MAX, report, type AuditResult } from './audit-result.ts'
 import { auditMonths, type AuditMonthsDeps } from './audit-months.ts'
+import { type AuditResult, FINDINGS_MAX, report } from './audit-result.ts'
 import { auditRows, reportUnconfirmed } from './audit-rows.ts'
 import { Confirmations } from './confirmations.ts'
 import { findSharedKeys } from './find-shared-keys.ts'
 import { LineTable } from './line-table.ts'
-import { parseLogLine, readAgain, readLogLines, type LogLine, type RawLine } from './read-log-lines.ts'
 import { matchLines, type MatchLinesDeps } from './match-lines.ts'
+import { type LogLine, parseLogLine, type RawLine, readAgain, readLogLines } from './read-log-lines.ts'
 
 export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, AuditMonthsDeps, MatchLinesDeps {
   log: EventLog

@@ -1,5 +1,5 @@
 import type { AuditLinesDeps } from './audit-lines.ts'
-import { FINDINGS_MAX, type AuditResult } from './audit-result.ts'
+import { type AuditResult, FINDINGS_MAX } from './audit-result.ts'
 
 /**
  * Notes events that one idempotency key was reported for, with several times: two events where the reporter may have

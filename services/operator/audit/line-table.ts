@@ -1,6 +1,6 @@
-import type { LineDigest } from '../../../shared/usage-lines/usage-line-digest.ts'
 import { DIGEST_ROW } from '../../../shared/clickhouse/events/usage-digests.ts'
-import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
+import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import type { LineDigest } from '../../../shared/usage-lines/usage-line-digest.ts'
 import type { LinePlace } from './read-log-lines.ts'
 
 /**

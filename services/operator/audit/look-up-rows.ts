@@ -1,7 +1,7 @@
-import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { groupBy } from '../../../shared/collections/group-by.ts'
 import type { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
-import { describeRow, isNoted, report, type AuditResult } from './audit-result.ts'
+import { type AuditResult, describeRow, isNoted, report } from './audit-result.ts'
 
 type Named = { namespaceId: string; id: string }
 

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { setImmediate as letOthersWork } from 'node:timers/promises'
-import { splitLines } from '../../../shared/usage-lines/lines.ts'
-import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { EventLog, LogRecord, Position } from '../../../shared/event-log/event-log.ts'
-import { unixSeconds, type Micros } from '../../../shared/time/microsecond-clock.ts'
+import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
+import { splitLines } from '../../../shared/usage-lines/lines.ts'
+import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
 
 /** Where a line lies in the log. */
 export interface LinePlace {

@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util'
-import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { partitionOfAccount } from '../../../shared/event-log/partition.ts'
+import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import {
-  deadLetterRepository,
   type DeadLetter,
   type DeadLetterHead,
+  deadLetterRepository,
 } from '../../../shared/postgres/dead-letters.ts'
-import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
 import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import type { CommandContext, Command, UsageEngines } from '../command.ts'
+import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import type { Command, CommandContext, UsageEngines } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
 const PAGE = 1_000

@@ -18,7 +18,7 @@ import { checkKeys } from '../doctor/check-keys.ts'
 import { checkPostgres, POSTGRES } from '../doctor/check-postgres.ts'
 import { checkRedis, REDIS } from '../doctor/check-redis.ts'
 import { checkDisk, checkExposure, checkPasswords } from '../doctor/check-settings.ts'
-import { ok, runChecks, type Check, type Finding, type Level } from '../doctor/finding.ts'
+import { type Check, type Finding, type Level, ok, runChecks } from '../doctor/finding.ts'
 
 const USAGE_STORE = `${CLICKHOUSE} of this Tally`
 const LEVEL_WIDTH = 'warning'.length

@@ -3,7 +3,7 @@ import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
 import { REBUILD, runExclusively } from '../../../shared/postgres/locks/run-exclusively.ts'
-import type { CommandContext, Command } from '../command.ts'
+import type { Command, CommandContext } from '../command.ts'
 
 /** As long as a slot that has just ended may still be filled, whatever the rollup service is told. */
 const GRACE_S = 10

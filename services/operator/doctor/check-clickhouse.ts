@@ -1,9 +1,9 @@
 import { listLostParts } from '../../../shared/clickhouse/broken-parts.ts'
-import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { type ClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireClickHouseSchema } from '../../../shared/clickhouse/require-schema.ts'
 import { checkRollups, ROLLUPS } from './check-rollups.ts'
 import { clockDifference } from './clock-difference.ts'
-import { failed, ok, runChecks, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, runChecks, warning } from './finding.ts'
 import { spaceFinding } from './space-finding.ts'
 
 export const CLICKHOUSE = 'ClickHouse'

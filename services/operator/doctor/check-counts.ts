@@ -2,7 +2,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inEveryNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
 import { monthText } from '../../../shared/usage/recount-usage.ts'
-import { failed, ok, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, warning } from './finding.ts'
 
 /** Four times as long as it takes until usage is counted again. */
 const LATE_S = 86_400

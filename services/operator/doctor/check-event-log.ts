@@ -1,9 +1,9 @@
-import { LOADER_GROUP, type EventLog } from '../../../shared/event-log/event-log.ts'
+import { type EventLog, LOADER_GROUP } from '../../../shared/event-log/event-log.ts'
+import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { deadLetterRepository } from '../../../shared/postgres/dead-letters.ts'
 import { gatewayRepository } from '../../../shared/postgres/gateways.ts'
-import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { MICROS_PER_SECOND } from '../../../shared/time/microsecond-clock.ts'
-import { failed, ok, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, warning } from './finding.ts'
 
 export const EVENT_LOG = 'event log'
 const BEHIND_WARNING_S = 30

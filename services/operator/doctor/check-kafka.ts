@@ -1,16 +1,16 @@
-import { DEAD_LETTERS_TOPIC, USAGE_TOPIC } from '../../../shared/event-log/event-log.ts'
 import type { EventLogConfig } from '../../../shared/event-log/config.ts'
+import { DEAD_LETTERS_TOPIC, USAGE_TOPIC } from '../../../shared/event-log/event-log.ts'
 import {
+  type ExaminedKafka,
+  type ExaminedTopic,
   examineKafka,
   FETCH,
   readRequestVersions,
-  SPOKEN,
-  type ExaminedKafka,
-  type ExaminedTopic,
   type RequestVersions,
+  SPOKEN,
 } from '../../../shared/event-log/kafka/examine-kafka.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
-import { failed, ok, runChecks, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, runChecks, warning } from './finding.ts'
 
 export const KAFKA = 'Kafka'
 const REPLICAS_MIN = 3

@@ -1,7 +1,7 @@
 import { apiKeyRepository, type EndingKey } from '../../../shared/postgres/api-keys.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { printable } from '../../../shared/text/printable.ts'
-import { ok, warning, type Finding } from './finding.ts'
+import { type Finding, ok, warning } from './finding.ts'
 
 const DAYS = 7
 const LISTED_MAX = 20

@@ -4,7 +4,7 @@ import { requireHarmless } from '../../../shared/postgres/core/require-harmless-
 import { requirePostgresSchema } from '../../../shared/postgres/core/require-schema.ts'
 import { checkUpdates } from './check-updates.ts'
 import { clockDifference } from './clock-difference.ts'
-import { failed, ok, runChecks, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, runChecks, warning } from './finding.ts'
 
 export const POSTGRES = 'PostgreSQL'
 const VERSION_MIN = 16

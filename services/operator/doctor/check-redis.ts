@@ -1,7 +1,7 @@
 import type { Logger } from '../../../shared/logging/logger.ts'
 import type { RedisConfig } from '../../../shared/redis/config.ts'
 import { openRedis } from '../../../shared/redis/redis.ts'
-import { failed, ok, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, warning } from './finding.ts'
 
 export const REDIS = 'Redis'
 const VERSION_MIN = 7

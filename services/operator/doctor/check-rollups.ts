@@ -1,7 +1,7 @@
-import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { type ClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { dirtySlotRepository, type OldestMark } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { ok, warning, type Finding } from './finding.ts'
+import { type Finding, ok, warning } from './finding.ts'
 
 export const ROLLUPS = 'rollups'
 /** Twelve slots, or what late usage may wait. */

@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { ENOUGH_BYTES, LITTLE_BYTES } from '../../../shared/lifecycle/disk-space.ts'
-import { failed, ok, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, warning } from './finding.ts'
 import { spaceFinding } from './space-finding.ts'
 
 const GUESSED = new Set([

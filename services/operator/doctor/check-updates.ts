@@ -1,4 +1,4 @@
-import { ok, warning, type Finding } from './finding.ts'
+import { type Finding, ok, warning } from './finding.ts'
 
 /**
  * The newest minor version of each PostgreSQL that Tally runs on, as of KNOWN_ON. 18.4, the newest that can be embedded,

@@ -1,4 +1,4 @@
-import { failed, ok, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, warning } from './finding.ts'
 
 const WARNING_MS = 1_000
 const FAILED_MS = 10_000

@@ -1,4 +1,4 @@
-import { failed, ok, warning, type Finding } from './finding.ts'
+import { failed, type Finding, ok, warning } from './finding.ts'
 
 const GB = 1_000_000_000
 const FAILED_BYTES = GB

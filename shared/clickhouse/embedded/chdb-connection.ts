@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { parseError, type ClickHouseClientConfigOptions, type ClickHouseSettings } from '@clickhouse/client'
+import { type ClickHouseClientConfigOptions, type ClickHouseSettings, parseError } from '@clickhouse/client'
 import { formatQueryParams } from '@clickhouse/client-common'
 import { DomainError } from '../../errors/domain-error.ts'
 import type { ChdbSession } from './chdb-session.ts'

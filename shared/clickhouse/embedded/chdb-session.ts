@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import { Session, type ChdbResult, type RawInsertParams } from 'chdb'
+import { type ChdbResult, type RawInsertParams, Session } from 'chdb'
 
 /** One or several statements, run on a connection that no other query uses meanwhile. */
 export interface Statement {

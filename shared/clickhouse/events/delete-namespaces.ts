@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 // Whichever there are, so that one that is added later cannot be forgotten; views have nothing of their own. Rollups
 // come last: who computes some meanwhile finds no events any more.

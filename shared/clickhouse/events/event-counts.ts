@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Micros } from '../../time/microsecond-clock.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 /** How many events of a namespace there are in a month. */
 export interface EventCount {

@@ -1,4 +1,4 @@
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 /** A currency that usage was reported in. */
 export interface ReportedCurrency {

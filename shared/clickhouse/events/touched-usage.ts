@@ -1,5 +1,5 @@
 import type { UsageSource } from '../../domain/usage-source.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 /** An account and a source whose usage may have changed. */
 export interface TouchedUsage {

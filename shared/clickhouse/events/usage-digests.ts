@@ -1,6 +1,6 @@
-import { DIGEST_BYTES } from '../../usage-lines/usage-line-digest.ts'
 import { keyBucketOf } from '../../domain/time-range.ts'
-import { queryBytes, queryRows, type ClickHouse } from '../clickhouse.ts'
+import { DIGEST_BYTES } from '../../usage-lines/usage-line-digest.ts'
+import { type ClickHouse, queryBytes, queryRows } from '../clickhouse.ts'
 import { IDS_AT_ONCE } from './usage-events.ts'
 
 // The beginning of the line that usageEventToLine writes, up to the property pairs.

@@ -1,7 +1,7 @@
 import type { UsageSource } from '../../domain/usage-source.ts'
 import { unixSeconds } from '../../time/microsecond-clock.ts'
-import { queryBytes, queryRows, type ClickHouse } from '../clickhouse.ts'
-import { IDS_AT_ONCE, usageEventRepository, type CurrentEvent } from './usage-events.ts'
+import { type ClickHouse, queryBytes, queryRows } from '../clickhouse.ts'
+import { type CurrentEvent, IDS_AT_ONCE, usageEventRepository } from './usage-events.ts'
 
 /** A place in the list of events by acceptance. */
 export interface AcceptancePlace {

@@ -3,7 +3,7 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import { keyBucketOf } from '../../domain/time-range.ts'
 import { occurredAtOfEventId, type UsageEvent } from '../../domain/usage-event.ts'
 import { parseMicros } from '../../time/micros-text.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 /**
  * Work that an insert leaves to merges: making one row of those of an event (every reader uses FINAL anyway), and

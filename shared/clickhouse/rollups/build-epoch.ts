@@ -1,9 +1,9 @@
-import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from './usage-cover.ts'
 import { monthAfter, monthOf } from '../../domain/month.ts'
 import { DomainError } from '../../errors/domain-error.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import type { rollupEpochRepository } from './rollup-epochs.ts'
 import type { rollupTables } from './rollup-tables.ts'
+import { DAY_S, dayOf, oldestSlotTotalsDay, SLOTS_READ_FOR_DAYS } from './usage-cover.ts'
 
 export interface BuildEpochDeps {
   client: ClickHouse

@@ -1,7 +1,7 @@
 import { keyBucketOf } from '../../domain/time-range.ts'
-import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 import type { KnownEpoch } from './rollup-state.ts'
 import { daysParam, timesParam } from './time-params.ts'
+import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 
 /** What is read of each place of a cover: columns of the same names and types from all of them. */
 export interface CoverRead {

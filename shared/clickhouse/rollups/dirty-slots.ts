@@ -1,5 +1,5 @@
 import { nameOfAccount } from '../../domain/account-key.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 /** What the column kind says of a row: it is a mark of a slot, or of a whole day … */
 export const MARK_KIND = { slot: 0, day: 1 } as const

@@ -1,4 +1,4 @@
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import { EPOCH_IN_USE } from './rollup-state.ts'
 
 /** Accounts that have used something recently. */

@@ -1,4 +1,4 @@
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 type EpochState = 'being built' | 'in use' | 'given up'
 

@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 // The value of a partition begins with its epoch: (1,202611).
 const PARTITIONS_OF = `

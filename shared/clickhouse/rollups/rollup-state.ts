@@ -1,9 +1,9 @@
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
-import { dayOf, type RollupState } from './usage-cover.ts'
 import { steadyClock } from '../../time/steady-clock.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import { IS_MARK, MARK_KIND, STANDS } from './dirty-slots.ts'
 import { IN_USE } from './rollup-epochs.ts'
+import { dayOf, type RollupState } from './usage-cover.ts'
 
 /** More dirty slots than this are read as whole days. */
 const DIRTY_SLOTS_MAX = 1_000

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { markParams, type MarkedInsert } from './dirty-slots.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
+import { type MarkedInsert, markParams } from './dirty-slots.ts'
 import { rollupPartitions } from './rollup-partitions.ts'
 import {
   DAYS_OF_ACCOUNTS,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { nameOfAccount, nameOfAllAccounts, type AccountKey } from '../../domain/account-key.ts'
+import { type AccountKey, nameOfAccount, nameOfAllAccounts } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
 import { DAY_S, dayOf, oldestSlotDay } from '../rollups/usage-cover.ts'
 

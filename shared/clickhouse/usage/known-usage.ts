@@ -6,26 +6,26 @@ import type { UsageRow } from '../../domain/billing/rate-usage.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
 import type { UsageEvent } from '../../domain/usage-event.ts'
 import { DomainError } from '../../errors/domain-error.ts'
-import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { EVENT_COLUMNS, eventFromRow, type CurrentEvent, type EventRow } from '../events/usage-events.ts'
-import { nameTokens, propertiesOf, type NamedTokens } from './named-tokens.ts'
-import {
-  BEFORE,
-  knownUsageStatement,
-  REPLACED,
-  REPLACED_MAX,
-  type KnownRow,
-} from './rated-usage-statement.ts'
+import { type Micros, MICROS_PER_SECOND } from '../../time/microsecond-clock.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
+import { type CurrentEvent, EVENT_COLUMNS, eventFromRow, type EventRow } from '../events/usage-events.ts'
+import { type NamedTokens, nameTokens, propertiesOf } from './named-tokens.ts'
 import {
   isOfCredit,
   isOfPiece,
   mergeRows,
-  ratedUsageOf,
-  wantedOf,
   type RatedPlan,
   type RatedUsage,
+  ratedUsageOf,
+  wantedOf,
 } from './rated-usage.ts'
+import {
+  BEFORE,
+  type KnownRow,
+  knownUsageStatement,
+  REPLACED,
+  REPLACED_MAX,
+} from './rated-usage-statement.ts'
 import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
 
 /**

@@ -1,9 +1,9 @@
 import type { TimeRange } from '../../domain/time-range.ts'
-import { coverUsage, type RollupState } from '../rollups/usage-cover.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
-import { SECOND_OF, selectsOf, type CoverRead } from '../rollups/cover-query.ts'
-import { MEASURED_COLUMNS } from './rollup-columns.ts'
+import { type CoverRead, SECOND_OF, selectsOf } from '../rollups/cover-query.ts'
+import { coverUsage, type RollupState } from '../rollups/usage-cover.ts'
 import type { NamedTokens } from './named-tokens.ts'
+import { MEASURED_COLUMNS } from './rollup-columns.ts'
 import { IN_RANGE, rangeParams } from './usage-aggregates.ts'
 
 /** All accounts whose ids lie between these two, which are included. */

@@ -1,5 +1,5 @@
-import { requestSemaphore } from '../../batching/request-semaphore.ts'
 import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
+import { requestSemaphore } from '../../batching/request-semaphore.ts'
 
 /** Connections to ClickHouse are few, and one such read may hold one for seconds: balances need the others. */
 const AT_ONCE = 2

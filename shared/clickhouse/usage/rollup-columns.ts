@@ -1,5 +1,5 @@
 import type { Period } from '../../domain/period.ts'
-import { MEASURES, type Measure } from '../../domain/usage-aggregate.ts'
+import { type Measure, MEASURES } from '../../domain/usage-aggregate.ts'
 
 /** An id begins with the second its event occurred in. */
 const NEWEST = '(substring(newest_id, 1, 4), newest_at, newest_id)'

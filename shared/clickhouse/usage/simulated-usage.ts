@@ -1,17 +1,17 @@
 import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
 import type { UsageWanted } from '../../domain/billing/plan.ts'
 import type { UsageRow } from '../../domain/billing/rate-usage.ts'
-import type { UsageSource } from '../../domain/usage-source.ts'
 import { clampRange, type TimeRange } from '../../domain/time-range.ts'
-import { coverUsage, NO_ROLLUPS } from '../rollups/usage-cover.ts'
+import type { UsageSource } from '../../domain/usage-source.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
-import { queryRows, streamRows, type ClickHouse } from '../clickhouse.ts'
+import { type ClickHouse, queryRows, streamRows } from '../clickhouse.ts'
 import { selectsOf } from '../rollups/cover-query.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
-import { rollupStateReader, type RollupStateReader } from '../rollups/rollup-state.ts'
-import { nameTokens, propertiesOf, type NamedTokens } from './named-tokens.ts'
-import { ratedUsageStatement, type RatedRow, type AccountSpan } from './rated-usage-statement.ts'
+import { type RollupStateReader, rollupStateReader } from '../rollups/rollup-state.ts'
+import { coverUsage, NO_ROLLUPS } from '../rollups/usage-cover.ts'
+import { type NamedTokens, nameTokens, propertiesOf } from './named-tokens.ts'
 import { usageFromRow } from './rated-usage.ts'
+import { type AccountSpan, type RatedRow, ratedUsageStatement } from './rated-usage-statement.ts'
 
 /** What of many accounts is wanted, to rate them all in the same way. */
 export interface SimulatedUsageWanted {

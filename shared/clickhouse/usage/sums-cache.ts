@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { nameOfAccount, type AccountKey } from '../../domain/account-key.ts'
+import { type AccountKey, nameOfAccount } from '../../domain/account-key.ts'
 import type { SumsBySource } from '../../domain/balance.ts'
 import { SMALL_STEPS, yielder } from '../../lifecycle/yielder.ts'
 import { CACHED_MAX, CACHED_SUMS_MAX } from './closed-sums-cache.ts'

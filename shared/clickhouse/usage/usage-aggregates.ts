@@ -1,11 +1,11 @@
-import { amountFromDatabase, type Amount } from '../../amount/amount.ts'
+import { type Amount, amountFromDatabase } from '../../amount/amount.ts'
 import type { Period } from '../../domain/period.ts'
 import { clampRange, keyBucketOf, type TimeRange } from '../../domain/time-range.ts'
-import { MEASURES, type Measure, type UsageAggregate } from '../../domain/usage-aggregate.ts'
+import { type Measure, MEASURES, type UsageAggregate } from '../../domain/usage-aggregate.ts'
 import type { UsageSource } from '../../domain/usage-source.ts'
-import { queryRows, type ClickHouse } from '../clickhouse.ts'
-import { PERIOD_START } from './rollup-columns.ts'
+import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import { propertyToken } from './property-token.ts'
+import { PERIOD_START } from './rollup-columns.ts'
 
 /** Which usage is asked for; what is left out is not asked about. */
 export interface UsageSelection {

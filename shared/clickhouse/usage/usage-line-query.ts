@@ -1,7 +1,7 @@
 import type { AccountKey } from '../../domain/account-key.ts'
 import { REST } from '../../domain/billing/matches.ts'
-import type { InvoiceLine } from '../../domain/billing/rate-usage.ts'
 import type { Rate } from '../../domain/billing/rate.ts'
+import type { InvoiceLine } from '../../domain/billing/rate-usage.ts'
 import { clampRange } from '../../domain/time-range.ts'
 import type { Aggregation } from '../../domain/usage-aggregate.ts'
 import { isMetric } from '../../domain/usage-source.ts'

@@ -1,21 +1,21 @@
 import type { Period } from '../../domain/period.ts'
 import { clampRange } from '../../domain/time-range.ts'
+import { type ClickHouse, forLongReads, queryRows } from '../clickhouse.ts'
+import { type CoverRead, selectsOf } from '../rollups/cover-query.ts'
+import { retryIfStale } from '../rollups/retry-if-stale.ts'
+import { type RollupStateReader, rollupStateReader } from '../rollups/rollup-state.ts'
 import { coverUsage } from '../rollups/usage-cover.ts'
-import { forLongReads, queryRows, type ClickHouse } from '../clickhouse.ts'
+import { accountSums, type AccountSumsReader } from './account-sums.ts'
+import { PERIOD_START, rollupColumnsOf } from './rollup-columns.ts'
+import type { SumsCache } from './sums-cache.ts'
 import {
   aggregateFromRow,
+  type AggregateRow,
   groupRows,
   usageAggregateRepository,
-  type AggregateRow,
   type UsageReader,
   type UsageSelection,
 } from './usage-aggregates.ts'
-import { accountSums, type AccountSumsReader } from './account-sums.ts'
-import type { SumsCache } from './sums-cache.ts'
-import { selectsOf, type CoverRead } from '../rollups/cover-query.ts'
-import { PERIOD_START, rollupColumnsOf } from './rollup-columns.ts'
-import { rollupStateReader, type RollupStateReader } from '../rollups/rollup-state.ts'
-import { retryIfStale } from '../rollups/retry-if-stale.ts'
 
 /** A query over everything that a range is read from. */
 interface Query {

@@ -1,7 +1,7 @@
-import { addAmounts, compareAmounts, formatAmount, type Amount } from '../../amount/amount.ts'
-import { divideRatios, parseRatio, ratioOf, RATIO_ZERO, type Ratio } from '../../amount/ratio.ts'
+import { addAmounts, type Amount, compareAmounts, formatAmount } from '../../amount/amount.ts'
+import { divideRatios, parseRatio, type Ratio, RATIO_ZERO, ratioOf } from '../../amount/ratio.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
-import { formatAggregation, type Aggregation } from '../usage-aggregate.ts'
+import { type Aggregation, formatAggregation } from '../usage-aggregate.ts'
 
 /** All measures of a set of events of one source, of which there is at least one; they can be put together. */
 export interface MeasuredUsage {

@@ -5,13 +5,13 @@ import {
   maxRatio,
   multiplyRatios,
   percentOf,
+  type Ratio,
   RATIO_ZERO,
   roundHalfUp,
   subtractRatios,
-  type Ratio,
 } from '../../amount/ratio.ts'
 import { costOf, type TierCost } from './cost.ts'
-import { shareRatio, type Share } from './pieces.ts'
+import { type Share, shareRatio } from './pieces.ts'
 import type { PriceTerms } from './price.ts'
 
 /** What is charged by a price. */

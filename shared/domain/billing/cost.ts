@@ -7,11 +7,11 @@ import {
   minRatio,
   multiplyRatios,
   percentOf,
-  ratioOf,
+  type Ratio,
   RATIO_ZERO,
+  ratioOf,
   subtractRatios,
   sumRatios,
-  type Ratio,
 } from '../../amount/ratio.ts'
 import type { PriceTerms, Tier } from './price.ts'
 

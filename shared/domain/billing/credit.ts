@@ -1,14 +1,14 @@
-import { groupBy } from '../../collections/group-by.ts'
 import {
   compareRatios,
   maxRatio,
   minRatio,
+  type Ratio,
   RATIO_ZERO,
   roundDown,
   subtractRatios,
   sumRatios,
-  type Ratio,
 } from '../../amount/ratio.ts'
+import { groupBy } from '../../collections/group-by.ts'
 
 /** A grant of an invoice's account and currency; instants in Unix seconds, which may have a fraction. */
 export interface CreditGrant {

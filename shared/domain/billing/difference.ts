@@ -1,4 +1,4 @@
-import { RATIO_ZERO, subtractRatios, type Ratio } from '../../amount/ratio.ts'
+import { type Ratio, RATIO_ZERO, subtractRatios } from '../../amount/ratio.ts'
 import type { Invoice } from './invoice.ts'
 import { groupOf, type Rateable } from './matches.ts'
 import type { InvoicePlan, Piece } from './plan.ts'

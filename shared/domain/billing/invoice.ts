@@ -3,27 +3,27 @@ import {
   maxRatio,
   multiplyRatios,
   parseRatio,
+  type Ratio,
   RATIO_ZERO,
   roundHalfUp,
   subtractRatios,
   sumRatios,
-  type Ratio,
 } from '../../amount/ratio.ts'
 import { findIsoCurrency } from '../iso-currency.ts'
 import type { TimeRange } from '../time-range.ts'
-import { contractStatus, type ContractStatus } from './contract-status.ts'
-import { creditsDue } from './contract-credits.ts'
 import type { CardLine, PriceLine } from './contract.ts'
-import { applyCredit, hasCredit, type Credit, type CreditGrant } from './credit.ts'
+import { creditsDue } from './contract-credits.ts'
+import { type ContractStatus, contractStatus } from './contract-status.ts'
+import { applyCredit, type Credit, type CreditGrant, hasCredit } from './credit.ts'
 import { periodAt } from './periods.ts'
 import { shareRatio } from './pieces.ts'
 import type { InvoicePlan, Piece } from './plan.ts'
 import type { Prices } from './price.ts'
 import {
-  rateCardLine,
-  ratePriceLine,
   type InvoiceLine,
+  rateCardLine,
   type RatedPiece,
+  ratePriceLine,
   type Unrated,
   type UsageRow,
   type Warning,

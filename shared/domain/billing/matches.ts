@@ -1,4 +1,4 @@
-import { propertyText, type Properties } from '../properties.ts'
+import { type Properties, propertyText } from '../properties.ts'
 import type { UsageSource } from '../usage-source.ts'
 import type { Rate } from './rate.ts'
 

@@ -2,7 +2,7 @@ import { intersect } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
 import { rangeOf } from './change.ts'
 import type { Rate } from './rate.ts'
-import { scopeOf, type Scope } from './scope.ts'
+import { type Scope, scopeOf } from './scope.ts'
 
 /** An event that two rates of a card would both reach. */
 interface OverlapExample {

@@ -1,4 +1,4 @@
-import { ratioOf, type Ratio } from '../../amount/ratio.ts'
+import { type Ratio, ratioOf } from '../../amount/ratio.ts'
 import { intersect, type TimeRange } from '../time-range.ts'
 import { rangeOf } from './change.ts'
 import type { ContractTimes, Entry } from './contract.ts'

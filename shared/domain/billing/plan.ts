@@ -2,9 +2,9 @@ import { DomainError } from '../../errors/domain-error.ts'
 import { intersect, type TimeRange } from '../time-range.ts'
 import { byStart, isOpenAt } from './change.ts'
 import type { CardLine, Contract, ContractLine, CreditLine } from './contract.ts'
-import { namedValues, type NamedValues } from './named-values.ts'
+import { type NamedValues, namedValues } from './named-values.ts'
 import { periodAt } from './periods.ts'
-import { contractRange, pieceOf, shareOf, type Share } from './pieces.ts'
+import { contractRange, pieceOf, type Share, shareOf } from './pieces.ts'
 import { pricesOfRate, type Rate } from './rate.ts'
 
 /** A contract's line within a period. */

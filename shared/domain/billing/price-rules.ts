@@ -1,8 +1,8 @@
-import { compareRatios, isZeroRatio, ratioOf, type Ratio } from '../../amount/ratio.ts'
+import { compareRatios, isZeroRatio, type Ratio, ratioOf } from '../../amount/ratio.ts'
 import { isMetric } from '../usage-source.ts'
+import { priceIn, type Prices, type PriceTerms, readTerms, type Tier } from './price.ts'
 import { pricesOfRate, type Rate } from './rate.ts'
 import { scopeOf } from './scope.ts'
-import { priceIn, readTerms, type Prices, type PriceTerms, type Tier } from './price.ts'
 
 const PERCENT_MAX = ratioOf(1_000n)
 

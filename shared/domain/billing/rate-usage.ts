@@ -2,20 +2,20 @@ import {
   compareRatios,
   isZeroRatio,
   parseRatio,
+  type Ratio,
   RATIO_ONE,
   RATIO_ZERO,
-  type Ratio,
 } from '../../amount/ratio.ts'
 import { groupBy } from '../../collections/group-by.ts'
 import type { Aggregation } from '../usage-aggregate.ts'
 import type { UsageSource } from '../usage-source.ts'
-import { exactQuantityOf, mergeUsage, quantityOf, type MeasuredUsage } from './aggregate.ts'
-import { chargeOf, isDueOnce, type Charge, type ChargeRequest } from './charge.ts'
+import { exactQuantityOf, type MeasuredUsage, mergeUsage, quantityOf } from './aggregate.ts'
+import { type Charge, chargeOf, type ChargeRequest, isDueOnce } from './charge.ts'
 import type { CardLine, PriceLine, PriceOverride } from './contract.ts'
-import { groupOf, REST, type Rateable } from './matches.ts'
+import { groupOf, type Rateable, REST } from './matches.ts'
 import type { Piece } from './plan.ts'
+import { type Price, priceIn, type Prices, readTerms } from './price.ts'
 import { findUseFault } from './price-rules.ts'
-import { priceIn, readTerms, type Price, type Prices } from './price.ts'
 import type { Rate } from './rate.ts'
 
 /**

@@ -1,11 +1,11 @@
-import { compareRatios, RATIO_ZERO, subtractRatios, sumRatios, type Ratio } from '../../amount/ratio.ts'
+import { compareRatios, type Ratio, RATIO_ZERO, subtractRatios, sumRatios } from '../../amount/ratio.ts'
 import type { TimeRange } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
 import type { CardLine } from './contract.ts'
 import { boundary, type Cadence } from './periods.ts'
 import type { Prices } from './price.ts'
-import { chargeCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
 import type { Rate } from './rate.ts'
+import { chargeCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
 
 /** One way of rating an account: a card line, whose overrides and discount count, and what its card has. */
 export interface SimulatedCard {

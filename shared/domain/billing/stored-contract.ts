@@ -1,5 +1,5 @@
-import type { CancelRequest } from './contract-status.ts'
 import type { Contract, ContractLine, Entry } from './contract.ts'
+import type { CancelRequest } from './contract-status.ts'
 
 /** What was said when a contract was canceled; `cancelAt` of the contract says from when on it is. */
 export interface Cancellation {

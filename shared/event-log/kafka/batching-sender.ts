@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isRefusal } from './broker-error.ts'
-import { ALL_IN_SYNC_REPLICAS } from './durability.ts'
 import type Cluster from 'kafkajs/src/cluster/index.js'
 import type { ProducedMessage } from 'kafkajs/src/cluster/index.js'
 import { DomainError } from '../../errors/domain-error.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { NewRecord } from '../event-log.ts'
+import { isRefusal } from './broker-error.ts'
+import { ALL_IN_SYNC_REPLICAS } from './durability.ts'
 import { groupLimitMs } from './group-limit.ts'
-import { NO_LEADER, partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
+import { type KafkaConnection, NO_LEADER, partitionsByLeader } from './kafka-connection.ts'
 import { MESSAGE_OVERHEAD_BYTES, messageFromRecord } from './record-message.ts'
 
 export interface BatchingSenderOptions {

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isBrokerError } from './broker-error.ts'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import { repeat } from '../../lifecycle/repeat.ts'
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/core/pool.ts'
 import type { LogConsumer, LogRecord, PollLimits, Position } from '../event-log.ts'
-import { GroupMembership, type AssignedPartition } from '../group-membership.ts'
+import { type AssignedPartition, GroupMembership } from '../group-membership.ts'
+import { isBrokerError } from './broker-error.ts'
 import type { GroupOffsets } from './group-offsets.ts'
-import { NO_LEADER, type KafkaConnection } from './kafka-connection.ts'
+import { type KafkaConnection, NO_LEADER } from './kafka-connection.ts'
 import type { Fetched, PartitionReader } from './partition-reader.ts'
 
 export interface KafkaConsumerOptions {

@@ -2,7 +2,7 @@ import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
 import { isBrokerError } from './broker-error.ts'
 import { ALL_IN_SYNC_REPLICAS } from './durability.ts'
-import { KafkaConnection, NO_LEADER, partitionsByLeader, type KafkaAccess } from './kafka-connection.ts'
+import { type KafkaAccess, KafkaConnection, NO_LEADER, partitionsByLeader } from './kafka-connection.ts'
 
 /** A line of the log that could not be counted. */
 interface DeadLetterNotice {

@@ -2,7 +2,7 @@
 import kafkajs, { type Admin } from 'kafkajs'
 import type { Logger } from '../../logging/logger.ts'
 import { isBrokerError } from './broker-error.ts'
-import { KafkaConnection, type KafkaAccess } from './kafka-connection.ts'
+import { type KafkaAccess, KafkaConnection } from './kafka-connection.ts'
 import { withAdmin } from './topics.ts'
 
 /** A topic as it stands. */

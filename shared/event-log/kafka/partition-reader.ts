@@ -1,8 +1,8 @@
 import type Cluster from 'kafkajs/src/cluster/index.js'
 import type { Broker } from 'kafkajs/src/cluster/index.js'
 import type { Position } from '../event-log.ts'
-import { NO_LEADER, partitionsByLeader, type KafkaConnection } from './kafka-connection.ts'
-import { recordFromMessage, type AppendedRecord } from './record-message.ts'
+import { type KafkaConnection, NO_LEADER, partitionsByLeader } from './kafka-connection.ts'
+import { type AppendedRecord, recordFromMessage } from './record-message.ts'
 
 /** What one look into a partition brought. */
 export interface Fetched {

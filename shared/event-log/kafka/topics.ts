@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kafka, logLevel, type Admin } from 'kafkajs'
+import { type Admin, Kafka, logLevel } from 'kafkajs'
 import { StartupError } from '../../errors/startup-error.ts'
 import { isBrokerError } from './broker-error.ts'
 import type { KafkaAccess } from './kafka-connection.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/core/pool.ts'
 import type { LogConsumer, LogRecord, PollLimits, Position } from '../event-log.ts'
-import { GroupMembership, type AssignedPartition } from '../group-membership.ts'
+import { type AssignedPartition, GroupMembership } from '../group-membership.ts'
 import type { SegmentReader } from './segment-reader.ts'
 
 export interface ConsumerOptions {

@@ -4,7 +4,7 @@ import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/core/pool.ts'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import type { NewRecord } from '../event-log.ts'
-import { encodeValue, type EncodedValue } from './value-encoding.ts'
+import { type EncodedValue, encodeValue } from './value-encoding.ts'
 
 export interface GroupAppenderOptions {
   pool: Pool

@@ -1,6 +1,6 @@
 import type { Logger } from '../../logging/logger.ts'
 import type { Pool } from '../../postgres/core/pool.ts'
-import { MICROS_PER_SECOND, type Micros } from '../../time/microsecond-clock.ts'
+import { type Micros, MICROS_PER_SECOND } from '../../time/microsecond-clock.ts'
 import type { EventLog, LogConsumer, LogRecord, NewRecord, PartitionLag, Position } from '../event-log.ts'
 import { endMemberships } from '../group-membership.ts'
 import { AppendSignal } from './append-signal.ts'

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import pg from 'pg'
-import type { Logger } from '../../logging/logger.ts'
 import { pendingMigrations, readMigrations } from '../../config/migration-files.ts'
 import { PROJECT_ROOT } from '../../config/project-root.ts'
+import type { Logger } from '../../logging/logger.ts'
 import { SCHEMA } from './pool.ts'
 
 /** Any number that no other program takes an advisory lock on. */

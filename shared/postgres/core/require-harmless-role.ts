@@ -1,6 +1,6 @@
 import pg from 'pg'
 import { StartupError } from '../../errors/startup-error.ts'
-import { SCHEMA, type Queryable } from './pool.ts'
+import { type Queryable, SCHEMA } from './pool.ts'
 
 interface RoleRow {
   role: string

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import pg from 'pg'
+import { pendingMigrations, readMigrations } from '../../config/migration-files.ts'
 import { PROJECT_ROOT } from '../../config/project-root.ts'
 import { StartupError } from '../../errors/startup-error.ts'
-import { pendingMigrations, readMigrations } from '../../config/migration-files.ts'
 import type { Queryable } from './pool.ts'
 
 /** What PostgreSQL says when a table, or the right to look into its schema, is not there. */

@@ -1,5 +1,5 @@
-import { isUnchanged, type Changes } from '../../domain/changes.ts'
-import { pageOf, unknownCursor, type Page, type PageRequest } from '../../domain/page.ts'
+import { type Changes, isUnchanged } from '../../domain/changes.ts'
+import { type Page, pageOf, type PageRequest, unknownCursor } from '../../domain/page.ts'
 import { DomainError, type ErrorCode } from '../../errors/domain-error.ts'
 import { lockCreation } from '../locks/creation-lock.ts'
 import { readInIndexOrder } from './in-index-order.ts'

@@ -1,6 +1,6 @@
+import type { Metrics } from '../../metrics/metrics.ts'
 import type { Pool } from './pool.ts'
 import { turnsOf } from './pool-turns.ts'
-import type { Metrics } from '../../metrics/metrics.ts'
 
 /** Shows how many connections the pools of a process have, and how many wait for one. */
 export function watchPools(metrics: Metrics, pools: Readonly<Record<string, Pool>>): void {

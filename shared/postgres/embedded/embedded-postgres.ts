@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -11,10 +11,10 @@ import { readOrMakeSecret } from '../../config/secret-file.ts'
 import { StartupError } from '../../errors/startup-error.ts'
 import type { Closeable } from '../../lifecycle/close-all.ts'
 import type { Logger } from '../../logging/logger.ts'
-import { causeInOutput } from './cause-in-output.ts'
 import { findPostgresBinaries, type PostgresBinaries } from './binaries.ts'
+import { causeInOutput } from './cause-in-output.ts'
 import { endOrphanedServer, OWNER_VARIABLE, ownerText } from './orphan.ts'
-import { findServerUser, requireReachable, type OsUser } from './os-user.ts'
+import { findServerUser, type OsUser, requireReachable } from './os-user.ts'
 
 /** A PostgreSQL server of our own, ready to serve. */
 export interface EmbeddedPostgres extends Closeable {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseUtcOffset, timeParser, type TimeFormat } from '../../../clients/core/parse-time.ts'
+import { parseUtcOffset, type TimeFormat, timeParser } from '../../../clients/core/parse-time.ts'
 
 const AT = 1_700_158_623 // 2023-11-16 18:17:03 UTC
 

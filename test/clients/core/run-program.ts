@@ -1,12 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { runPreview } from '../../../clients/billing/preview/run-preview.ts'
-import { runImport } from '../../../clients/reporter/import/run-import.ts'
+import { runPriceSimulation } from '../../../clients/billing/simulate-prices/run-price-simulation.ts'
 import { exitCodeOf } from '../../../clients/core/exit-code-of.ts'
 import type { Program, ProgramContext } from '../../../clients/core/program.ts'
-import { runPriceSimulation } from '../../../clients/billing/simulate-prices/run-price-simulation.ts'
+import { runImport } from '../../../clients/reporter/import/run-import.ts'
 import { runSimulation } from '../../../clients/reporter/simulate/run-simulation.ts'
 
 /** What a program did. */

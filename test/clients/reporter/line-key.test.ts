@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { LineOrdinals } from '../../../clients/reporter/import/line-ordinals.ts'
-import { lineToEvents, wantedCells, type LineRules } from '../../../clients/reporter/import/line-to-events.ts'
 import { timeParser } from '../../../clients/core/parse-time.ts'
+import { LineOrdinals } from '../../../clients/reporter/import/line-ordinals.ts'
+import { type LineRules, lineToEvents, wantedCells } from '../../../clients/reporter/import/line-to-events.ts'
 import { readCsv } from '../../../clients/reporter/import/read-csv.ts'
 import { streamOf } from './collect-lines.ts'
 

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { LatencyHistogram } from '../../../clients/reporter/simulate/latency-histogram.ts'
 import {
-  madeUpUsage,
   type MadeUpEvent,
+  madeUpUsage,
   type MadeUpUsageOptions,
 } from '../../../clients/reporter/simulate/made-up-usage.ts'
 import { seededRandom, zipfPicker } from '../../../clients/reporter/simulate/seeded-random.ts'

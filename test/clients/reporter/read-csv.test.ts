@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { RECORD_BYTES_MAX, type WantedColumns } from '../../../clients/reporter/import/input-line.ts'
-import { readCsv, type CsvOptions } from '../../../clients/reporter/import/read-csv.ts'
+import { type CsvOptions, readCsv } from '../../../clients/reporter/import/read-csv.ts'
 import { UsageError } from '../../../shared/errors/usage-error.ts'
 import { collectLines, shortOf, streamOf } from './collect-lines.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { faultyProxy, type Fate, type FaultyProxy } from '../../support/faulty-proxy.ts'
+import { type Fate, type FaultyProxy, faultyProxy } from '../../support/faulty-proxy.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { simulateWith } from '../core/run-program.ts'
 import { accountIdOf, askJson, usageOf } from './tally-answers.ts'

@@ -1,13 +1,13 @@
 import { expect } from 'chai'
-import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import {
   ALLOWED_AGGREGATES,
   ALLOWED_FUNCTIONS,
   TYPE_ARGUMENT_OF,
   ZONE_ARGUMENT_OF,
 } from '../../../services/analysts/judge/allowed-functions.ts'
+import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
-import { startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'
+import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 
 /** Tells by the error what it was taken for: a time zone by this name, or a data type that has one. */

@@ -1,19 +1,19 @@
-import { gunzipSync, gzipSync } from 'node:zlib'
-import { request } from 'node:http'
 import { once } from 'node:events'
+import { request } from 'node:http'
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client'
 import { expect } from 'chai'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import {
+  type AnalystEndpoint,
   askAt,
   AUTHORIZATION,
   PASSWORD,
   startAnalysts,
   USER,
-  type AnalystEndpoint,
 } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'

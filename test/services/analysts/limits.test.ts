@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { askAt, AUTHORIZATION, type Answer } from '../../support/analysts.ts'
-import { startAnalystHost, type AnalystHost } from '../../support/start-analyst-host.ts'
+import { type Answer, askAt, AUTHORIZATION } from '../../support/analysts.ts'
+import { type AnalystHost, startAnalystHost } from '../../support/start-analyst-host.ts'
 import { until } from '../../support/until.ts'
 
 const MB = 1_024 * 1_024

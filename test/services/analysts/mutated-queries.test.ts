@@ -2,24 +2,24 @@ import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
 import { limitSettings } from '../../../services/analysts/analyst-limits.ts'
 import { ClickHouseException, exceptionOfEngine } from '../../../services/analysts/exception.ts'
 import {
   FunctionNames,
-  LIST_FUNCTIONS,
   type FunctionRow,
+  LIST_FUNCTIONS,
 } from '../../../services/analysts/judge/function-names.ts'
-import { judgeWritten, type JudgeRules } from '../../../services/analysts/judge/judge-query.ts'
+import { type JudgeRules, judgeWritten } from '../../../services/analysts/judge/judge-query.ts'
 import { judgeResolved, SHOWN_WHOLE } from '../../../services/analysts/judge/judge-resolved.ts'
 import { TimeZones } from '../../../services/analysts/judge/time-zones.ts'
 import { schemaStatements } from '../../../services/analysts/schema-statements.ts'
-import { LIMITS, startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'
-import { attacks } from './attacks.ts'
+import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
+import { type AnalystEndpoint, LIMITS, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
-import { mutatedQueries } from './mutate-query.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
+import { attacks } from './attacks.ts'
+import { mutatedQueries } from './mutate-query.ts'
 
 const CANARY = 'canary-51d0be'
 

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { nativeForRevision } from '../../../services/analysts/native/native-for-revision.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { ChdbSession } from '../../../shared/clickhouse/embedded/chdb-session.ts'
-import { nativeForRevision } from '../../../services/analysts/native/native-for-revision.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
-import { readNative, type NativeAnswer } from './native-reader.ts'
+import { type NativeAnswer, readNative } from './native-reader.ts'
 
 /** From 54,454 on each column has a flag. */
 const REVISIONS = [1, 54_453, 54_454, 54_483]

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { createLogger } from '../../../shared/logging/logger.ts'
 import { openMetrics } from '../../../shared/metrics/metrics.ts'
-import { startAnalysts, WRONG_PASSWORDS_MAX, type AnalystEndpoint } from '../../support/analysts.ts'
+import { type AnalystEndpoint, startAnalysts, WRONG_PASSWORDS_MAX } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 
 describe('what is seen of the queries of analysts', () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'
+import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 
 const LONG = 'a?'.repeat(2_049)

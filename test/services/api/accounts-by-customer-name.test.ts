@@ -4,10 +4,10 @@ import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
+import { namespaceOf, openPoolByHand } from '../../support/by-hand.ts'
 import { explaining } from '../../support/explaining.ts'
-import { makeManyAccounts, type MadeAccount } from './many-accounts.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { type MadeAccount, makeManyAccounts } from './many-accounts.ts'
 
 interface Listed {
   data: { id: string; name: string }[]

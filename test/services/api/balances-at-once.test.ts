@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { timesIn } from '../../support/layout.ts'
 import type { BalanceBody } from '../../support/period-usage.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 
 const now = Math.floor(Date.now() / 1_000)

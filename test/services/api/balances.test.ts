@@ -6,7 +6,7 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { usageQueriesOf } from '../../support/count-queries.ts'
 import type { BalanceBody } from '../../support/period-usage.ts'
 import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 
 const now = Math.floor(Date.now() / 1_000)

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
 import type { WorldJson } from '../../support/billing-vectors.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 
 const START = 1_767_225_600

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { contractStage, type ContractBody } from '../../support/contract-stage.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type ContractBody, contractStage } from '../../support/contract-stage.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld } from '../../support/stored-world.ts'
 
 const BEHIND_S = 7

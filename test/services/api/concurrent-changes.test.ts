@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
+import { namespaceOf, openPoolByHand } from '../../support/by-hand.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Resource {

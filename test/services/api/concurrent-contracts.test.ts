@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { contractStage, type ContractBody, type LineBody } from '../../support/contract-stage.ts'
+import { type ContractBody, contractStage, type LineBody } from '../../support/contract-stage.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 const ROUNDS = 12

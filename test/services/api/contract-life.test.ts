@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { contractStage, type ContractBody } from '../../support/contract-stage.ts'
+import { type ContractBody, contractStage } from '../../support/contract-stage.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 const DAY_S = 86_400

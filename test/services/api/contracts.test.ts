@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { ApiClient, type Answered } from '../../support/api-client.ts'
-import { contractStage, type ContractBody, type LineBody } from '../../support/contract-stage.ts'
+import { type Answered, ApiClient } from '../../support/api-client.ts'
+import { type ContractBody, contractStage, type LineBody } from '../../support/contract-stage.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 
 interface Page<T> {

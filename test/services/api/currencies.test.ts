@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { findIsoCurrency } from '../../../shared/domain/iso-currency.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 import { makeCorrection } from '../../support/usage-event.ts'
 

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { Properties } from '../../../shared/domain/properties.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { linesOf } from '../../support/period-usage.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 import { makeCorrection } from '../../support/usage-event.ts'
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
 import { contractStage } from '../../support/contract-stage.ts'
 import { randomWorld } from '../../support/random-worlds.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)

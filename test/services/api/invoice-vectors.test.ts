@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { asInVectors } from '../../support/billing-answers.ts'
 import { answerOf, inOrder, makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
 import { readBillingVectors } from '../../support/billing-vectors.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld } from '../../support/stored-world.ts'
 
 describe('billing vectors, over HTTP,', function () {

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { answerOf, inOrder, makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
 import { naivePreview } from '../../support/naive-preview.ts'
 import { randomWorld } from '../../support/random-worlds.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld } from '../../support/stored-world.ts'
 
 const IS_LONG = process.env['FAULT_LONG'] === '1'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import type { QueryCounts } from '../../support/count-queries.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 import type { EventBody } from '../../support/usage-world.ts'
 

@@ -2,9 +2,9 @@ import { expect } from 'chai'
 import { listOperations, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { openPoolByHand, namespaceOf } from '../../support/by-hand.ts'
-import { LIST_CASES, type Item, type ListCase } from './list-cases.ts'
+import { namespaceOf, openPoolByHand } from '../../support/by-hand.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
+import { type Item, LIST_CASES, type ListCase } from './list-cases.ts'
 
 interface Page {
   data: Item[]

@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
 import { minus, NOTHING, plus, readFraction, writeFraction } from '../../support/naive-fraction.ts'
 import { naivePeriod } from '../../support/naive-periods.ts'
-import { naiveFollowed, naiveSimulated, type NaiveSimulation } from './naive-simulation.ts'
-import { randomWorld, type RandomWorld } from '../../support/random-worlds.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
-import { makeStoredWorld } from '../../support/stored-world.ts'
+import { type RandomWorld, randomWorld } from '../../support/random-worlds.ts'
 import type { SimulationBody } from '../../support/simulation-body.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
+import { makeStoredWorld } from '../../support/stored-world.ts'
+import { naiveFollowed, naiveSimulated, type NaiveSimulation } from './naive-simulation.ts'
 
 type Range = Pick<NaiveSimulation, 'startAt' | 'endAt' | 'cadence'>
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { listOperations, readOpenApiDocument, type Operation } from '../../../shared/http/openapi-document.ts'
+import { listOperations, type Operation, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { askPeriods, type PeriodUsage } from '../../support/period-usage.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 
 const at = (text: string): number => Date.parse(text) / 1_000

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
+import { type Properties, propertyPairs } from '../../../shared/domain/properties.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
 import { timesIn } from '../../support/layout.ts'
-import { compareBalances, compareUsage, type UsageAsk } from '../compare-usage.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 import { makeCorrection } from '../../support/usage-event.ts'
 import { UsageModel } from '../../support/usage-model.ts'
+import { compareBalances, compareUsage, type UsageAsk } from '../compare-usage.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 const now = Math.floor(Date.now() / 1_000)

@@ -2,12 +2,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { ApiClient } from '../../support/api-client.ts'
-import { askPeriods, linesOf, type BalanceBody } from '../../support/period-usage.ts'
 import { timesIn } from '../../support/layout.ts'
+import { askPeriods, type BalanceBody, linesOf } from '../../support/period-usage.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { UsageModel } from '../../support/usage-model.ts'
-import { makeWorld, type EventBody, type UsageLine } from '../../support/usage-world.ts'
+import { type EventBody, makeWorld, type UsageLine } from '../../support/usage-world.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Acceptance } from '../../../services/gateway/acceptance.ts'
 import { ClockWatch } from '../../../services/gateway/clock-watch.ts'
 import { MICROS_PER_SECOND } from '../../../shared/time/microsecond-clock.ts'
-import { risingClock, type RisingClock } from '../../../shared/time/rising-clock.ts'
+import { type RisingClock, risingClock } from '../../../shared/time/rising-clock.ts'
 import { testLog } from '../../support/log.ts'
 
 const SETTLES_S = 180

@@ -4,7 +4,7 @@ import { Acceptance, type Published } from '../../../services/gateway/acceptance
 import { ClockWatch } from '../../../services/gateway/clock-watch.ts'
 import { PublishedWatermark } from '../../../services/gateway/published-watermark.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { microsecondClock, type Micros } from '../../../shared/time/microsecond-clock.ts'
+import { type Micros, microsecondClock } from '../../../shared/time/microsecond-clock.ts'
 import { risingClock } from '../../../shared/time/rising-clock.ts'
 import { testLog } from '../../support/log.ts'
 

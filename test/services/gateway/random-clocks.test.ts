@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
-import { ClockWorld, openTimedPool } from './clock-world.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { ClockWorld, openTimedPool } from './clock-world.ts'
 
 const SECOND = 1_000
 const HOUR_S = 3_600

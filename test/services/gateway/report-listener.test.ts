@@ -8,9 +8,9 @@ import {
   BODY_BYTES_MAX,
   clock,
   NAMES,
+  type Sent,
   startGateways,
   suspension,
-  type Sent,
   type TestGateway,
 } from './two-gateways.ts'
 

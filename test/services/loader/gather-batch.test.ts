@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { batchGatherer } from '../../../services/loader/gather-batch.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import type { LogRecord } from '../../../shared/event-log/event-log.ts'
-import { countTurns } from './count-turns.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { testLog } from '../../support/log.ts'
 import { makeReport } from '../../support/usage-event.ts'
+import { countTurns } from './count-turns.ts'
 
 describe('gathering batches', () => {
   const value = Buffer.from(Array.from({ length: 500 }, () => usageEventToLine(makeReport())).join('\n'))

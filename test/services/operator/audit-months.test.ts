@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { makeAuditStage, type AuditStage } from './audit-stage.ts'
-import { countAllUsage } from '../count-usage.ts'
 import { makeReport } from '../../support/usage-event.ts'
+import { countAllUsage } from '../count-usage.ts'
+import { type AuditStage, makeAuditStage } from './audit-stage.ts'
 
 const SECOND = 1_000_000
 const JUNE = Date.UTC(2026, 5, 10) / 1_000

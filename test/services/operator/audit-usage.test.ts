@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import { withTransaction } from '../../../shared/postgres/core/transaction.ts'
-import { makeAuditStage, type AuditStage } from './audit-stage.ts'
-import { fillLog } from './fill-log.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
+import { type AuditStage, makeAuditStage } from './audit-stage.ts'
+import { fillLog } from './fill-log.ts'
 import { whileMeasuring } from './while-measuring.ts'
 
 const COLUMNS =

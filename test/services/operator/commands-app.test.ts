@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { rm } from 'node:fs/promises'
-import { request, type ClientRequest, type IncomingMessage, type RequestListener } from 'node:http'
+import { type ClientRequest, type IncomingMessage, request, type RequestListener } from 'node:http'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,11 +11,11 @@ import { commandsApp } from '../../../services/operator/commands-app.ts'
 import { openCommandSocket } from '../../../services/operator/open-command-socket.ts'
 import type { Closeable } from '../../../shared/lifecycle/close-all.ts'
 import { openPool, type Pool } from '../../../shared/postgres/core/pool.ts'
-import { makeAuditStage, type AuditStage } from './audit-stage.ts'
 import { testLog } from '../../support/log.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 import { makeReport } from '../../support/usage-event.ts'
+import { type AuditStage, makeAuditStage } from './audit-stage.ts'
 
 describe('commands in a running Tally', function () {
   this.timeout(60_000)

@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
-import { runCommand, type CommandResult } from '../../support/by-hand.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { type CommandResult, runCommand } from '../../support/by-hand.ts'
+import { type RunningTally, startTally } from '../../support/start-tally.ts'
 import { until } from '../../support/until.ts'
 
 const NAMES = ['audit', 'companies', 'dead-letters', 'doctor', 'keys', 'trail']

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { LOADER_GROUP, USAGE_TOPIC } from '../../../shared/event-log/event-log.ts'
 import { runProgram } from '../../support/by-hand.ts'
-import { makeAuditStage, type AuditStage } from './audit-stage.ts'
+import { type AuditStage, makeAuditStage } from './audit-stage.ts'
 import { whileMeasuring } from './while-measuring.ts'
 
 describe('dead letters', function () {

@@ -1,14 +1,14 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readRollupConfig } from '../../../services/rollup/config.ts'
-import { openClickHouse, queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { openClickHouse, type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { readClickHouseServerConfig } from '../../../shared/clickhouse/config.ts'
 import { IS_MARK, STANDS } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
-import { rollupEpochRepository, type RollupEpoch } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
+import { type RollupEpoch, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
 import { ApiClient } from '../../support/api-client.ts'
@@ -18,10 +18,10 @@ import { openKeeper } from '../../support/rollup-keeper.ts'
 import { EPOCH_KNOWN_MS } from '../../support/rollup-stage.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import {
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from '../../support/start-services.ts'
 import { startTally } from '../../support/start-tally.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'

@@ -13,10 +13,10 @@ import { grantRepository } from '../../../shared/postgres/grants.ts'
 import { lockBalances } from '../../../shared/postgres/locks/balance-lock.ts'
 import { namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import { contractOf, creditLine, insertContractWorld } from '../../support/contract-rows.ts'
-import { contractStage, type ContractBody } from '../../support/contract-stage.ts'
+import { type ContractBody, contractStage } from '../../support/contract-stage.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { testLog } from '../../support/log.ts'
-import { startApi, type RunningApi, type TestCaller } from '../../support/start-api.ts'
+import { type RunningApi, startApi, type TestCaller } from '../../support/start-api.ts'
 import { until } from '../../support/until.ts'
 
 const SEED = 20_260_301

@@ -3,14 +3,14 @@ import { expect } from 'chai'
 import type { RefillConfig } from '../../../services/refill/config.ts'
 import type { Keeper } from '../../../services/refill/keep-balances.ts'
 import { openRefill } from '../../../services/refill/open-refill.ts'
-import { openMetrics, type Metrics } from '../../../shared/metrics/metrics.ts'
+import { type Metrics, openMetrics } from '../../../shared/metrics/metrics.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { testLog } from '../../support/log.ts'
 import { contractStage } from '../../support/contract-stage.ts'
+import { testLog } from '../../support/log.ts'
 import { makeRefillWorld, type RefillWorld } from '../../support/refill-world.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
-import { seriesValue } from '../series-value.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { until } from '../../support/until.ts'
+import { seriesValue } from '../series-value.ts'
 
 /** No sweep but the one at the start, so that what is refilled later was found in another way. */
 const RARELY_MS = 3_600_000

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
-import { grantRepository } from '../../../shared/postgres/grants.ts'
-import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { newId } from '../../../shared/domain/ids.ts'
 import { parseAmount } from '../../../shared/amount/amount.ts'
+import { newId } from '../../../shared/domain/ids.ts'
+import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
+import { grantRepository } from '../../../shared/postgres/grants.ts'
 import { makeRefillWorld, NO_LIMITS, type RefillWorld } from '../../support/refill-world.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 
 const SECOND_MS = 1_000
 const nowS = () => Math.floor(Date.now() / SECOND_MS)

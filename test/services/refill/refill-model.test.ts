@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { timesIn } from '../../support/layout.ts'
 import { textOf, unitsOf } from '../../support/decimal-units.ts'
+import { timesIn } from '../../support/layout.ts'
 import { makeRefillWorld, type RefillWorld } from '../../support/refill-world.ts'
-import { startApi, type RunningApi } from '../../support/start-api.ts'
+import { type RunningApi, startApi } from '../../support/start-api.ts'
 
 /** What may happen to a balance. Numbers pick one of what there is. */
 type Step =

@@ -3,9 +3,9 @@ import { formatAmount } from '../../../shared/amount/amount.ts'
 import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import {
+  type Aggregation,
   formatAggregation,
   measuresOf,
-  type Aggregation,
   type UsageAggregate,
 } from '../../../shared/domain/usage-aggregate.ts'
 import type { ModelEvent, UsageModel } from '../../support/usage-model.ts'

@@ -1,33 +1,33 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { markLate } from '../../../services/loader/mark-late.ts'
 import { LOADER_POINTS, type LoaderPoint } from '../../../services/loader/crash-points.ts'
+import { markLate } from '../../../services/loader/mark-late.ts'
 import { ROLLUP_POINTS, type RollupPoint } from '../../../services/rollup/crash-points.ts'
-import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
-import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
-import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
-import { ALL_TIME } from '../../../shared/domain/time-range.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { type DirtySlot, dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import type { UsageReader } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { coarseMarks } from '../../support/coarse-marks.ts'
-import { compareReader, type ReaderAsk } from './compare-reader.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { pausing } from '../../support/pausing.ts'
 import {
   countMarks,
   expectRollupsExact,
+  type RollupStage,
   setSlotLength,
   startRollupStage,
-  type RollupStage,
 } from '../../support/rollup-stage.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { crashingAt, ORPHAN_S, POINTS_OF, takeRollupStep, untilCrash } from '../../support/rollup-steps.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
+import { compareReader, type ReaderAsk } from './compare-reader.ts'
 
 /** So many; else for a while. */
 const HISTORIES = process.env['FAULT_LONG'] === '1' ? 300 : undefined

@@ -9,9 +9,9 @@ import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import { countMarks, expectRollupsExact, startRollupStage } from '../../support/rollup-stage.ts'
 import { storeAsLoader } from '../../support/rollup-steps.ts'
-import { seriesValue } from '../series-value.ts'
 import { until } from '../../support/until.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
+import { seriesValue } from '../series-value.ts'
 
 const HOUR_S = 3_600
 const CONFIG = {

@@ -1,41 +1,41 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { type Random, randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
 import { markLate } from '../../../services/loader/mark-late.ts'
 import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
-import { randomInteger, seededRandom, type Random } from '../../../clients/reporter/simulate/seeded-random.ts'
-import { addAmounts, formatAmount, ZERO, type Amount } from '../../../shared/amount/amount.ts'
+import { addAmounts, type Amount, formatAmount, ZERO } from '../../../shared/amount/amount.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import {
-  dirtySlotRepository,
   type DirtySlot,
+  dirtySlotRepository,
   type MarkedInsert,
 } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
-import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
-import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import type { Period } from '../../../shared/domain/period.ts'
 import type { UsageSelection } from '../../../shared/clickhouse/usage/usage-aggregates.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import type { Period } from '../../../shared/domain/period.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
-import { DAY_S, dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import { LatePairs } from './late-pairs.ts'
-import { beforeQueries, pauseBy, pausing, slowToStore, type Pause } from '../../support/pausing.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { beforeQueries, type Pause, pauseBy, pausing, slowToStore } from '../../support/pausing.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import {
   countMarks,
   expectRollupsExact,
-  startRollupStage,
   type RollupStage,
+  startRollupStage,
 } from '../../support/rollup-stage.ts'
 import { MARKS_AFTER, workOffLate } from '../../support/rollup-steps.ts'
 import { until } from '../../support/until.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'
+import { LatePairs } from './late-pairs.ts'
 import { UsageWatch, type Watched } from './usage-watch.ts'
 
 const SEED = process.env['FAULT_SEED'] ?? randomBytes(4).toString('hex')

@@ -2,19 +2,19 @@ import { expect } from 'chai'
 import type { RollupPoint } from '../../../services/rollup/crash-points.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { monthOf } from '../../../shared/domain/month.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
-import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import {
   countMarks,
   expectRollupsExact,
+  type RollupStage,
   setSlotLength,
   startRollupStage,
-  type RollupStage,
 } from '../../support/rollup-stage.ts'
-import { storeAsLoader, takeRollupStep, type RollupStep } from '../../support/rollup-steps.ts'
+import { type RollupStep, storeAsLoader, takeRollupStep } from '../../support/rollup-steps.ts'
 import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { ACCOUNT, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 

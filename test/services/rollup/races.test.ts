@@ -4,26 +4,26 @@ import { markLate } from '../../../services/loader/mark-late.ts'
 import { closeSlots } from '../../../services/rollup/close-slots.ts'
 import { passOverMarks } from '../../../services/rollup/recompute-late.ts'
 import { formatAmount } from '../../../shared/amount/amount.ts'
-import { queryRows, type ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { type ClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
+import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { buildEpoch } from '../../../shared/clickhouse/rollups/build-epoch.ts'
 import { dirtySlotRepository, IS_MARK } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.ts'
-import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
-import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
-import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
+import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
+import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { countingClickHouse, QueryCounts, usageQueriesOf } from '../../support/count-queries.ts'
 import { asking, slowToStore } from '../../support/pausing.ts'
 import {
   countMarks,
   EPOCH_KNOWN_MS,
   expectRollupsExact,
-  startRollupStage,
   type RollupStage,
+  startRollupStage,
 } from '../../support/rollup-stage.ts'
 import { MARKS_AFTER, workOffLate } from '../../support/rollup-steps.ts'
 import { until } from '../../support/until.ts'

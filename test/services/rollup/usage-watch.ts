@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { randomInteger, type Random } from '../../../clients/reporter/simulate/seeded-random.ts'
+import { type Random, randomInteger } from '../../../clients/reporter/simulate/seeded-random.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { unitsOf } from '../../support/decimal-units.ts'
 

@@ -1,10 +1,10 @@
-import { stat, writeFile, mkdir, readdir } from 'node:fs/promises'
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
 import { runCommand } from '../../support/by-hand.ts'
 import { rawRequest } from '../../support/raw-request.ts'
-import { startTally, type RunningTally } from '../../support/start-tally.ts'
+import { type RunningTally, startTally } from '../../support/start-tally.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { makeWorld } from '../../support/usage-world.ts'
 

@@ -5,25 +5,25 @@ import {
   emptyRetiredNamespaces,
   keepEmptying,
 } from '../../../services/api/test-area/empty-retired-namespaces.ts'
+import { seedNamespace } from '../../../services/gateway/seed/seed-namespace.ts'
+import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { deleteNamespaces } from '../../../shared/clickhouse/events/delete-namespaces.ts'
-import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { accountRepository } from '../../../shared/postgres/accounts.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 import { namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { testWorlds } from '../../../shared/postgres/test-worlds.ts'
-import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
-import { seedNamespace } from '../../../services/gateway/seed/seed-namespace.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
+import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 import { until } from '../../support/until.ts'
 import { makeReport } from '../../support/usage-event.ts'
-import { ROLLUP_TABLES } from '../../support/rollup-tables.ts'
 
 const keyed = (key: string) => ({ route: 'POST /v2/accounts', key, digest: Buffer.alloc(32) })
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { request } from 'node:http'
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { buffer } from 'node:stream/consumers'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
 import { until } from '../../support/until.ts'

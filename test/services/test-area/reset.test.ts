@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import pg from 'pg'
 import { ApiClient } from '../../support/api-client.ts'
-import { ResetLoad } from './reset-load.ts'
 import { startTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
+import { ResetLoad } from './reset-load.ts'
 
 describe('the reset of a test company', function () {
   this.timeout(180_000)

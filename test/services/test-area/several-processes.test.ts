@@ -4,17 +4,17 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { findKafka } from '../../support/kafka.ts'
 import { closeRedis, useRedis } from '../../support/redis.ts'
-import { ResetLoad } from './reset-load.ts'
-import { startService, type RunningService } from '../../support/start-service.ts'
+import { type RunningService, startService } from '../../support/start-service.ts'
 import {
   envOfServices,
-  startServices,
-  startSharedEngines,
   type RunningServices,
   type SharedEngines,
+  startServices,
+  startSharedEngines,
 } from '../../support/start-services.ts'
 import { until } from '../../support/until.ts'
 import { makeWorld } from '../../support/usage-world.ts'
+import { ResetLoad } from './reset-load.ts'
 
 interface Layout {
   name: string

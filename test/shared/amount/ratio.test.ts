@@ -12,14 +12,14 @@ import {
   minRatio,
   multiplyRatios,
   parseRatio,
-  ratioOf,
+  type Ratio,
   RATIO_ONE,
   RATIO_ZERO,
+  ratioOf,
   roundDown,
   roundHalfUp,
   subtractRatios,
   sumRatios,
-  type Ratio,
 } from '../../../shared/amount/ratio.ts'
 import { textOf, unitsOf } from '../../support/decimal-units.ts'
 

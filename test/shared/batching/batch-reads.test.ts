@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { batchReads, batchReadsByGroup } from '../../../shared/batching/batch-reads.ts'
 import { randomInteger, seededRandom } from '../../../clients/reporter/simulate/seeded-random.ts'
+import { batchReads, batchReadsByGroup } from '../../../shared/batching/batch-reads.ts'
 
 /** Batches that wait until they are let go, each with what it was asked. */
 function heldBatches() {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
-import { dirtySlotRepository, type DirtySlot } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
+import { type DirtySlot, dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { startRollupStage } from '../../support/rollup-stage.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'
 

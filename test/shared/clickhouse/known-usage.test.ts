@@ -4,27 +4,27 @@ import { RATIO_ZERO } from '../../../shared/amount/ratio.ts'
 import type { ClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import {
-  knownUsageReader,
   type EventsBefore,
   type KnownReads,
+  knownUsageReader,
 } from '../../../shared/clickhouse/usage/known-usage.ts'
 import type { RatedPlan } from '../../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
-import { propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
+import { type Properties, propertyPairs } from '../../../shared/domain/properties.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { failureOf } from '../../support/failure-of.ts'
-import { looped, shown } from './looped-usage.ts'
 import { asking } from '../../support/pausing.ts'
 import { randomRate } from '../../support/random-rates.ts'
 import { until } from '../../support/until.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'
+import { looped, shown } from './looped-usage.ts'
 
 /** Histories are played for a while, and five at least. */
 const SHORT_MS = 12_000

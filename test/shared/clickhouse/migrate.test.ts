@@ -1,18 +1,18 @@
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
-import { migrateClickHouse } from '../../../shared/clickhouse/migrate.ts'
+import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { migrateClickHouse } from '../../../shared/clickhouse/migrate.ts'
 import { PROJECT_ROOT } from '../../../shared/config/project-root.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { migratePostgres, roleOf } from '../../../shared/postgres/core/migrate.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 import { connectAgain, createBareClickHouse, createClickHouse } from '../../support/clickhouse.ts'
+import { failureOf } from '../../support/failure-of.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase } from '../../support/postgres.ts'
 import { makeReport } from '../../support/usage-event.ts'
-import { failureOf } from '../../support/failure-of.ts'
 
 describe('the migrations of ClickHouse', function () {
   this.timeout(60_000)

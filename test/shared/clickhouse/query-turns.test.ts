@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import {
-  forLongReads,
-  queryRows,
   type ClickHouse,
+  forLongReads,
   type OpenedClickHouse,
+  queryRows,
 } from '../../../shared/clickhouse/clickhouse.ts'
 import { tenantOf } from '../../../shared/clickhouse/query-turns.ts'
 import { createBareClickHouse } from '../../support/clickhouse.ts'

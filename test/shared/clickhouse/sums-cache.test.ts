@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
-import type { SumsBySource } from '../../../shared/domain/balance.ts'
 import { parseAmount } from '../../../shared/amount/amount.ts'
+import { makeSumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import type { AccountKey } from '../../../shared/domain/account-key.ts'
+import type { SumsBySource } from '../../../shared/domain/balance.ts'
 
 const mine: AccountKey = { namespaceId: 'company', accountId: 'account' }
 const other: AccountKey = { namespaceId: 'company', accountId: 'other' }

@@ -8,19 +8,19 @@ import { ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.t
 import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import {
+  type MeasuredUsage,
   mergeUsage,
   quantityOf,
   usageOfEvent,
-  type MeasuredUsage,
 } from '../../../shared/domain/billing/aggregate.ts'
 import { groupOf } from '../../../shared/domain/billing/matches.ts'
 import { namedValues } from '../../../shared/domain/billing/named-values.ts'
 import type { Rate } from '../../../shared/domain/billing/rate.ts'
-import { propertyPairs, propertyText, type Properties } from '../../../shared/domain/properties.ts'
+import { type Properties, propertyPairs, propertyText } from '../../../shared/domain/properties.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
-import { startAnalysts, type AnalystEndpoint } from '../../support/analysts.ts'
+import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
 import { UsageRows } from '../../support/usage-rows.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { parseAmount } from '../../../shared/amount/amount.ts'
-import { grantStatus, type Grant } from '../../../shared/domain/grant.ts'
+import { type Grant, grantStatus } from '../../../shared/domain/grant.ts'
 import { createDatabase } from '../../support/postgres.ts'
 
 const at = (second: number) => new Date(second * 1_000)

@@ -4,10 +4,10 @@ import {
   contentOf,
   correctionVersion,
   findTimeFault,
+  type IdentityKey,
   occurredAtOfEventId,
   reportVersion,
   usageEventId,
-  type IdentityKey,
 } from '../../../shared/domain/usage-event.ts'
 
 const NAMESPACE = '0f8fad5b-d9cb-469f-a165-70867728950e'

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import {
-  RECORD_BYTES_MAX,
   type EventLog,
   type LogConsumer,
   type LogRecord,
+  RECORD_BYTES_MAX,
 } from '../../../shared/event-log/event-log.ts'
 import { until } from '../../support/until.ts'
 

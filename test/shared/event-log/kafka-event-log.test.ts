@@ -1,22 +1,22 @@
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { CompressionTypes, Kafka, logLevel, Partitioners } from 'kafkajs'
 import type { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { EventLog, LogConsumer, LogRecord } from '../../../shared/event-log/event-log.ts'
 import { KafkaConsumer } from '../../../shared/event-log/kafka/consumer.ts'
+import { openDeadLetterTopic } from '../../../shared/event-log/kafka/dead-letter-topic.ts'
 import { GroupOffsets } from '../../../shared/event-log/kafka/group-offsets.ts'
 import { KafkaConnection } from '../../../shared/event-log/kafka/kafka-connection.ts'
-import { PartitionReader } from '../../../shared/event-log/kafka/partition-reader.ts'
-import { openDeadLetterTopic } from '../../../shared/event-log/kafka/dead-letter-topic.ts'
 import {
-  openKafkaEventLog,
   type KafkaEventLogOptions,
+  openKafkaEventLog,
 } from '../../../shared/event-log/kafka/kafka-event-log.ts'
+import { PartitionReader } from '../../../shared/event-log/kafka/partition-reader.ts'
 import { ensureTopics } from '../../../shared/event-log/kafka/topics.ts'
 import type { Logger } from '../../../shared/logging/logger.ts'
-import { startKafka, type KafkaBroker } from '../../support/kafka.ts'
+import { type KafkaBroker, startKafka } from '../../support/kafka.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { until } from '../../support/until.ts'

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { DomainError } from '../../../shared/errors/domain-error.ts'
+import { RECORD_BYTES_MAX } from '../../../shared/event-log/event-log.ts'
+import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
 import {
   openPostgresEventLog,
   type PostgresEventLogOptions,
 } from '../../../shared/event-log/postgres/postgres-event-log.ts'
-import { tidy } from '../../../shared/event-log/postgres/housekeeping.ts'
-import type { DomainError } from '../../../shared/errors/domain-error.ts'
-import { RECORD_BYTES_MAX } from '../../../shared/event-log/event-log.ts'
 import { breakReads } from '../../support/break-reads.ts'
 import { memoryInUse } from '../../support/collect-garbage.ts'
 import { testLog } from '../../support/log.ts'

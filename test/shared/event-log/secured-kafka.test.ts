@@ -4,7 +4,7 @@ import { EnvReader } from '../../../shared/config/env-reader.ts'
 import { readEventLogConfig } from '../../../shared/event-log/config.ts'
 import { LOADER_GROUP } from '../../../shared/event-log/event-log.ts'
 import { openEventLog, prepareEventLog } from '../../../shared/event-log/open-event-log.ts'
-import { startKafka, type KafkaBroker } from '../../support/kafka.ts'
+import { type KafkaBroker, startKafka } from '../../support/kafka.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 

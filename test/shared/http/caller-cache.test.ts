@@ -8,7 +8,7 @@ import { NAMES } from '../../../shared/redis/names.ts'
 import { openPurges, type Purges } from '../../../shared/redis/purges.ts'
 import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
 import { testLog } from '../../support/log.ts'
-import { closeRedis, startRedis, type OwnRedis } from '../../support/redis.ts'
+import { closeRedis, type OwnRedis, startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
 /** What a revocation may take at the most. */

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { answerText } from '../../../shared/http/answer-text.ts'
-import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
+import { type HttpServer, listen } from '../../../shared/http/http-server.ts'
 import { until } from '../../support/until.ts'
 
 const MIB = 1_024 * 1_024

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { answerText } from '../../../shared/http/answer-text.ts'
 import { HttpError } from '../../../shared/http/http-error.ts'
-import { listen, type HttpServer } from '../../../shared/http/http-server.ts'
+import { type HttpServer, listen } from '../../../shared/http/http-server.ts'
 import { readBytes } from '../../../shared/http/read-json-body.ts'
 import { until } from '../../support/until.ts'
 

@@ -1,10 +1,10 @@
-import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
-import { startDeadline } from '../../../shared/http/request-deadline.ts'
-import { parseJson, readBytes, type JsonBody } from '../../../shared/http/read-json-body.ts'
 import { awaitFirstSlice, awaitNextSlice } from '../../../shared/http/body-slices.ts'
+import { type JsonBody, parseJson, readBytes } from '../../../shared/http/read-json-body.ts'
+import { startDeadline } from '../../../shared/http/request-deadline.ts'
 import { until } from '../../support/until.ts'
 
 const BYTES_MAX = 1_000_000

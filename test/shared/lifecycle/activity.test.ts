@@ -1,5 +1,5 @@
-import { expect } from 'chai'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
 import { Activity } from '../../../shared/lifecycle/activity.ts'
 
 const LONG_MS = 60

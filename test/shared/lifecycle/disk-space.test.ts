@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { roomAfter, watchDisk, type Room } from '../../../shared/lifecycle/disk-space.ts'
+import { type Room, roomAfter, watchDisk } from '../../../shared/lifecycle/disk-space.ts'
 import { openMetrics } from '../../../shared/metrics/metrics.ts'
 import { testLog } from '../../support/log.ts'
 import { until } from '../../support/until.ts'

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
-import { queryRows, type OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
+import { type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { loggableError } from '../../../shared/logging/loggable-error.ts'
 import { createBareClickHouse } from '../../support/clickhouse.ts'
-import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 import { failureOf } from '../../support/failure-of.ts'
+import { createDatabase, type TestDatabase } from '../../support/postgres.ts'
 
 describe('what is logged of an error', () => {
   let clickhouse: OpenedClickHouse

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { parseAmount } from '../../../shared/amount/amount.ts'
 import { pieceOf } from '../../../shared/domain/billing/pieces.ts'
 import type { NewLine, StoredContract } from '../../../shared/domain/billing/stored-contract.ts'
 import { newId } from '../../../shared/domain/ids.ts'
@@ -10,15 +11,14 @@ import { contractRepository, type NewContract } from '../../../shared/postgres/c
 import type { PoolClient, Queryable } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
-import { parseAmount } from '../../../shared/amount/amount.ts'
 import {
   cardLine,
   contractOf,
+  type ContractWorld,
   creditLine,
   insertContractWorld,
   minimumLine,
   priceLine,
-  type ContractWorld,
 } from '../../support/contract-rows.ts'
 import { failureOf } from '../../support/failure-of.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'

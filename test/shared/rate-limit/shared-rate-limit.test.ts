@@ -6,7 +6,7 @@ import { sharedRateLimit } from '../../../shared/rate-limit/shared-rate-limit.ts
 import { NAMES } from '../../../shared/redis/names.ts'
 import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
 import { testLog } from '../../support/log.ts'
-import { closeRedis, startRedis, useRedis, type OwnRedis, type TestRedis } from '../../support/redis.ts'
+import { closeRedis, type OwnRedis, startRedis, type TestRedis, useRedis } from '../../support/redis.ts'
 
 /** The part of the quota that a process may give out before it asks. */
 const SHARE = 0.05

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { createLogger, type Logger } from '../../../shared/logging/logger.ts'
 import { openRedis, type Redis } from '../../../shared/redis/redis.ts'
-import { closeRedis, startRedis, type OwnRedis } from '../../support/redis.ts'
+import { closeRedis, type OwnRedis, startRedis } from '../../support/redis.ts'
 import { until } from '../../support/until.ts'
 
 const TIMEOUT_MS = 100

@@ -1,14 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readLineSubjects, subjectOf } from '../../../shared/usage-lines/line-subjects.ts'
-import { checkProperties, propertyPairs, type Properties } from '../../../shared/domain/properties.ts'
-import { parseUsageLine, usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { checkProperties, type Properties, propertyPairs } from '../../../shared/domain/properties.ts'
 import {
   contentOf,
   reportVersion,
-  usageEventId,
   type UsageEvent,
+  usageEventId,
 } from '../../../shared/domain/usage-event.ts'
+import { readLineSubjects, subjectOf } from '../../../shared/usage-lines/line-subjects.ts'
+import { parseUsageLine, usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
 
 const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length })

@@ -1,12 +1,12 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client'
 import { expect } from 'chai'
-import { queryRows, type OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.ts'
+import { type OpenedClickHouse, queryRows } from '../../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../../shared/clickhouse/events/usage-events.ts'
-import { usageEventToLine } from '../../../../shared/usage-lines/usage-event-line.ts'
 import { DomainError } from '../../../../shared/errors/domain-error.ts'
+import { usageEventToLine } from '../../../../shared/usage-lines/usage-event-line.ts'
 import { createClickHouse } from '../../../support/clickhouse.ts'
-import { makeReport } from '../../../support/usage-event.ts'
 import { failureOf } from '../../../support/failure-of.ts'
+import { makeReport } from '../../../support/usage-event.ts'
 
 /** More than the pool has connections. */
 const MANY = 60

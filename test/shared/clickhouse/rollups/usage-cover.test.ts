@@ -4,8 +4,8 @@ import {
   coverUsage,
   DAY_S,
   dayOf,
-  SLOTS_READ_FOR_DAYS,
   type RollupState,
+  SLOTS_READ_FOR_DAYS,
   type UsageCover,
 } from '../../../../shared/clickhouse/rollups/usage-cover.ts'
 import { monthAfter, monthOf } from '../../../../shared/domain/month.ts'

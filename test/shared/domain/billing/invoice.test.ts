@@ -2,15 +2,15 @@ import { expect } from 'chai'
 import { formatRatio, parseRatio } from '../../../../shared/amount/ratio.ts'
 import type { Contract, ContractLine, PriceOverride } from '../../../../shared/domain/billing/contract.ts'
 import type { CreditGrant } from '../../../../shared/domain/billing/credit.ts'
-import { minorUnitsOf, type Invoice, type NewestCredits } from '../../../../shared/domain/billing/invoice.ts'
+import { type Invoice, minorUnitsOf, type NewestCredits } from '../../../../shared/domain/billing/invoice.ts'
 import { defaultSecond, planInvoice } from '../../../../shared/domain/billing/plan.ts'
 import type { Rate } from '../../../../shared/domain/billing/rate.ts'
 import { cardLineOf, dailyContract, previewOf } from '../../../support/billing-stage.ts'
 import {
-  priceFromJson,
-  rateFromJson,
   type EventJson,
+  priceFromJson,
   type PriceJson,
+  rateFromJson,
 } from '../../../support/billing-vectors.ts'
 
 const DAY_S = 86_400

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { asInVectors, previewOfWorld } from '../../../support/billing-answers.ts'
-import { readBillingVectors, type PreviewJson } from '../../../support/billing-vectors.ts'
+import { type PreviewJson, readBillingVectors } from '../../../support/billing-vectors.ts'
 import { naivePreview } from '../../../support/naive-preview.ts'
-import { randomWorld, type RandomWorld } from '../../../support/random-worlds.ts'
+import { type RandomWorld, randomWorld } from '../../../support/random-worlds.ts'
 
 const IS_LONG = process.env['FAULT_LONG'] === '1'
 const SEED = Number.parseInt(process.env['FAULT_SEED'] ?? '0135274d', 16)

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { compareRatios, formatRatio, ratioOf, sumRatios } from '../../../../shared/amount/ratio.ts'
 import type { ContractTimes } from '../../../../shared/domain/billing/contract.ts'
-import { boundary, periodAt, periodIndex, type Cadence } from '../../../../shared/domain/billing/periods.ts'
+import { boundary, type Cadence, periodAt, periodIndex } from '../../../../shared/domain/billing/periods.ts'
 import { contractRange, pieceOf, shareOf, shareRatio } from '../../../../shared/domain/billing/pieces.ts'
 import { intersect } from '../../../../shared/domain/time-range.ts'
 

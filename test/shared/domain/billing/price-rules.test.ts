@@ -5,9 +5,9 @@ import { findRateFault, findTermsFault } from '../../../../shared/domain/billing
 import type { Rate } from '../../../../shared/domain/billing/rate.ts'
 import {
   priceFromJson,
+  type PriceJson,
   readBillingVectors,
   termsFromJson,
-  type PriceJson,
 } from '../../../support/billing-vectors.ts'
 import { terms } from '../../../support/random-prices.ts'
 

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { overlapOf } from '../../../../shared/domain/billing/overlap.ts'
-import { scopeDigest, scopeOf } from '../../../../shared/domain/billing/scope.ts'
 import type { Filter, Rate } from '../../../../shared/domain/billing/rate.ts'
+import { scopeDigest, scopeOf } from '../../../../shared/domain/billing/scope.ts'
 import { randomRate } from '../../../support/random-rates.ts'
 
 const rate = (some: Partial<Rate>): Rate => ({

@@ -14,10 +14,10 @@ import { pieceOf, shareOf } from '../../../../shared/domain/billing/pieces.ts'
 import { readTerms } from '../../../../shared/domain/billing/price.ts'
 import {
   compareLines,
-  simulateLines,
-  simulationTotals,
   type SimulatedAccount,
   type SimulatedCard,
+  simulateLines,
+  simulationTotals,
 } from '../../../../shared/domain/billing/simulate.ts'
 import {
   asInVectors,
@@ -27,6 +27,7 @@ import {
   previewOfWorld,
 } from '../../../support/billing-answers.ts'
 import {
+  type BillingVectors,
   lineFromJson,
   measure,
   priceFromJson,
@@ -34,7 +35,6 @@ import {
   readBillingVectors,
   termsFromJson,
   timesFromJson,
-  type BillingVectors,
 } from '../../../support/billing-vectors.ts'
 
 const vectors = readBillingVectors()
