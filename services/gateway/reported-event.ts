@@ -2,17 +2,12 @@ import { canonicalAmount } from '../../shared/amount/amount.ts'
 import { findInexactNumbers } from '../../shared/amount/exact-number.ts'
 import { checkProperties, type Properties, propertyPairs } from '../../shared/domain/properties.ts'
 import { findTimeFault } from '../../shared/domain/usage-event.ts'
-import { type NamedSource, namedSources, type UsageSource } from '../../shared/domain/usage-source.ts'
+import { namedSources, type UsageSource } from '../../shared/domain/usage-source.ts'
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import { type Fault, impossible, malformed } from './faults.ts'
 
 /** An event as a caller reports it, after the check against openapi.yaml. Null is as if it were left out. */
-export interface ReportedEvent extends NamedSource {
-  account_id: string
-  quantity: string
-  occurred_at?: number | null
-  idempotency_key?: string | null
-  properties?: Properties | null
-}
+export type ReportedEvent = SchemaOf<'NewUsageEvent'>
 
 /** A reported event that was looked at closely: everything but who reports it and when it was accepted. */
 export interface CheckedEvent {

@@ -56,14 +56,14 @@ function currentPeriodOf(contract: ContractRecord, now: number) {
 }
 
 /** A period as far as a contract has it, and whole. */
-export const periodToBody = (period: TimeRange, whole: TimeRange) => ({
+export const periodToBody = (period: TimeRange, whole: TimeRange): SchemaOf<'ContractPeriod'> => ({
   start_at: period.startAt,
   end_at: period.endAt,
   full_start_at: whole.startAt,
   full_end_at: whole.endAt,
 })
 
-export const lineToBody = (line: StoredLine) => ({
+export const lineToBody = (line: StoredLine): SchemaOf<'ContractLine'> => ({
   id: line.id,
   ...present({ description: line.description }),
   starts_at: line.startsAt,
@@ -72,7 +72,7 @@ export const lineToBody = (line: StoredLine) => ({
   created_at: secondsOf(line.createdAt),
 })
 
-function termsToBody(line: ContractLine) {
+function termsToBody(line: ContractLine): Partial<SchemaOf<'ContractLine'>> {
   switch (line.kind) {
     case 'card':
       return {
@@ -89,7 +89,7 @@ function termsToBody(line: ContractLine) {
   }
 }
 
-export const overrideToBody = ({ productId, value, priceId }: PriceOverride) => ({
+export const overrideToBody = ({ productId, value, priceId }: PriceOverride): SchemaOf<'PriceOverride'> => ({
   product_id: productId,
   ...(value !== undefined && { value }),
   price_id: priceId,

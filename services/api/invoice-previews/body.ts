@@ -4,6 +4,7 @@ import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts
 import type { InvoiceLine, Unrated, Warning } from '../../../shared/domain/billing/rate-usage.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { overrideToBody, periodToBody } from '../contracts/body.ts'
 import { priceToBody } from '../prices/body.ts'
 
@@ -24,7 +25,10 @@ export const previewToBody = (
 })
 
 /** The same without its lines. */
-export const summaryToBody = (invoice: Invoice) => ({ ...headToBody(invoice), ...restToBody(invoice) })
+export const summaryToBody = (invoice: Invoice): SchemaOf<'InvoiceSummary'> => ({
+  ...headToBody(invoice),
+  ...restToBody(invoice),
+})
 
 const headToBody = (invoice: Invoice) => ({
   contract_id: invoice.contractId,
@@ -93,7 +97,7 @@ export function lineToBody(
 const sourceOrNone = (source: UsageSource | null) =>
   source === null ? { metric_id: null, currency: null } : sourceToBody(source)
 
-const unratedToBody = ({ source, eventCount, quantity }: Unrated) => ({
+const unratedToBody = ({ source, eventCount, quantity }: Unrated): SchemaOf<'UnratedUsage'> => ({
   ...sourceToBody(source),
   event_count: Number(eventCount),
   quantity: formatRatio(quantity),

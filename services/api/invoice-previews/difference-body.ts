@@ -10,11 +10,15 @@ import {
 import type { InvoicePlan } from '../../../shared/domain/billing/plan.ts'
 import type { Properties } from '../../../shared/domain/properties.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { PreviewDifference } from '../../../shared/previews/preview-invoice.ts'
 import { unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 
 /** What came since an earlier answer, as it is shown: amounts are decimal text, times Unix seconds. */
-export const differenceToBody = (difference: PreviewDifference, plan: InvoicePlan) => ({
+export const differenceToBody = (
+  difference: PreviewDifference,
+  plan: InvoicePlan,
+): SchemaOf<'InvoiceDifference'> => ({
   since: difference.since,
   lines: difference.lines.map(lineToBody),
   subtotal: changeToBody(difference.subtotal),
@@ -39,13 +43,13 @@ const keyToBody = <Key extends LineKey>({ lineId, rateId, value, startAt }: Key)
   start_at: startAt,
 })
 
-const changeToBody = ({ then, now, difference }: Change) => ({
+const changeToBody = ({ then, now, difference }: Change): SchemaOf<'NumberChange'> => ({
   then: then && formatRatio(then),
   now: now && formatRatio(now),
   difference: formatRatio(difference),
 })
 
-const eventToBody = ({ id, then, now }: ChangedEvent, plan: InvoicePlan) => ({
+const eventToBody = ({ id, then, now }: ChangedEvent, plan: InvoicePlan): SchemaOf<'ChangedEvent'> => ({
   event_id: id,
   ...sourceToBody(now.source),
   occurred_at: now.occurredAt,
@@ -55,7 +59,10 @@ const eventToBody = ({ id, then, now }: ChangedEvent, plan: InvoicePlan) => ({
   now: stateToBody(now, plan),
 })
 
-const stateToBody = ({ voided, quantity, ...event }: EventState, plan: InvoicePlan) => ({
+const stateToBody = (
+  { voided, quantity, ...event }: EventState,
+  plan: InvoicePlan,
+): SchemaOf<'EventState'> => ({
   quantity: canonicalAmount(quantity),
   voided,
   lines: voided

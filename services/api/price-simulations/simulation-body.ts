@@ -3,7 +3,7 @@ import type { PriceRecord } from '../../../shared/domain/billing/price-record.ts
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import type { SimulatedAccount } from '../../../shared/domain/billing/simulate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import type { AnswerOf, RequestOf } from '../../../shared/http/operation.ts'
+import type { AnswerOf, RequestOf, SchemaOf } from '../../../shared/http/operation.ts'
 import { pageToBody } from '../core/body-fields.ts'
 import { lineToBody } from '../invoice-previews/body.ts'
 import type { RatedAccount } from './rate-accounts.ts'
@@ -49,14 +49,22 @@ export const simulationToBody = (
   ...(totals && { totals: totalsToBody(totals) }),
 })
 
-const accountToBody = ({ accountId, baseline, candidate, difference }: SimulatedAccount) => ({
+const accountToBody = ({
+  accountId,
+  baseline,
+  candidate,
+  difference,
+}: SimulatedAccount): SchemaOf<'SimulatedAccount'> => ({
   account_id: accountId,
   baseline: formatRatio(baseline),
   candidate: formatRatio(candidate),
   difference: formatRatio(difference),
 })
 
-function linesToBody({ accountId, baselineLines, candidateLines }: RatedAccount, shown: ShownLines) {
+function linesToBody(
+  { accountId, baselineLines, candidateLines }: RatedAccount,
+  shown: ShownLines,
+): SchemaOf<'SimulatedLine'>[] {
   const toBody = (side: 'baseline' | 'candidate') => (line: InvoiceLine) => {
     if (line.rate === null) throw new Error('a line of a card has no rate')
     return {
@@ -69,7 +77,7 @@ function linesToBody({ accountId, baselineLines, candidateLines }: RatedAccount,
   return [...baselineLines.map(toBody('baseline')), ...candidateLines.map(toBody('candidate'))]
 }
 
-const totalsToBody = (totals: NonNullable<Simulation['totals']>) => ({
+const totalsToBody = (totals: NonNullable<Simulation['totals']>): SchemaOf<'SimulationTotals'> => ({
   accounts: totals.accounts,
   baseline: formatRatio(totals.baseline),
   candidate: formatRatio(totals.candidate),

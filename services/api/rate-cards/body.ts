@@ -1,9 +1,10 @@
 import type { RateCard, RateRecord } from '../../../shared/domain/billing/rate-card.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf, secondsOrNull } from '../core/body-fields.ts'
 
 /** A card as lists show it. */
-export const rateCardToBody = (card: RateCard) => ({
+export const rateCardToBody = (card: RateCard): SchemaOf<'RateCardInList'> => ({
   id: card.id,
   name: card.name,
   currency: card.currency,
@@ -19,12 +20,12 @@ export interface CardWithRates extends RateCard {
 }
 
 /** A card as answers about this one show it. */
-export const cardWithRatesToBody = ({ rates, ...card }: CardWithRates) => ({
+export const cardWithRatesToBody = ({ rates, ...card }: CardWithRates): SchemaOf<'RateCard'> => ({
   ...rateCardToBody(card),
   rates: rates.map(rateToBody),
 })
 
-export const rateToBody = (rate: RateRecord) => ({
+export const rateToBody = (rate: RateRecord): SchemaOf<'Rate'> => ({
   id: rate.id,
   product_id: rate.productId,
   ...(rate.source === null ? { metric_id: null, currency: null } : sourceToBody(rate.source)),

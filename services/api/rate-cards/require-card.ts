@@ -3,6 +3,7 @@ import { findOverlap } from '../../../shared/domain/billing/overlap.ts'
 import { pricesOfRate, type Rate } from '../../../shared/domain/billing/rate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { RequestedRates } from './requested-rates.ts'
 
 /** How large a card may be at any second, in rates that are in force and in prices that these name. */
@@ -41,14 +42,14 @@ export function requireCard(rates: readonly Rate[], requested: RequestedRates, n
   const overlap = findOverlap(rates, rates.length - requested.rates.length)
   if (overlap === undefined) return
   const { a, b, example } = overlap
-  const event = JSON.stringify({
+  const event: Pick<SchemaOf<'UsageEvent'>, 'metric_id' | 'currency' | 'occurred_at' | 'properties'> = {
     ...sourceToBody(example.source),
     occurred_at: example.occurredAt,
     properties: example.properties,
-  })
+  }
   throw new DomainError(
     'unprocessable',
-    `${nameOf(a, requested)} and ${nameOf(b, requested)} overlap: both would reach the event ${event}`,
+    `${nameOf(a, requested)} and ${nameOf(b, requested)} overlap: both would reach the event ${JSON.stringify(event)}`,
   )
 }
 

@@ -3,7 +3,7 @@ import { earliestSecond } from '../../../shared/domain/period.ts'
 import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { sourceToBody } from '../../../shared/http/event-body.ts'
-import { type Operation, operation } from '../../../shared/http/operation.ts'
+import { type Operation, operation, type SchemaOf } from '../../../shared/http/operation.ts'
 import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { accountToBody } from '../accounts/body.ts'
@@ -107,4 +107,7 @@ const periodUsageToBody = (aggregation: Aggregation, buckets: readonly PeriodBuc
   data: buckets.map(({ startAt, lines }) => ({ period_start_at: startAt, data: lines.map(lineToBody) })),
 })
 
-const lineToBody = ({ source, quantity }: UsageLine) => ({ ...sourceToBody(source), quantity })
+const lineToBody = ({ source, quantity }: UsageLine): SchemaOf<'UsageLine'> => ({
+  ...sourceToBody(source),
+  quantity,
+})
