@@ -1,4 +1,4 @@
-const { readdirSync } = require('node:fs')
+const { readFileSync, readdirSync } = require('node:fs')
 const path = require('node:path')
 const { slow, quick } = require('./files.json')
 
@@ -15,16 +15,17 @@ const files = readdirSync(TESTS, { recursive: true })
 /**
  * The settings of mocha for some of the test files, several at once in processes of their own. What takes longest begins
  * first, so that no process is left with a long one in the end. TEST_ONLY=TEXT takes those whose name has the text, of
- * whichever tier.
+ * whichever tier but the long one.
  *
  * @param {(file: string) => boolean} isWanted
+ * @param {boolean} takesLong whether TEST_ONLY takes those of the long tier, too
  */
-const mocharc = (isWanted) => {
+const mocharc = (isWanted, takesLong = false) => {
   const only = process.env.TEST_ONLY
   const lanes = Number(process.env.TEST_LANES ?? LANES)
   const seconds = (file) => slow[file] ?? quick[file] ?? 0
   const wanted = files
-    .filter(only === undefined ? isWanted : (file) => file.includes(only))
+    .filter(only === undefined ? isWanted : (file) => file.includes(only) && (takesLong || !isLong(file)))
     .sort((a, b) => seconds(b) - seconds(a))
   return {
     // Of the sources: what was deleted may still be built.
@@ -40,4 +41,11 @@ const mocharc = (isWanted) => {
   }
 }
 
-module.exports = { mocharc, isSlow: (file) => file in slow }
+const isSlow = (file) => file in slow
+const isLong = (file) => file.startsWith('long/')
+/** Whether FAULT_LONG=1 makes a file longer. */
+const hasLongForm = (file) =>
+  file.startsWith('faults/') ||
+  readFileSync(path.join(TESTS, `${file}.test.ts`), 'utf8').includes('FAULT_LONG')
+
+module.exports = { mocharc, isSlow, isLong, hasLongForm }

@@ -1,0 +1,3 @@
+const { mocharc, isLong, hasLongForm } = require('./mocharc.cjs')
+
+module.exports = mocharc((file) => isLong(file) || hasLongForm(file), true)
