@@ -1,41 +1,30 @@
 import { hash } from 'node:crypto'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import { printable } from '../../shared/text/printable.ts'
+import type { SchemaOf } from '../contract.ts'
 import type { HttpAnswer, HttpRequest } from '../core/http-sender.ts'
 import type { Ask } from '../core/reporting-client.ts'
 
-/** Accounts, metrics and currencies as answers show them, as far as we look into them. */
-export interface AccountBody {
-  id: string
-  external_id?: string
-  name: string
-}
-export interface MetricBody {
-  id: string
-  name: string
-  archived_at: number | null
-}
-export interface UsageLine {
-  metric_id: string | null
-  currency: string | null
-  /** Decimal text. */
-  quantity: string
-}
+type Account = SchemaOf<'Account'>
+type Metric = SchemaOf<'Metric'>
+
+/** What an account used of a metric or a currency. */
+export type UsageLine = SchemaOf<'AccountUsage'>['events_consumed'][number]
 
 export type TallyResources = ReturnType<typeof tallyResources>
 
 /** The operations on accounts and metrics that reporting needs. @throws what Ask throws, on every call */
 export const tallyResources = (ask: Ask) => ({
   /** Undefined when there is none. */
-  findAccount: (id: string) => find<AccountBody>(ask, `/v2/accounts/${encodeURIComponent(id)}`),
+  findAccount: (id: string) => find<Account>(ask, `/v2/accounts/${encodeURIComponent(id)}`),
 
   findAccountByExternalId: (externalId: string) =>
-    find<AccountBody>(ask, `/v2/accounts/external-id/${encodeURIComponent(externalId)}`),
+    find<Account>(ask, `/v2/accounts/external-id/${encodeURIComponent(externalId)}`),
 
   /** Up to `max` accounts of this name; reads the whole list of accounts. */
-  async listAccountsNamed(name: string, max: number): Promise<AccountBody[]> {
-    const named: AccountBody[] = []
-    for await (const account of list<AccountBody>(ask, '/v2/accounts')) {
+  async listAccountsNamed(name: string, max: number): Promise<Account[]> {
+    const named: Account[] = []
+    for await (const account of list<Account>(ask, '/v2/accounts')) {
       if (account.name === name) named.push(account)
       if (named.length === max) break
     }
@@ -43,12 +32,12 @@ export const tallyResources = (ask: Ask) => ({
   },
 
   /** The account that has the external id, made when there is none; another may make it meanwhile, that is as well. */
-  async ensureAccount(externalId: string, name = externalId): Promise<AccountBody> {
+  async ensureAccount(externalId: string, name = externalId): Promise<Account> {
     const before = await this.findAccountByExternalId(externalId)
     if (before !== undefined) return before
     const body = JSON.stringify({ name, external_id: externalId })
     const answer = await ask({ method: 'POST', path: '/v2/accounts', body })
-    if (answer.status === 200) return bodyOf(answer) as AccountBody
+    if (answer.status === 200) return bodyOf(answer) as Account
     const made = answer.status === 409 ? await this.findAccountByExternalId(externalId) : undefined
     if (made === undefined) throw unexpected({ method: 'POST', path: '/v2/accounts' }, answer)
     return made
@@ -61,10 +50,10 @@ export const tallyResources = (ask: Ask) => ({
     (await allMetrics(ask)).filter((metric) => metric.name === name && metric.archived_at === null),
 
   /**
-   * Makes a metric once, however often and by however many it is asked for at the same time: metrics have no external
-   * id, so the request carries a key made of the name.
+   * Makes a metric once, however often and by however many it is asked for at the same time: several may
+   * have the same name, so the request carries a key made of it.
    */
-  async createMetric(name: string): Promise<MetricBody> {
+  async createMetric(name: string): Promise<Metric> {
     const request: HttpRequest = {
       method: 'POST',
       path: '/v2/metrics',
@@ -72,7 +61,7 @@ export const tallyResources = (ask: Ask) => ({
       headers: { 'Idempotency-Key': `tally-reporter/metric/${hash('sha256', name, 'hex')}` },
     }
     const answer = await ask(request)
-    if (answer.status === 200) return bodyOf(answer) as MetricBody
+    if (answer.status === 200) return bodyOf(answer) as Metric
     if (answer.status !== 409) throw unexpected(request, answer)
     const [made] = await this.listMetricsNamed(name)
     if (made === undefined)
@@ -85,7 +74,7 @@ export const tallyResources = (ask: Ask) => ({
   /** @returns what all usage ever of a metric comes to, as decimal text */
   async usageTotal(accountId: string, metricId: string): Promise<string> {
     const path = `/v2/accounts/${accountId}/balance?metric_id=${metricId}`
-    return (await get<{ usage_total: string }>(ask, path)).usage_total
+    return (await get<SchemaOf<'Balance'>>(ask, path)).usage_total
   },
 
   /** The usage of an account by metric and currency in a half-open range of Unix seconds. */
@@ -93,16 +82,16 @@ export const tallyResources = (ask: Ask) => ({
     accountId: string,
     range: { startAt: number; endAt: number },
     aggregation: 'sum' | 'count',
-  ): Promise<UsageLine[]> {
+  ): Promise<readonly UsageLine[]> {
     const query = `start_at=${range.startAt}&end_at=${range.endAt}&aggregation=${aggregation}`
     const path = `/v2/accounts/${accountId}/usage?${query}`
-    return (await get<{ events_consumed: UsageLine[] }>(ask, path)).events_consumed
+    return (await get<SchemaOf<'AccountUsage'>>(ask, path)).events_consumed
   },
 })
 
-async function allMetrics(ask: Ask): Promise<MetricBody[]> {
-  const metrics: MetricBody[] = []
-  for await (const metric of list<MetricBody>(ask, '/v2/metrics')) metrics.push(metric)
+async function allMetrics(ask: Ask): Promise<Metric[]> {
+  const metrics: Metric[] = []
+  for await (const metric of list<Metric>(ask, '/v2/metrics')) metrics.push(metric)
   return metrics
 }
 
@@ -110,7 +99,7 @@ async function allMetrics(ask: Ask): Promise<MetricBody[]> {
 async function* list<T extends { id: string }>(ask: Ask, path: string): AsyncGenerator<T> {
   let after = ''
   for (;;) {
-    const page = await get<{ data: T[]; has_more: boolean }>(ask, `${path}?limit=100${after}`)
+    const page = await get<{ data: readonly T[]; has_more: boolean }>(ask, `${path}?limit=100${after}`)
     yield* page.data
     const last = page.data.at(-1)
     if (!page.has_more || last === undefined) return

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { expect } from 'chai'
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import { runProgram } from '../support/by-hand.ts'
 import { textOf, unitsOf } from '../support/decimal-units.ts'
 import { tell } from '../support/fault-seed.ts'
@@ -128,7 +129,7 @@ async function readTotals({ api }: Checked): Promise<Usage> {
   const sums = new Map<string, bigint>()
   const now = Math.floor(Date.now() / 1_000)
   for (const aggregation of ['count', 'sum']) {
-    const { status, text, body } = await api.get<{ data: { data: UsageLine[] }[] }>(
+    const { status, text, body } = await api.get<SchemaOf<'PeriodUsage'>>(
       `/v2/metrics/usage/monthly?start_at=${now - TOTALS_S}&end_at=${now + TOTALS_S}&aggregation=${aggregation}`,
     )
     expect(status, text).to.equal(200)
@@ -148,8 +149,8 @@ async function readTotals({ api }: Checked): Promise<Usage> {
 async function readUsage({ api, accounts }: Checked): Promise<Usage> {
   const usage: Usage = { counts: {}, sums: {} }
   for (const account of accounts) {
-    const linesOf = async (aggregation: string): Promise<UsageLine[]> => {
-      const { status, text, body } = await api.get<{ events_consumed: UsageLine[] }>(
+    const linesOf = async (aggregation: string): Promise<readonly UsageLine[]> => {
+      const { status, text, body } = await api.get<SchemaOf<'AccountUsage'>>(
         `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295&aggregation=${aggregation}`,
       )
       expect(status, text).to.equal(200)
@@ -170,7 +171,7 @@ async function listEvents({ api }: Checked, atLeast: number): Promise<EventBody[
     for (;;) {
       const after = events.at(-1)
       const cursor = after === undefined ? '' : `&starting_after=${after.id}`
-      const { status, text, body } = await api.get<{ data: EventBody[]; has_more: boolean }>(
+      const { status, text, body } = await api.get<SchemaOf<'UsageEventPage'>>(
         `/v2/events?limit=${PAGE}${cursor}`,
       )
       expect(status, text).to.equal(200)

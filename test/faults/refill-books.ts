@@ -3,6 +3,7 @@ import { type Random, randomInteger } from '../../clients/reporter/simulate/seed
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { textOf, unitsOf } from '../support/decimal-units.ts'
@@ -75,7 +76,7 @@ export class RefillBooks {
       occurred_at: nowS - randomInteger(random, SPAN_S),
       idempotency_key: `refill ${this.made++}`,
     }))
-    const { event_ids: ids } = await api.create<{ event_ids: string[] }>('/v2/events/batch', {
+    const { event_ids: ids } = await api.create<SchemaOf<'UsageEventBatchTaken'>>('/v2/events/batch', {
       events: bodies,
     })
     for (const [n, body] of bodies.entries()) {
@@ -179,9 +180,7 @@ export class RefillBooks {
     const byId = new Map(grants.map(({ id, amount }) => [id, amount]))
     for (const { grant_id: id, amount } of refills) expect(byId.get(id)).to.equal(amount)
     expect(grants.filter(({ status }) => status === 'active')).to.have.length(refills.length + 1)
-    const { body } = await api.get<{ balance: string; usage_total: string; grant_total: string }>(
-      `/v2/accounts/${account}/balance?metric_id=${metric}`,
-    )
+    const { body } = await api.get<SchemaOf<'Balance'>>(`/v2/accounts/${account}/balance?metric_id=${metric}`)
     expect(body.usage_total).to.equal(textOf(this.usageOf(account)))
     expect(body.grant_total).to.equal(textOf(before))
     expect(before - this.usageOf(account) >= minimum, 'it ends at or above its minimum').to.equal(true)

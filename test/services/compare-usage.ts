@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import type { ApiClient } from '../support/api-client.ts'
 import { askPeriods, type BalanceBody, linesOf } from '../support/period-usage.ts'
 import { hasProperty, type ModelBucket, type ModelEvent, type UsageModel } from '../support/usage-model.ts'
@@ -39,9 +40,7 @@ export async function compareUsage(world: UsageWorld, model: UsageModel, ask: Us
   const bucketsInOrder = (buckets: readonly ModelBucket[]) =>
     buckets.map(({ start, usage }) => [start, inOrder(usage)])
 
-  const plain = await api.get<{ events_consumed: Parameters<typeof linesOf>[0] }>(
-    `/v2/accounts/${accountId}/usage?${range}`,
-  )
+  const plain = await api.get<SchemaOf<'AccountUsage'>>(`/v2/accounts/${accountId}/usage?${range}`)
   const usage = model.usage(ask.aggregation, from, to, ofAccount)
   expect(linesOf(plain.body.events_consumed), range).to.deep.equal(inOrder(usage))
 
@@ -76,7 +75,7 @@ export async function compareBalances(
   { api, accounts, metrics }: UsageWorld,
   model: UsageModel,
 ): Promise<void> {
-  const { body } = await api.get<{ data: BalanceBody[] }>(
+  const { body } = await api.get<SchemaOf<'Balances'>>(
     `/v2/accounts/balances?account_ids=${accounts.join(',')}`,
   )
   const expected = accounts.flatMap((accountId) => [

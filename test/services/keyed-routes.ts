@@ -1,3 +1,4 @@
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import type { KeyedKind } from './keyed-model.ts'
 
 /** A key on a route, in one history. */
@@ -22,12 +23,8 @@ export interface Content {
   isOwned: boolean
 }
 
-/** An entry of the trail. */
-export interface TrailEntry {
-  action: string
-  resource_id: string
-  changes: Record<string, unknown>
-}
+/** What is looked at of an entry of the trail. */
+export type TrailEntry = Pick<SchemaOf<'AuditEntry'>, 'action' | 'resource_id' | 'changes'>
 
 /** A route that takes the header, as histories use it. */
 export interface KeyedRoute {

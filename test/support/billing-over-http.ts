@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { newApiKey } from '../../shared/domain/api-key.ts'
 import { propertyPairs } from '../../shared/domain/properties.ts'
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { inNamespace } from '../../shared/postgres/core/transaction.ts'
 import { eventRevisionRepository } from '../../shared/postgres/event-revisions.ts'
@@ -10,94 +11,11 @@ import type { RunningApi } from './start-api.ts'
 import type { StoredWorld } from './stored-world.ts'
 import { makeCorrection, makeReport } from './usage-event.ts'
 
-/** An invoice preview as it is answered, as far as cases speak of it. */
-export interface PreviewBody {
-  contract_id: string
-  account_id: string
-  status: string
-  period: { start_at: number; end_at: number; full_start_at: number; full_end_at: number }
-  as_of: number
-  usage_as_of: number
-  lines: PreviewLineBody[]
-  subtotal: string
-  minimum_adjustment: string
-  total: string
-  credits_applied: { grant_id: string | null; amount: string }[]
-  credit_total: string
-  amount_due: string
-  unrated: { metric_id: string | null; currency: string | null; event_count: number; quantity: string }[]
-  warnings: {
-    code: string
-    contract_line_id: string
-    rate_id?: string
-    value?: string | null
-    price_override?: { product_id: string; value?: string | null; price_id: string }
-  }[]
-  difference?: DifferenceBody
-}
-
-export interface LineKeyBody {
-  contract_line_id: string
-  rate_id: string | null
-  value: string | null
-  start_at: number
-}
-
-interface ChangeBody {
-  then: string | null
-  now: string | null
-  difference: string
-}
-
-interface EventStateBody {
-  quantity: string
-  voided: boolean
-  lines: LineKeyBody[]
-}
-
-/** What has come since an earlier preview. */
-interface DifferenceBody {
-  since: number
-  lines: (LineKeyBody & { quantity: ChangeBody; amount: ChangeBody })[]
-  subtotal: ChangeBody
-  minimum_adjustment: ChangeBody
-  total: ChangeBody
-  credit_total: ChangeBody
-  amount_due: ChangeBody
-  events: {
-    event_id: string
-    metric_id: string | null
-    currency: string | null
-    occurred_at: number
-    accepted_at: number
-    corrected_at: number | null
-    then: EventStateBody | null
-    now: EventStateBody
-  }[]
-  has_more: boolean
-}
-
-interface PreviewLineBody {
-  contract_line_id: string
-  rate_id: string | null
-  product_id: string
-  price: { id: string; model: string }
-  start_at: number
-  end_at: number
-  metric_id: string | null
-  currency: string | null
-  value: string | null
-  quantity: string
-  event_count: number | null
-  billable_quantity: string
-  tiers?: { up_to: string | null; quantity: string; exact_amount: string }[]
-  discount_percent: string
-  share: { seconds: number; of: number }
-  bound?: string
-  exact_amount: string
-  amount: string
-  query: string | null
-}
+export type PreviewBody = SchemaOf<'InvoicePreview'>
+export type LineKeyBody = Pick<
+  SchemaOf<'InvoiceDifference'>['lines'][number],
+  'contract_line_id' | 'rate_id' | 'value' | 'start_at'
+>
 
 /** A case's world that was made over HTTP. */
 export interface Agreement {
@@ -143,7 +61,7 @@ export async function makeAgreement(
     const body = { name: id, currency: contract.currency, rates: rates.map((rate) => rateToBody(rate, idOf)) }
     const card = await api.create<{ id: string }>('/v2/rate-cards', body)
     ids.set(id, card.id)
-    const made = await api.get<{ data: { id: string }[] }>(`/v2/rate-cards/${card.id}/rates`)
+    const made = await api.get<SchemaOf<'RatePage'>>(`/v2/rate-cards/${card.id}/rates`)
     // Of rates that are the same in all else each has a name of its own.
     const left = new Set(rates)
     for (const rate of made.body.data) {
@@ -162,10 +80,8 @@ export async function makeAgreement(
     ends_at,
     lines: lines.map((line) => lineToBody(line, idOf)),
   })
-  const madeLines = await api.get<{ data: { id: string; description: string }[] }>(
-    `/v2/contracts/${made.id}/lines`,
-  )
-  for (const { id, description } of madeLines.body.data) labels.set(id, description)
+  const madeLines = await api.get<SchemaOf<'ContractLinePage'>>(`/v2/contracts/${made.id}/lines`)
+  for (const { id, description } of madeLines.body.data) labels.set(id, description ?? '')
   // As it was asked for then: what lies in the past cannot be canceled any more.
   if (cancelAt !== undefined)
     await stored.change(
@@ -216,7 +132,7 @@ export function answerOf(preview: PreviewBody, { labels }: Agreement, available:
       billable_quantity: line.billable_quantity,
       discount_percent: line.discount_percent,
       share: line.share,
-      ...(line.tiers && { tiers: line.tiers }),
+      ...(line.tiers && { tiers: [...line.tiers] }),
       ...(line.bound !== undefined && { bound: line.bound }),
       exact_amount: line.exact_amount,
       amount: line.amount,

@@ -1,24 +1,9 @@
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import type { ApiClient } from './api-client.ts'
 
-interface Line {
-  metric_id: string | null
-  currency: string | null
-  quantity: string
-}
-
-export interface PeriodUsage {
-  aggregation: string
-  data: { period_start_at: number; data: Line[] }[]
-}
-
-export interface BalanceBody {
-  account_id: string
-  metric_id: string | null
-  currency: string | null
-  grant_total: string
-  usage_total: string
-  balance: string
-}
+export type PeriodUsage = SchemaOf<'PeriodUsage'>
+export type BalanceBody = SchemaOf<'Balance'>
+type Line = Pick<PeriodUsage['data'][number]['data'][number], 'metric_id' | 'currency' | 'quantity'>
 
 /** Lines as pairs, in their order: the source, and the quantity. */
 export const linesOf = (lines: readonly Line[]): [string, string][] =>

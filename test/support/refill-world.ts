@@ -2,6 +2,7 @@ import { refillBalances, type RefillOutcome } from '../../services/refill/refill
 import type { UsageReader } from '../../shared/clickhouse/usage/usage-aggregates.ts'
 import { usageThroughRollups } from '../../shared/clickhouse/usage/usage-through-rollups.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import type { RefillConfigurationKey } from '../../shared/postgres/refill-configurations.ts'
 import type { RefillLimits } from '../../shared/postgres/refills.ts'
 import { testLog } from './log.ts'
@@ -9,21 +10,7 @@ import type { RunningApi } from './start-api.ts'
 import { makeStoredWorld } from './stored-world.ts'
 import { makeCorrection } from './usage-event.ts'
 
-/** A refill, as the API lists it. */
-export interface RefillBody {
-  grant_id: string
-  account_id: string
-  metric_id: string
-  occurrence: number
-  amount: string
-  minimum_balance: string
-  target_balance: string
-  grant_total: string
-  usage_total: string
-  balance: string
-  effective_at: number
-  created_at: number
-}
+export type RefillBody = SchemaOf<'Refill'>
 
 /** Limits that no test reaches. */
 export const NO_LIMITS: RefillLimits = { intervalMs: 0, perDayMax: 100_000 }
@@ -78,10 +65,10 @@ export async function makeRefillWorld(running: RunningApi, amounts: object = {})
     },
     grantMetric: (fields: object) => world.grant({ metric_id: metric, ...fields }),
     patch: (body: object) => api.patch(path, body),
-    refills: async (): Promise<RefillBody[]> =>
-      (await api.get<{ data: RefillBody[] }>(`${path}/refills`)).body.data,
+    refills: async (): Promise<readonly RefillBody[]> =>
+      (await api.get<SchemaOf<'RefillPage'>>(`${path}/refills`)).body.data,
     balance: async (): Promise<string> =>
-      (await api.get<{ balance: string }>(`/v2/accounts/${account}/balance?metric_id=${metric}`)).body
+      (await api.get<SchemaOf<'Balance'>>(`/v2/accounts/${account}/balance?metric_id=${metric}`)).body
         .balance,
   }
 }

@@ -1,4 +1,5 @@
 import { gzipSync } from 'node:zlib'
+import type { SchemaOf } from '../../shared/http/operation.ts'
 import type { ApiClient } from './api-client.ts'
 import { until } from './until.ts'
 
@@ -12,27 +13,8 @@ export interface Reported {
   properties?: unknown
 }
 
-export interface UsageLine {
-  metric_id: string | null
-  currency: string | null
-  metric_name: string | null
-  measurement_units: string | null
-  quantity: string
-}
-
-export interface EventBody {
-  id: string
-  metric_id: string | null
-  currency: string | null
-  quantity: string
-  account_id: string
-  occurred_at: number
-  properties: Record<string, unknown>
-  accepted_at: number
-  created_at: number
-  corrected_at?: number
-  voided_at?: number
-}
+export type UsageLine = SchemaOf<'AccountUsage'>['events_consumed'][number]
+export type EventBody = SchemaOf<'UsageEvent'>
 
 /** An account and two metrics of their own, and short ways to report and ask. */
 export async function makeWorld(api: ApiClient) {
@@ -46,7 +28,7 @@ export async function makeWorld(api: ApiClient) {
   const report = (event: Reported, headers: Record<string, string> = {}) =>
     api.post<EventBody>('/v2/events', { account_id: account, ...event }, { headers })
   const reportAll = (events: readonly Reported[], headers: Record<string, string> = {}) =>
-    api.post<{ accepted: number; event_ids: string[] }>(
+    api.post<SchemaOf<'UsageEventBatchTaken'>>(
       '/v2/events/batch',
       { events: events.map((event) => ({ account_id: account, ...event })) },
       { headers },
@@ -54,7 +36,7 @@ export async function makeWorld(api: ApiClient) {
 
   /** What was used, by metric or currency; asks until it is as expected, because loading takes a moment. */
   const usage = async (query = ''): Promise<Record<string, string>> => {
-    const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+    const { body } = await api.get<SchemaOf<'AccountUsage'>>(
       `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295${query}`,
     )
     return Object.fromEntries(
@@ -70,11 +52,7 @@ export async function makeWorld(api: ApiClient) {
     })
 
   const balance = async (query: string) =>
-    (
-      await api.get<{ grant_total: string; usage_total: string; balance: string }>(
-        `/v2/accounts/${account}/balance?${query}`,
-      )
-    ).body
+    (await api.get<SchemaOf<'Balance'>>(`/v2/accounts/${account}/balance?${query}`)).body
 
   return { account, tokens, calls, report, reportAll, usage, counted, balance }
 }

@@ -1,26 +1,9 @@
-/** A preview as the list answers it, as far as a line of CSV shows it. */
-export interface InvoiceSummaryBody {
-  contract_id: string
-  account_id: string
-  currency: string
-  status: string
-  /** In Unix seconds, as all times. */
-  period: { start_at: number; end_at: number }
-  as_of: number
-  usage_as_of: number
-  /** Amounts are decimal text. */
-  subtotal: string
-  minimum_adjustment: string
-  total: string
-  credits_applied: { grant_id: string | null; amount: string }[]
-  credit_total: string
-  amount_due: string
-  unrated: { event_count: number }[]
-  warnings: { code: string }[]
-}
+import type { SchemaOf } from '../../contract.ts'
+
+type InvoiceSummary = SchemaOf<'InvoiceSummary'>
 
 /** Columns of CSV. None of their values holds a comma, a quote or the end of a line, so none is quoted. */
-const COLUMNS: Record<string, (preview: InvoiceSummaryBody) => string> = {
+const COLUMNS: Record<string, (preview: InvoiceSummary) => string> = {
   contract_id: ({ contract_id: id }) => id,
   account_id: ({ account_id: id }) => id,
   currency: ({ currency }) => currency,
@@ -44,7 +27,7 @@ const COLUMNS: Record<string, (preview: InvoiceSummaryBody) => string> = {
 export const CSV_HEADER = Object.keys(COLUMNS).join(',')
 
 /** A preview as a line of CSV: amounts to the last digit, times in UTC. */
-export const csvLine = (preview: InvoiceSummaryBody): string =>
+export const csvLine = (preview: InvoiceSummary): string =>
   Object.values(COLUMNS)
     .map((column) => column(preview))
     .join(',')

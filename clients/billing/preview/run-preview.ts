@@ -1,21 +1,17 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
+import type { SchemaOf } from '../../contract.ts'
 import { connect, readConnection, showUrl } from '../../core/connection.ts'
 import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
 import type { Ask } from '../../core/reporting-client.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import { PREVIEW_HELP } from './preview-help.ts'
-import { CSV_HEADER, csvLine, type InvoiceSummaryBody } from './preview-line.ts'
+import { CSV_HEADER, csvLine } from './preview-line.ts'
 import { type PreviewFormat, type PreviewOptions, readPreviewOptions } from './preview-options.ts'
 import { type Progress, showProgress } from './progress.ts'
 
 const PAGE = 100
-
-interface PageBody {
-  data: InvoiceSummaryBody[]
-  has_more: boolean
-}
 
 /** Where lines go: all of them are there once it is finished, and none before. */
 interface Output {
@@ -100,17 +96,20 @@ async function writePreviews(
   }
 }
 
-const lineOf = (preview: InvoiceSummaryBody, format: PreviewFormat): string =>
+const lineOf = (preview: SchemaOf<'InvoiceSummary'>, format: PreviewFormat): string =>
   format === 'csv' ? csvLine(preview) : JSON.stringify(preview)
 
-async function askPage(ask: Ask, query: Record<string, string | number | undefined>): Promise<PageBody> {
+async function askPage(
+  ask: Ask,
+  query: Record<string, string | number | undefined>,
+): Promise<SchemaOf<'InvoiceSummaryPage'>> {
   const all: Record<string, string | number | undefined> = { ...query, limit: PAGE }
   const given = Object.entries(all).filter(([, value]) => value !== undefined)
   const path = `/v2/invoice-previews?${given.map(([name, value]) => `${name}=${value}`).join('&')}`
   const answer = await ask({ method: 'GET', path })
   if (answer.status !== 200) throw new StartupError(`Tally refused: ${answer.text}`)
   try {
-    return JSON.parse(answer.text) as PageBody
+    return JSON.parse(answer.text) as SchemaOf<'InvoiceSummaryPage'>
   } catch {
     throw new StartupError(`GET ${path} was answered with 200 and no JSON: is this the URL of a Tally?`)
   }

@@ -8,18 +8,20 @@ import {
   roundHalfUp,
 } from '../../../shared/amount/ratio.ts'
 import { formatTable } from '../../../shared/text/format-table.ts'
-import type { SimulatedAccountBody, TotalsBody } from './price-simulations.ts'
+import type { SchemaOf } from '../../contract.ts'
 
 /** How wide bars and the distribution are drawn, in characters. */
 const WIDTH = 60
 const BAR_WIDTH = 40
 
-type Figures = Pick<SimulatedAccountBody, 'baseline' | 'candidate' | 'difference'>
+type SimulatedAccount = SchemaOf<'SimulatedAccount'>
+type Totals = SchemaOf<'SimulationTotals'>
+type Figures = Pick<SimulatedAccount, 'baseline' | 'candidate' | 'difference'>
 
 const HEADINGS = ['baseline', 'candidate', 'difference', '']
 
 /** What all accounts come to together: a table, how many pay more and less, and how the differences are distributed. */
-export const totalsReport = (totals: TotalsBody): string[] => [
+export const totalsReport = (totals: Totals): string[] => [
   ...formatTable(['', ...HEADINGS], [[accountsText(totals.accounts), ...cellsOf(totals)]], 1),
   ...(totals.in_other_currencies === 0
     ? []
@@ -31,7 +33,7 @@ export const totalsReport = (totals: TotalsBody): string[] => [
 ]
 
 /** The accounts whose bills would change most, or nothing. */
-export const largestReport = ({ largest }: TotalsBody): string[] =>
+export const largestReport = ({ largest }: Totals): string[] =>
   (
     [
       ['pay more', largest.increases],
@@ -39,7 +41,7 @@ export const largestReport = ({ largest }: TotalsBody): string[] =>
     ] as const
   ).flatMap(([title, accounts]) => (accounts.length === 0 ? [] : ['', ...accountsReport(accounts, title)]))
 
-export const accountsReport = (accounts: readonly SimulatedAccountBody[], title = 'account'): string[] =>
+export const accountsReport = (accounts: readonly SimulatedAccount[], title = 'account'): string[] =>
   formatTable(
     [title, ...HEADINGS],
     accounts.map((account) => [account.account_id, ...cellsOf(account)]),
@@ -74,7 +76,7 @@ function percentText(difference: string, baseline: string): string {
   return `${signed(formatRatio(roundHalfUp(percent, 1)))} %`
 }
 
-function changedReport({ accounts, increased, decreased, unchanged }: TotalsBody): string[] {
+function changedReport({ accounts, increased, decreased, unchanged }: Totals): string[] {
   const rows = [
     ['pay more', increased],
     ['pay less', decreased],
@@ -99,7 +101,7 @@ const bar = (count: number, most: number): string =>
  * A box plot: from the 5th to the 95th percentile, with a box from the 25th to the 75th, and a mark at the 50th.
  * Only where something is drawn is a number that holds not every digit.
  */
-function distributionReport(quantiles: TotalsBody['quantiles']): string[] {
+function distributionReport(quantiles: Totals['quantiles']): string[] {
   const { p5, p25, p50, p75, p95 } = quantiles
   const [low, high] = [Number(p5), Number(p95)]
   const placeOf = (text: string) =>

@@ -1,67 +1,36 @@
 import { StartupError } from '../../../shared/errors/startup-error.ts'
+import type { SchemaOf } from '../../contract.ts'
 import type { HttpAnswer, HttpRequest } from '../../core/http-sender.ts'
 import type { Ask } from '../../core/reporting-client.ts'
 
-/** Rate cards and simulations as answers show them, as far as we look into them. Amounts are decimal text. */
-export interface RateCardBody {
-  id: string
-  name: string
-}
-
-export interface SimulatedAccountBody {
-  account_id: string
-  baseline: string
-  candidate: string
-  difference: string
-}
-
-export interface TotalsBody {
-  accounts: number
-  baseline: string
-  candidate: string
-  difference: string
-  increased: number
-  decreased: number
-  unchanged: number
-  quantiles: Record<'p5' | 'p25' | 'p50' | 'p75' | 'p95', string>
-  largest: { increases: SimulatedAccountBody[]; decreases: SimulatedAccountBody[] }
-  in_other_currencies: number
-}
-
-export interface SimulationPage {
-  data: SimulatedAccountBody[]
-  has_more: boolean
-  currency: string
-  usage_as_of: number
-  /** On the first page alone. */
-  totals?: TotalsBody
-}
+/** What is shown of a rate card. */
+export type CardName = Pick<SchemaOf<'RateCard'>, 'id' | 'name'>
 
 const CARD_ID = /^rate_card_[0-9a-f]{32}$/
 
 /** The operations that simulating needs. @throws what Ask throws, and StartupError when it is refused */
 export const priceSimulations = (ask: Ask) => ({
   /** @param card its id or its external id @param option that named it, for the error */
-  async findCard(card: string, option: string): Promise<RateCardBody> {
+  async findCard(card: string, option: string): Promise<CardName> {
     if (CARD_ID.test(card)) {
       const request: HttpRequest = { method: 'GET', path: `/v2/rate-cards/${card}` }
       const answer = await ask(request)
       if (answer.status === 404) throw noSuchCard(card, option)
-      return bodyOf(request, answer) as RateCardBody
+      return bodyOf(request, answer) as SchemaOf<'RateCard'>
     }
     const request: HttpRequest = {
       method: 'GET',
       path: `/v2/rate-cards?external_id=${encodeURIComponent(card)}`,
     }
-    const [found] = (bodyOf(request, await ask(request)) as { data: RateCardBody[] }).data
+    const [found] = (bodyOf(request, await ask(request)) as SchemaOf<'RateCardPage'>).data
     if (found === undefined) throw noSuchCard(card, option)
     return found
   },
 
-  async simulate(cardId: string, body: object): Promise<SimulationPage> {
+  async simulate(cardId: string, body: object): Promise<SchemaOf<'Simulation'>> {
     const path = `/v2/rate-cards/${cardId}/simulate`
     const request: HttpRequest = { method: 'POST', path, body: JSON.stringify(body) }
-    return bodyOf(request, await ask(request)) as SimulationPage
+    return bodyOf(request, await ask(request)) as SchemaOf<'Simulation'>
   },
 })
 

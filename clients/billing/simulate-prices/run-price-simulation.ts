@@ -2,18 +2,14 @@ import { readFile } from 'node:fs/promises'
 import cliProgress from 'cli-progress'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
 import { printableJson } from '../../../shared/text/printable.ts'
+import type { SchemaOf } from '../../contract.ts'
 import { connect, type ConnectionSettings, readConnection, showUrl } from '../../core/connection.ts'
 import { EXIT_INTERRUPTED, EXIT_OK, type ProgramContext } from '../../core/program.ts'
 import type { Ask } from '../../core/reporting-client.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import { accountsReport, largestReport, totalsReport } from './price-report.ts'
-import {
-  priceSimulations,
-  type RateCardBody,
-  type SimulatedAccountBody,
-  type SimulationPage,
-} from './price-simulations.ts'
+import { priceSimulations, type CardName } from './price-simulations.ts'
 import { SIMULATE_PRICES_HELP } from './simulate-prices-help.ts'
 import { readSimulatePricesOptions, type SimulatePricesOptions } from './simulate-prices-options.ts'
 
@@ -100,8 +96,8 @@ async function simulate({ options, changes, settings, ask }: Simulating, context
 /** What is asked of whom, before it is answered. */
 function plan(
   { against, startAt, endAt, cadence }: SimulatePricesOptions,
-  card: RateCardBody,
-  other: RateCardBody | undefined,
+  card: CardName,
+  other: CardName | undefined,
   { baseUrl, keySource }: ConnectionSettings,
 ): string[] {
   const sides = { contracts: 'what each account pays', none: 'nothing' }[against]
@@ -115,11 +111,11 @@ function plan(
 
 /** The accounts of the first page and of those after it. */
 async function listAll(
-  first: SimulationPage,
+  first: SchemaOf<'Simulation'>,
   count: number,
   { screen }: ProgramContext,
-  next: (startingAfter: string) => Promise<SimulationPage>,
-): Promise<SimulatedAccountBody[]> {
+  next: (startingAfter: string) => Promise<SchemaOf<'Simulation'>>,
+): Promise<SchemaOf<'SimulatedAccount'>[]> {
   const accounts = [...first.data]
   const bar =
     screen && first.has_more

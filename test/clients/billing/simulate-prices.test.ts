@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
 import { readSimulatePricesOptions } from '../../../clients/billing/simulate-prices/simulate-prices-options.ts'
-import type { SimulationBody } from '../../support/simulation-body.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { simulatePricesWith } from '../core/run-program.ts'
@@ -123,13 +123,13 @@ describe('simulate-prices', function () {
     )
     const { code, out } = await run(['--card', 'new', '--against', 'old', '--all', '--json'])
     expect(code).to.equal(0)
-    const { totals, data, currency, ...rest } = JSON.parse(out) as SimulationBody
+    const { totals, data, currency, ...rest } = JSON.parse(out) as SchemaOf<'Simulation'>
     expect(Object.keys(rest)).to.deep.equal(['usage_as_of'])
     expect(currency).to.equal('usd')
     expect(totals).to.deep.include({ accounts: 109, candidate: '85.04' })
     expect(data.map(({ account_id: id }) => id)).to.deep.equal(accounts.toSorted())
     const few = await run(['--card', 'new', '--against', 'old', '--json'])
-    expect((JSON.parse(few.out) as SimulationBody).data).to.deep.equal([])
+    expect((JSON.parse(few.out) as SchemaOf<'Simulation'>).data).to.deep.equal([])
   })
 
   it('tries a change out, of a card named by its id, over periods', async () => {

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { makeAgreement, type PreviewBody } from '../../support/billing-over-http.ts'
 import { minus, NOTHING, plus, readFraction, writeFraction } from '../../support/naive-fraction.ts'
 import { naivePeriod } from '../../support/naive-periods.ts'
 import { type RandomWorld, randomWorld } from '../../support/random-worlds.ts'
-import type { SimulationBody } from '../../support/simulation-body.ts'
 import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld } from '../../support/stored-world.ts'
 import { naiveFollowed, naiveSimulated, type NaiveSimulation } from './naive-simulation.ts'
@@ -42,7 +42,7 @@ describe('simulations of random worlds, over HTTP,', function () {
       ]
       const range = ranges[nth % ranges.length] ?? whole
       const simulate = (card: string, body: object) =>
-        stored.api.create<SimulationBody>(`/v2/rate-cards/${ids.get(card) ?? ''}/simulate`, {
+        stored.api.create<SchemaOf<'Simulation'>>(`/v2/rate-cards/${ids.get(card) ?? ''}/simulate`, {
           start_at: range.startAt,
           end_at: range.endAt,
           ...(range.cadence && { cadence: range.cadence }),
@@ -106,7 +106,7 @@ function withWholePeriod({ world, request }: RandomWorld): RandomWorld {
 }
 
 function expectFigures(
-  { data, totals, has_more }: SimulationBody,
+  { data, totals, has_more }: SchemaOf<'Simulation'>,
   baseline: string,
   candidate: string,
   what: string,

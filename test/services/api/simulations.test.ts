@@ -7,13 +7,13 @@ import { queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
 import { simulatedUsageReader } from '../../../shared/clickhouse/usage/simulated-usage.ts'
 import { newId } from '../../../shared/domain/ids.ts'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 import { cardLineOf } from '../../support/billing-stage.ts'
 import { readBillingVectors } from '../../support/billing-vectors.ts'
 import { failureOf } from '../../support/failure-of.ts'
-import type { SimulationBody } from '../../support/simulation-body.ts'
 import { type RunningApi, startApi } from '../../support/start-api.ts'
 import { makeStoredWorld, type StoredWorld } from '../../support/stored-world.ts'
 import { until } from '../../support/until.ts'
@@ -64,13 +64,13 @@ describe('simulations over HTTP', function () {
           ...of,
         }),
       ask: (card: string, body: object = {}) =>
-        world.api.post<SimulationBody>(`/v2/rate-cards/${card}/simulate`, {
+        world.api.post<SchemaOf<'Simulation'>>(`/v2/rate-cards/${card}/simulate`, {
           start_at: START,
           end_at: END,
           ...body,
         }),
       simulate: (card: string, body: object = {}) =>
-        world.api.create<SimulationBody>(`/v2/rate-cards/${card}/simulate`, {
+        world.api.create<SchemaOf<'Simulation'>>(`/v2/rate-cards/${card}/simulate`, {
           start_at: START,
           end_at: END,
           ...body,
@@ -83,7 +83,7 @@ describe('simulations over HTTP', function () {
       ...{ accountId, quantity, source: world.metrics[0] ?? '' },
       occurredAt: START + day * DAY,
     })
-  const figures = ({ data }: SimulationBody) =>
+  const figures = ({ data }: SchemaOf<'Simulation'>) =>
     data.map(({ baseline, candidate, difference }) => `${baseline} ${candidate} ${difference}`)
 
   for (const vector of readBillingVectors().simulations)
@@ -99,7 +99,7 @@ describe('simulations over HTTP', function () {
       const [card, against] = [await cardOf(tried), await cardOf(old)]
       const whole = await world.simulate(card, { against })
       const named = (id: string) => `account_${'abcde'[accounts.indexOf(id)] ?? '?'}`
-      const withNames = ({ account_id: id, ...rest }: SimulationBody['data'][number]) => ({
+      const withNames = ({ account_id: id, ...rest }: SchemaOf<'SimulatedAccount'>) => ({
         account_id: named(id),
         ...rest,
       })
@@ -120,7 +120,7 @@ describe('simulations over HTTP', function () {
       ])
       expect(left).to.equal(0)
 
-      const paged: SimulationBody['data'] = []
+      const paged: SchemaOf<'SimulatedAccount'>[] = []
       for (const [limit, size, hasMore] of [
         [2, 2, true],
         [1, 1, true],

@@ -3,9 +3,9 @@ import { request } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { ApiClient } from '../../support/api-client.ts'
 import { until } from '../../support/until.ts'
-import type { EventBody, UsageLine } from '../../support/usage-world.ts'
 
 /** Where a company's requests go: each reporter to the next gateway, each reader to the next API. */
 export interface ResetPlaces {
@@ -139,8 +139,8 @@ export class ResetLoad {
       if (life !== undefined) {
         const client = this.client()
         const [events, currencies] = await Promise.all([
-          client.get<{ data: EventBody[] }>('/v2/events'),
-          client.get<{ data: { currency: string }[] }>('/v2/currencies'),
+          client.get<SchemaOf<'UsageEventPage'>>('/v2/events'),
+          client.get<SchemaOf<'CurrencyPage'>>('/v2/currencies'),
         ])
         if (this.life === life) {
           const strange = events.body.data.filter(({ account_id: account }) => account !== life.account)
@@ -158,7 +158,7 @@ export class ResetLoad {
     const [api] = this.clients
     if (life === undefined || api === undefined) throw new Error('there was no last life')
     await until(async () => (await api.post('/v2/test/drain', { timeout: 25 })).status === 200, 60_000)
-    const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+    const { body } = await api.get<SchemaOf<'AccountUsage'>>(
       `/v2/accounts/${life.account}/usage?start_at=0&end_at=4294967295&aggregation=count`,
     )
     const [line, ...others] = body.events_consumed
@@ -171,7 +171,7 @@ export class ResetLoad {
     const listed: string[] = []
     await until(async () => {
       const after = listed.length === 0 ? '' : `&starting_after=${listed.at(-1) ?? ''}`
-      const page = await api.get<{ data: EventBody[] }>(`/v2/events?limit=100${after}`)
+      const page = await api.get<SchemaOf<'UsageEventPage'>>(`/v2/events?limit=100${after}`)
       listed.push(...page.body.data.map(({ id }) => id))
       if (page.body.data.some(({ account_id: account }) => account !== life.account))
         this.broken.push('events of an earlier life are listed')
