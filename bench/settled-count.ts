@@ -24,9 +24,9 @@ export async function settledCount(
     if (counted > expected)
       throw new Error(`${expected} events were acknowledged, ${counted} are counted: some count twice`)
     if (counted === expected && counted === before) return counted
+    if (counted > before) deadline = performance.now() + timeoutMs
     if (performance.now() > deadline)
       throw new Error(`${expected} events were acknowledged, ${counted} are counted`)
-    if (counted > before) deadline = performance.now() + timeoutMs
     before = counted
     await sleep(pauseMs)
   }
