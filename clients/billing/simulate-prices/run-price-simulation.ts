@@ -9,7 +9,7 @@ import type { Ask } from '../../core/reporting-client.ts'
 import { retryNotes } from '../../core/retry-notes.ts'
 import { typedPath } from '../../core/typed-path.ts'
 import { accountsReport, largestReport, totalsReport } from './price-report.ts'
-import { priceSimulations, type CardName } from './price-simulations.ts'
+import { type CardName, priceSimulations } from './price-simulations.ts'
 import { SIMULATE_PRICES_HELP } from './simulate-prices-help.ts'
 import { readSimulatePricesOptions, type SimulatePricesOptions } from './simulate-prices-options.ts'
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Request, Response } from 'express'
 import { nullsAsAbsent } from '../../../shared/http/nulls-as-absent.ts'
-import { listOperations, readOpenApiDocument, type Operation } from '../../../shared/http/openapi-document.ts'
+import { listOperations, type Operation, readOpenApiDocument } from '../../../shared/http/openapi-document.ts'
 import { asHandled, type Described } from '../../../tools/generate/as-handled.ts'
 
 /** JSON Schema, as far as it is looked at. */
