@@ -28,7 +28,7 @@ export function explainBatch(
   { operationId, list, schema }: Batch,
 ): (body: unknown) => string | undefined {
   const isItem = compile(`/components/schemas/${schema}`)
-  const describe = faultDescriber(document, operationById(operationId, document))
+  const describe = faultDescriber(document, operationById(operationId))
   return (body) => {
     const items = itemsOf(body, list)
     if (items === undefined) return undefined

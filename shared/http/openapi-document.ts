@@ -65,9 +65,11 @@ let parsed: OpenApiDocument | undefined
 /**
  * Reads openapi.yaml, once; each call gives a document of its own, because the validator changes the one it is given.
  */
-export function readOpenApiDocument(): OpenApiDocument {
+export const readOpenApiDocument = (): OpenApiDocument => structuredClone(parsedOnce())
+
+function parsedOnce(): OpenApiDocument {
   parsed ??= load(readFileSync(path.join(PROJECT_ROOT, 'openapi.yaml'), 'utf8')) as OpenApiDocument
-  return structuredClone(parsed)
+  return parsed
 }
 
 /** All operations of the contract, in the order of the document. */
@@ -83,9 +85,12 @@ export function listOperations(document: OpenApiDocument): Operation[] {
   )
 }
 
+let byId: ReadonlyMap<string, Operation> | undefined
+
 /** @throws Error when there is none */
-export function operationById(id: string, document = readOpenApiDocument()): Operation {
-  const found = listOperations(document).find(({ operationId }) => operationId === id)
+export function operationById(id: string): Operation {
+  byId ??= new Map(listOperations(parsedOnce()).map((operation) => [operation.operationId, operation]))
+  const found = byId.get(id)
   if (found === undefined) throw new Error(`openapi.yaml has no operation ${id}`)
   return found
 }
