@@ -395,7 +395,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'a key of a change is of the template of its route: of two contracts one is not canceled',
-    file: 'services/api/core/namespace-operations.ts',
+    file: 'services/api/core/once.ts',
     right: 'routeOf(template, request.params)',
     wrong: "routeOf(template.replaceAll(/[{}]/g, ''), request.params)",
     suites: ['contract/keyed-operations', 'services/keyed-requests-model'],

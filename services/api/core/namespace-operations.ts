@@ -1,7 +1,5 @@
 import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
-import { routeOf as templateOf } from '../../../shared/http/admit.ts'
-import { operationById } from '../../../shared/http/openapi-document.ts'
 import {
   type AnswerOf,
   type Operation,
@@ -12,8 +10,7 @@ import {
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
-import { onceWithin } from './once.ts'
-import { routeOf } from './route-of.ts'
+import { attemptsOf, changesIn, onceWithin } from './once.ts'
 
 /** A request, and the transaction in the caller's namespace that it is answered from. */
 export type Work<Id extends OperationId> = RequestOf<Id> & { db: PoolClient; namespaceId: string }
@@ -62,20 +59,14 @@ export function namespaceOperations(pool: Pool): NamespaceOperations {
         ),
       ),
     once(id, change, work) {
-      const template = templateOf(operationById(id))
+      const attemptOf = attemptsOf(id)
       return operation(id, (request) => {
-        const route = routeOf(template, request.params)
-        const attempt = {
-          route,
-          ...(route !== template && { formerRoute: template }),
-          key: request.idempotencyKey,
-          changes: changesIn(request),
-        }
+        const attempt = attemptOf(request)
         const make = (within: Work<typeof id>) =>
           onceWithin(within.db, within.namespaceId, attempt, change.idOf ?? idOfAnswer, () =>
             recorded(change, work, within),
           )
-        return inNamespaceOf(request, make, route)
+        return inNamespaceOf(request, make, attempt.route)
       })
     },
   }
@@ -106,10 +97,6 @@ function found<T>(resource: T | undefined): T {
   if (resource === undefined) throw new DomainError('not_found', 'no such resource')
   return resource
 }
-
-/** What is asked for, by the names of the wire: the body, with the defaults of openapi.yaml filled in. */
-const changesIn = ({ body }: { body: unknown }): object =>
-  typeof body === 'object' && body !== null ? body : {}
 
 function idOfAnswer(answer: unknown): string {
   if (typeof answer === 'object' && answer !== null && 'id' in answer && typeof answer.id === 'string')

@@ -1,9 +1,13 @@
 import { hash } from 'node:crypto'
 import type { Caller } from '../../../shared/domain/api-key.ts'
 import { canonicalJson } from '../../../shared/domain/canonical-json.ts'
+import { routeOf as templateOf } from '../../../shared/http/admit.ts'
+import { operationById } from '../../../shared/http/openapi-document.ts'
+import type { OperationId, RequestOf } from '../../../shared/http/operation.ts'
 import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
+import { routeOf } from './route-of.ts'
 
 /** A request to make or change something, and the Idempotency-Key that it came with. */
 export interface Attempt {
@@ -15,6 +19,28 @@ export interface Attempt {
   /** What is asked for, by the names of the wire: the body, with the defaults of openapi.yaml filled in. */
   changes: object
 }
+
+/**
+ * How requests of an operation are told apart.
+ *
+ * @throws Error when openapi.yaml has no such operation
+ */
+export function attemptsOf<Id extends OperationId>(id: Id): (request: RequestOf<Id>) => Attempt {
+  const template = templateOf(operationById(id))
+  return (request) => {
+    const route = routeOf(template, request.params)
+    return {
+      route,
+      ...(route !== template && { formerRoute: template }),
+      key: request.idempotencyKey,
+      changes: changesIn(request),
+    }
+  }
+}
+
+/** What is asked for, by the names of the wire: the body, with the defaults of openapi.yaml filled in. */
+export const changesIn = ({ body }: { body: unknown }): object =>
+  typeof body === 'object' && body !== null ? body : {}
 
 /** Does something once for each Idempotency-Key. @param idOf of what was made or changed, as it stands in its path */
 export type Once = <T>(

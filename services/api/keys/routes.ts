@@ -11,19 +11,17 @@ import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import type { Purges } from '../../../shared/redis/purges.ts'
 import { pageToBody, secondsOf } from '../core/body-fields.ts'
-import { idOf, type Once } from '../core/once.ts'
+import { attemptsOf, idOf, type Once } from '../core/once.ts'
 import { pageIn } from '../core/page-query.ts'
-import { routeOf } from '../core/route-of.ts'
 import { apiKeyToBody } from './body.ts'
 
 /** Tells other processes to forget what they know of a key. */
 type PurgeCaller = Pick<Purges, 'purge'>
 
-const ROTATE = 'POST /v2/api-keys/{api_key_id}/rotate'
-
 /** API keys of a company. Their times are those of this machine, whatever the company's clock shows. */
 export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Operation[] {
   const { version } = readOpenApiDocument().info
+  const attemptOf = attemptsOf('createApiKey')
   return [
     operation('getCaller', async ({ caller: { keyId, namespaceId }, now }) => {
       const { key, company } = found(await apiKeyRepository(pool).findWithCompany(keyId))
@@ -37,7 +35,8 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
         version,
       }
     }),
-    operation('createApiKey', async ({ caller, body, idempotencyKey }) => {
+    operation('createApiKey', async (request) => {
+      const { caller, body } = request
       const { name, permissions, expires_at: expiresAt } = body
       const secret = newApiKey(caller.mode)
       const wanted = {
@@ -47,8 +46,7 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
         expiresAt: expiresAt === undefined ? null : new Date(expiresAt * 1_000),
         secret,
       }
-      const attempt = { route: 'POST /v2/api-keys', key: idempotencyKey, changes: body }
-      const made = await once(caller, attempt, idOf, (db) => issueKey(db, caller.keyId, wanted))
+      const made = await once(caller, attemptOf(request), idOf, (db) => issueKey(db, caller.keyId, wanted))
       return { key: secret, api_key: apiKeyToBody(made, new Date()) }
     }),
     operation('listApiKeys', async ({ caller, query }) => {
@@ -72,8 +70,10 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
 }
 
 /** A new key in the place of another, which goes on for a while. */
-const rotation = (once: Once, purges: PurgeCaller): Operation =>
-  operation('rotateApiKey', async ({ caller, params, body, idempotencyKey }) => {
+function rotation(once: Once, purges: PurgeCaller): Operation {
+  const attemptOf = attemptsOf('rotateApiKey')
+  return operation('rotateApiKey', async (request) => {
+    const { caller, params, body } = request
     const { permissions, expires_at: expiresAt } = body
     const secret = newApiKey(caller.mode)
     const wanted = {
@@ -84,15 +84,9 @@ const rotation = (once: Once, purges: PurgeCaller): Operation =>
       expiresAt: typeof expiresAt === 'number' ? new Date(expiresAt * 1_000) : expiresAt,
       oldKeyEnd: endOf(body),
     }
-    const attempt = {
-      route: routeOf(ROTATE, params),
-      formerRoute: ROTATE,
-      key: idempotencyKey,
-      changes: body,
-    }
     const { made, old, oldDigest } = await once(
       caller,
-      attempt,
+      attemptOf(request),
       (rotated: RotatedKey) => rotated.made.id,
       async (db) => found(await rotateKey(db, caller.keyId, wanted)),
     )
@@ -100,6 +94,7 @@ const rotation = (once: Once, purges: PurgeCaller): Operation =>
     const now = new Date()
     return { key: secret, api_key: apiKeyToBody(made, now), old_api_key: apiKeyToBody(old, now) }
   })
+}
 
 type Rotation = RequestOf<'rotateApiKey'>['body']
 

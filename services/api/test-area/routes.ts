@@ -12,6 +12,7 @@ import {
 import { requireTestCompany } from '../../../shared/http/require-test-company.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
+import { attemptsOf } from '../core/once.ts'
 import { moveWorld } from './move-world.ts'
 import { testClock } from './test-clock.ts'
 
@@ -21,12 +22,13 @@ import { testClock } from './test-clock.ts'
  */
 export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTimeoutMs: number): Operation[] {
   const clock = testClock(worlds)
+  const attemptOf = attemptsOf('advanceTestClock')
   return [
     forTests('getTestClock', ({ aheadMs }) => Promise.resolve(clockToBody(aheadMs))),
     forTests('setTestClock', async ({ caller, body }) => clockToBody(await clock.set(caller, body.now))),
-    forTests('advanceTestClock', async ({ caller, body, idempotencyKey }) => {
-      const attempt = { route: 'POST /v2/test/clock/advance', key: idempotencyKey, changes: body }
-      return clockToBody(await clock.advance(caller, body.seconds, attempt))
+    forTests('advanceTestClock', async (request) => {
+      const { caller, body } = request
+      return clockToBody(await clock.advance(caller, body.seconds, attemptOf(request)))
     }),
     forTests('resetTestClock', async ({ caller }) => clockToBody(await clock.reset(caller))),
     forTests('resetTestCompany', async ({ caller }) => {
