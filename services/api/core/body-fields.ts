@@ -14,6 +14,11 @@ export const pageOf =
     pageToBody(page, toBody)
 
 export const secondsOf = (at: Date): number => Math.floor(at.getTime() / 1_000)
+/** What time it is for a company, and what time it is, by one look at a clock. @param realMs real time */
+export const clockToBody = (aheadMs: number, realMs = Date.now()) => ({
+  now: Math.floor((realMs + aheadMs) / 1_000),
+  real_now: Math.floor(realMs / 1_000),
+})
 export const secondsOrNull = (at: Date | null): number | null => (at === null ? null : secondsOf(at))
 
 /** Without the fields that are null. With a schema as its type it takes none that the schema does not have. */

@@ -10,7 +10,7 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import type { Purges } from '../../../shared/redis/purges.ts'
-import { pageToBody, secondsOf } from '../core/body-fields.ts'
+import { clockToBody, pageToBody } from '../core/body-fields.ts'
 import { attemptsOf, idOf, type Once } from '../core/once.ts'
 import { pageIn } from '../core/page-query.ts'
 import { apiKeyToBody } from './body.ts'
@@ -23,15 +23,13 @@ export function keyOperations(pool: Pool, once: Once, purges: PurgeCaller): Oper
   const { version } = readOpenApiDocument().info
   const attemptOf = attemptsOf('createApiKey')
   return [
-    operation('getCaller', async ({ caller: { keyId, namespaceId }, now }) => {
+    operation('getCaller', async ({ caller: { keyId, namespaceId }, clock, aheadMs }) => {
       const { key, company } = found(await apiKeyRepository(pool).findWithCompany(keyId))
-      const realNow = new Date()
       return {
         company,
         namespace_id: namespaceId,
-        api_key: apiKeyToBody(key, realNow),
-        now,
-        real_now: secondsOf(realNow),
+        api_key: apiKeyToBody(key, new Date()),
+        ...clockToBody(aheadMs, clock().getTime() - aheadMs),
         version,
       }
     }),

@@ -7,11 +7,11 @@ import {
   operation,
   type OperationId,
   type RequestOf,
-  type SchemaOf,
 } from '../../../shared/http/operation.ts'
 import { requireTestCompany } from '../../../shared/http/require-test-company.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
+import { clockToBody } from '../core/body-fields.ts'
 import { attemptsOf } from '../core/once.ts'
 import { moveWorld } from './move-world.ts'
 import { testClock } from './test-clock.ts'
@@ -63,8 +63,3 @@ const forTests = <Id extends OperationId>(
     },
     { worldAccess: 'look' },
   )
-
-function clockToBody(aheadMs: number): SchemaOf<'TestClock'> {
-  const realMs = Date.now()
-  return { now: Math.floor((realMs + aheadMs) / 1_000), real_now: Math.floor(realMs / 1_000) }
-}
