@@ -1,6 +1,6 @@
 import type { Account } from '../domain/account.ts'
 import { type AccountKey, nameOfAccount } from '../domain/account-key.ts'
-import { type Changes, isUnchanged } from '../domain/changes.ts'
+import type { Changes } from '../domain/changes.ts'
 import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/page.ts'
 import { sortNameOf } from '../domain/sort-name.ts'
 import { DomainError } from '../errors/domain-error.ts'
@@ -116,7 +116,6 @@ export const accountRepository = (db: Queryable) => ({
     accountId: string,
     changes: AccountChanges,
   ): Promise<Account | undefined> {
-    if (isUnchanged(changes)) return this.find(namespaceId, accountId)
     const sortNames = await sortNamesOf(db, namespaceId, changes)
     return updateRow(db, ACCOUNTS, namespaceId, accountId, changes, sortNames).catch(explainCustomer)
   },
