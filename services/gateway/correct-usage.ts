@@ -57,10 +57,10 @@ export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
       const { before, takenAt } = await takeEvents(db, namespaceId, checked, reports.stored)
       requireNotVoided(checked, before, request.label)
       const now = Math.max(clock(), takenAt)
-      const made = checked.flatMap(({ eventId, change }) => {
+      const made = checked.flatMap(({ eventId, correction }) => {
         const found = before.get(eventId)
-        if (found === undefined || changesNothing(found.event, change)) return []
-        const event = correctEvent(found.event, change, now)
+        if (found === undefined || changesNothing(found.event, correction)) return []
+        const event = correctEvent(found.event, correction, now)
         return [{ revision: found.revision + 1, event, keyId, isSent: false }]
       })
       if (made.length > 0) await eventRevisionRepository(db).insert(namespaceId, made)
@@ -149,9 +149,9 @@ async function takeEvents(
   checked: readonly CheckedCorrection[],
   stored: ReadonlyMap<string, UsageEvent>,
 ): Promise<{ before: Map<string, EventRevision>; takenAt: Micros }> {
-  const wanted = checked.filter(({ eventId, change }) => {
+  const wanted = checked.filter(({ eventId, correction }) => {
     const event = stored.get(eventId)
-    return event === undefined || !changesNothing(event, change)
+    return event === undefined || !changesNothing(event, correction)
   })
   if (wanted.length === 0) return { before: new Map(), takenAt: 0 }
   const ids = wanted.map(({ eventId }) => eventId)
@@ -170,8 +170,8 @@ function requireNotVoided(
   before: ReadonlyMap<string, EventRevision>,
   label: CorrectionRequest['label'] = ofOne,
 ): void {
-  const voided = [...checked.entries()].flatMap(([index, { eventId, change }]) =>
-    before.get(eventId)?.event.voided === true && !('void' in change)
+  const voided = [...checked.entries()].flatMap(([index, { eventId, correction }]) =>
+    before.get(eventId)?.event.voided === true && !('void' in correction)
       ? [`${label(index)}event_id: this event was voided, which cannot be taken back`]
       : [],
   )

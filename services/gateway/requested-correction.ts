@@ -1,5 +1,5 @@
 import { canonicalAmount } from '../../shared/amount/amount.ts'
-import type { EventChange } from '../../shared/domain/correct-event.ts'
+import type { EventCorrection } from '../../shared/domain/correct-event.ts'
 import { checkProperties, type Properties, propertyPairs } from '../../shared/domain/properties.ts'
 import { type Fault, impossible, malformed } from './faults.ts'
 
@@ -14,7 +14,7 @@ export interface RequestedCorrection {
 /** A correction that was looked at closely. */
 export interface CheckedCorrection {
   eventId: string
-  change: EventChange
+  correction: EventCorrection
   hasNumber: boolean
 }
 
@@ -24,17 +24,17 @@ export function checkCorrection(correction: RequestedCorrection): CheckedCorrect
   if (correction.void === true) {
     if (quantity !== undefined || properties !== undefined)
       return impossible('void: an event that counts no more has nothing else to change')
-    return { eventId, change: { void: true }, hasNumber: false }
+    return { eventId, correction: { void: true }, hasNumber: false }
   }
   if (quantity === undefined && properties === undefined)
     return impossible('quantity, properties: at least one of them is required')
   const ofQuantity = quantity === undefined ? {} : { quantity: canonicalAmount(quantity) }
-  if (properties === undefined) return { eventId, change: ofQuantity, hasNumber: false }
+  if (properties === undefined) return { eventId, correction: ofQuantity, hasNumber: false }
   const checked = checkProperties(properties)
   if ('fault' in checked) return malformed(`properties: they ${checked.fault}`)
   return {
     eventId,
-    change: { ...ofQuantity, properties: checked.json, propertyPairs: propertyPairs(properties) },
+    correction: { ...ofQuantity, properties: checked.json, propertyPairs: propertyPairs(properties) },
     hasNumber: checked.hasNumber,
   }
 }

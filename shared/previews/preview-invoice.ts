@@ -1,4 +1,4 @@
-import type { ChangedEvent, KnownReads, knownUsageReader } from '../clickhouse/usage/known-usage.ts'
+import type { EventDifference, KnownReads, knownUsageReader } from '../clickhouse/usage/known-usage.ts'
 import type { RatedUsage, ratedUsageReader } from '../clickhouse/usage/rated-usage.ts'
 import { contractKnownAt } from '../domain/billing/contract-status.ts'
 import { differenceOf, type InvoiceDifference } from '../domain/billing/difference.ts'
@@ -53,7 +53,7 @@ export interface Preview {
 export interface PreviewDifference extends InvoiceDifference {
   since: number
   /** The first of those that made it. */
-  events: ChangedEvent[]
+  events: EventDifference[]
   hasMore: boolean
 }
 
@@ -109,7 +109,7 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
       if (differenceSince === undefined || read.creditThen === undefined)
         return { ...answer, difference: undefined }
       const then = invoice(await reads.usageBefore(differenceSince), read.creditThen)
-      const events = await reads.changesBetween(differenceSince, usageAsOf, EVENTS_MAX + 1)
+      const events = await reads.differencesBetween(differenceSince, usageAsOf, EVENTS_MAX + 1)
       const difference = {
         ...differenceOf(plan, then, made),
         since: differenceSince,

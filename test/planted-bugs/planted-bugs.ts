@@ -419,9 +419,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a correction that only turns fields around is one, where they were stored in no order',
     file: 'shared/domain/correct-event.ts',
-    right: 'isSameContent({ ...event, ...change }, event)',
+    right: 'isSameContent({ ...event, ...correction }, event)',
     wrong:
-      'isSameContent({ ...event, ...change }, event) && contentOf({ ...event, ...change }) === contentOf(event)',
+      'isSameContent({ ...event, ...correction }, event) && contentOf({ ...event, ...correction }) === contentOf(event)',
     suites: ['shared/domain/correct-event'],
   },
   {
@@ -469,8 +469,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a correction starts from the row it saw before it had its turn',
     file: 'services/gateway/correct-usage.ts',
-    right: 'correctEvent(found.event, change, now)',
-    wrong: 'correctEvent(reports.stored.get(eventId) ?? found.event, change, now)',
+    right: 'correctEvent(found.event, correction, now)',
+    wrong: 'correctEvent(reports.stored.get(eventId) ?? found.event, correction, now)',
     suites: ['services/corrections'],
   },
   {

@@ -1,4 +1,3 @@
-import { applyChange } from '../../../shared/domain/billing/change.ts'
 import type { ContractLine } from '../../../shared/domain/billing/contract.ts'
 import { requireChangeable } from '../../../shared/domain/billing/contract-status.ts'
 import { findSecondAtOnce } from '../../../shared/domain/billing/line-rules.ts'
@@ -8,6 +7,7 @@ import {
   OPEN_LINES_MAX,
   type StoredContract,
 } from '../../../shared/domain/billing/stored-contract.ts'
+import { applyChange } from '../../../shared/domain/billing/timeline-change.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { Queryable } from '../../../shared/postgres/core/pool.ts'

@@ -50,12 +50,12 @@ export const contractOperations = ({ read, change, once }: NamespaceOperations):
   }),
   once(
     'changeContract',
-    { action: 'contract.changed', toBody: changedToBody },
+    { action: 'contract.changed', toBody: timedToBody },
     timed((work, now) => changeLines(work.db, work.namespaceId, work.params.contract_id, work.body, now)),
   ),
   once(
     'cancelContract',
-    { action: 'contract.canceled', toBody: changedToBody },
+    { action: 'contract.canceled', toBody: timedToBody },
     timed((work, now) => {
       const { db, namespaceId, params, body } = work
       const request = { ...cancelRequestOf(body), reason: body.reason ?? null }
@@ -64,7 +64,7 @@ export const contractOperations = ({ read, change, once }: NamespaceOperations):
   ),
   once(
     'uncancelContract',
-    { action: 'contract.uncanceled', toBody: changedToBody },
+    { action: 'contract.uncanceled', toBody: timedToBody },
     timed((work, now) => uncancelContract(work.db, work.namespaceId, work.params.contract_id, now)),
   ),
 ]
@@ -74,20 +74,20 @@ function toBody(contract: StoredContract, { now }: { now: number }) {
 }
 
 /** A contract, and when it was changed, in Unix seconds. */
-interface ChangedContract {
+interface TimedContract {
   contract: StoredContract
   at: number
 }
 
 /** As it is no earlier than the change. */
-function changedToBody({ contract, at }: ChangedContract, { clock }: { clock: () => Date }) {
+function timedToBody({ contract, at }: TimedContract, { clock }: { clock: () => Date }) {
   return contractToBody(contract, Math.max(secondsOf(clock()), at))
 }
 
 /** @param change asks what time it is once whatever it waits for is locked */
 function timed<Id extends OperationId>(
   change: (work: Work<Id>, now: () => Promise<number>) => Promise<StoredContract | undefined>,
-): (work: Work<Id>) => Promise<ChangedContract | undefined> {
+): (work: Work<Id>) => Promise<TimedContract | undefined> {
   return async (work) => {
     let at = 0
     const contract = await change(work, async () => (at = await changeTime(work.db, work)))

@@ -22,7 +22,7 @@ type Find<Id extends OperationId, T> = (work: Work<Id>) => Promise<T | undefined
 type ToBody<Id extends OperationId, T> = (resource: T, work: Work<Id>) => AnswerOf<Id>
 
 /** A change: how it stands in the trail, and how what was made or changed is shown. */
-interface Change<Id extends OperationId, T> {
+interface Recording<Id extends OperationId, T> {
   action: AuditedAction
   toBody: ToBody<Id, T>
   /** As it stands in its path. Default: the id that is answered. */
@@ -36,11 +36,11 @@ export interface NamespaceOperations {
   /**
    * Changes one resource and records who did. What was asked for stands in the trail, also when it changed nothing.
    */
-  change: <Id extends OperationId, T>(id: Id, change: Change<Id, T>, work: Find<Id, T>) => Operation
+  change: <Id extends OperationId, T>(id: Id, recording: Recording<Id, T>, work: Find<Id, T>) => Operation
   /**
    * Makes or changes a resource, once for each Idempotency-Key, and records who did; 409 when the key was used before.
    */
-  once: <Id extends OperationId, T>(id: Id, change: Change<Id, T>, work: Find<Id, T>) => Operation
+  once: <Id extends OperationId, T>(id: Id, recording: Recording<Id, T>, work: Find<Id, T>) => Operation
 }
 
 /** Makes operations of a database. */
@@ -50,21 +50,21 @@ export function namespaceOperations(pool: Pool): NamespaceOperations {
       operation(id, (request) =>
         inNamespaceOf(request, async (work) => toBody(found(await find(work)), work)),
       ),
-    change: (id, change, work) =>
+    change: (id, recording, work) =>
       operation(id, (request) =>
         inNamespaceOf(
           request,
-          (within) => recorded(change, work, within),
+          (within) => recorded(recording, work, within),
           Object.values(request.params).join(' '),
         ),
       ),
-    once(id, change, work) {
+    once(id, recording, work) {
       const attemptOf = attemptsOf(id)
       return operation(id, (request) => {
         const attempt = attemptOf(request)
         const make = (within: Work<typeof id>) =>
-          onceWithin(within.db, within.namespaceId, attempt, change.idOf ?? idOfAnswer, () =>
-            recorded(change, work, within),
+          onceWithin(within.db, within.namespaceId, attempt, recording.idOf ?? idOfAnswer, () =>
+            recorded(recording, work, within),
           )
         return inNamespaceOf(request, make, attempt.route)
       })
@@ -82,7 +82,7 @@ export function namespaceOperations(pool: Pool): NamespaceOperations {
 }
 
 async function recorded<Id extends OperationId, T>(
-  { action, toBody, idOf = idOfAnswer }: Change<Id, T>,
+  { action, toBody, idOf = idOfAnswer }: Recording<Id, T>,
   work: Find<Id, T>,
   within: Work<Id>,
 ): Promise<AnswerOf<Id>> {

@@ -1,11 +1,11 @@
 import { canonicalAmount } from '../../../shared/amount/amount.ts'
 import { formatRatio } from '../../../shared/amount/ratio.ts'
-import type { ChangedEvent, EventState } from '../../../shared/clickhouse/usage/known-usage.ts'
+import type { EventDifference, EventState } from '../../../shared/clickhouse/usage/known-usage.ts'
 import {
-  type Change,
   type LineDifference,
   type LineKey,
   linesReachedBy,
+  type NumberDifference,
 } from '../../../shared/domain/billing/difference.ts'
 import type { InvoicePlan } from '../../../shared/domain/billing/plan.ts'
 import type { Properties } from '../../../shared/domain/properties.ts'
@@ -21,19 +21,19 @@ export const differenceToBody = (
 ): SchemaOf<'InvoiceDifference'> => ({
   since: difference.since,
   lines: difference.lines.map(lineToBody),
-  subtotal: changeToBody(difference.subtotal),
-  minimum_adjustment: changeToBody(difference.minimumAdjustment),
-  total: changeToBody(difference.total),
-  credit_total: changeToBody(difference.creditTotal),
-  amount_due: changeToBody(difference.amountDue),
+  subtotal: numberDifferenceToBody(difference.subtotal),
+  minimum_adjustment: numberDifferenceToBody(difference.minimumAdjustment),
+  total: numberDifferenceToBody(difference.total),
+  credit_total: numberDifferenceToBody(difference.creditTotal),
+  amount_due: numberDifferenceToBody(difference.amountDue),
   events: difference.events.map((event) => eventToBody(event, plan)),
   has_more: difference.hasMore,
 })
 
 const lineToBody = ({ quantity, amount, ...key }: LineDifference) => ({
   ...keyToBody(key),
-  quantity: changeToBody(quantity),
-  amount: changeToBody(amount),
+  quantity: numberDifferenceToBody(quantity),
+  amount: numberDifferenceToBody(amount),
 })
 
 const keyToBody = <Key extends LineKey>({ lineId, rateId, value, startAt }: Key) => ({
@@ -43,13 +43,13 @@ const keyToBody = <Key extends LineKey>({ lineId, rateId, value, startAt }: Key)
   start_at: startAt,
 })
 
-const changeToBody = ({ then, now, difference }: Change): SchemaOf<'NumberChange'> => ({
+const numberDifferenceToBody = ({ then, now, difference }: NumberDifference): SchemaOf<'NumberChange'> => ({
   then: then && formatRatio(then),
   now: now && formatRatio(now),
   difference: formatRatio(difference),
 })
 
-const eventToBody = ({ id, then, now }: ChangedEvent, plan: InvoicePlan): SchemaOf<'ChangedEvent'> => ({
+const eventToBody = ({ id, then, now }: EventDifference, plan: InvoicePlan): SchemaOf<'ChangedEvent'> => ({
   event_id: id,
   ...sourceToBody(now.source),
   occurred_at: now.occurredAt,

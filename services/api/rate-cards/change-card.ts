@@ -1,4 +1,4 @@
-import { applyChange } from '../../../shared/domain/billing/change.ts'
+import { applyChange } from '../../../shared/domain/billing/timeline-change.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'

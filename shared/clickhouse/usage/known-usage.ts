@@ -41,7 +41,7 @@ export type EventsBefore = (
 type CorrectedEvent = Omit<UsageEvent, 'namespaceId' | 'accountId' | 'version'>
 
 /** An event that came, was corrected or voided between two times, and what it was at either. */
-export interface ChangedEvent {
+export interface EventDifference {
   id: string
   /** undefined: it was not there. */
   then: EventState | undefined
@@ -61,7 +61,7 @@ export interface KnownReads {
    *
    * @param limit of them, the first
    */
-  changesBetween(since: number, before: number, limit: number): Promise<ChangedEvent[]>
+  differencesBetween(since: number, before: number, limit: number): Promise<EventDifference[]>
 }
 
 /** Revisions are looked up so many at once, each with up to 16 KiB of properties. */
@@ -109,7 +109,7 @@ export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
       const reads = () =>
         work({
           usageBefore: (second) => readUsage(read, second * MICROS_PER_SECOND),
-          changesBetween: (since, before, limit) => readChanges(read, { since, before, limit }),
+          differencesBetween: (since, before, limit) => readDifferences(read, { since, before, limit }),
         })
       return rawReads.run(reads, { tenant: namespaceId, signal })
     },
@@ -181,10 +181,10 @@ function addEvents(
 }
 
 /** `since` and `before` are Unix seconds. */
-async function readChanges(
+async function readDifferences(
   { client, plan, wanted: { namespaceId, ranges }, eventsBefore }: KnownRead,
   { since, before, limit }: { since: number; before: number; limit: number },
-): Promise<ChangedEvent[]> {
+): Promise<EventDifference[]> {
   const pieces = ranges.filter(({ startAt, endAt }) => startAt < endAt)
   if (pieces.length === 0) return []
   const micros = { since: since * MICROS_PER_SECOND, before: before * MICROS_PER_SECOND }

@@ -5,7 +5,7 @@ import type { InvoicePlan, Piece } from './plan.ts'
 import { compareCodePoints, type InvoiceLine } from './rate-usage.ts'
 
 /** What a number was and is. */
-export interface Change {
+export interface NumberDifference {
   /** null: it was not there, which counts as 0. */
   then: Ratio | null
   now: Ratio | null
@@ -24,19 +24,19 @@ export interface LineKey {
 
 /** A line of either invoice or both. */
 export interface LineDifference extends LineKey {
-  quantity: Change
-  amount: Change
+  quantity: NumberDifference
+  amount: NumberDifference
 }
 
 /** How an invoice differs from what it was when less was known. */
 export interface InvoiceDifference {
   /** In the order of the invoice. */
   lines: LineDifference[]
-  subtotal: Change
-  minimumAdjustment: Change
-  total: Change
-  creditTotal: Change
-  amountDue: Change
+  subtotal: NumberDifference
+  minimumAdjustment: NumberDifference
+  total: NumberDifference
+  creditTotal: NumberDifference
+  amountDue: NumberDifference
 }
 
 /** Sets two invoices of one plan against each other. */
@@ -45,15 +45,15 @@ export function differenceOf(
   then: Invoice,
   now: Invoice,
 ): InvoiceDifference {
-  const changeIn = (part: 'subtotal' | 'minimumAdjustment' | 'total' | 'creditTotal' | 'amountDue') =>
-    changeOf(then[part], now[part])
+  const differenceIn = (part: 'subtotal' | 'minimumAdjustment' | 'total' | 'creditTotal' | 'amountDue') =>
+    numberDifferenceOf(then[part], now[part])
   return {
     lines: linesOf(pieces, then.lines, now.lines),
-    subtotal: changeIn('subtotal'),
-    minimumAdjustment: changeIn('minimumAdjustment'),
-    total: changeIn('total'),
-    creditTotal: changeIn('creditTotal'),
-    amountDue: changeIn('amountDue'),
+    subtotal: differenceIn('subtotal'),
+    minimumAdjustment: differenceIn('minimumAdjustment'),
+    total: differenceIn('total'),
+    creditTotal: differenceIn('creditTotal'),
+    amountDue: differenceIn('amountDue'),
   }
 }
 
@@ -91,8 +91,8 @@ function linesOf(
     )
     .map(({ key, id }) => ({
       ...id,
-      quantity: changeOf(before.get(key)?.quantity, after.get(key)?.quantity),
-      amount: changeOf(before.get(key)?.amount, after.get(key)?.amount),
+      quantity: numberDifferenceOf(before.get(key)?.quantity, after.get(key)?.quantity),
+      amount: numberDifferenceOf(before.get(key)?.amount, after.get(key)?.amount),
     }))
 }
 
@@ -112,7 +112,7 @@ function byValue(a: string | null, b: string | null): number {
   return compareCodePoints(a, b)
 }
 
-const changeOf = (then: Ratio | undefined, now: Ratio | undefined): Change => ({
+const numberDifferenceOf = (then: Ratio | undefined, now: Ratio | undefined): NumberDifference => ({
   then: then ?? null,
   now: now ?? null,
   difference: subtractRatios(now ?? RATIO_ZERO, then ?? RATIO_ZERO),

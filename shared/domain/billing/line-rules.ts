@@ -1,11 +1,11 @@
 import { intersect } from '../time-range.ts'
 import { isMetric } from '../usage-source.ts'
-import { rangeOf } from './change.ts'
 import type { CardLine, ContractLine, ContractTimes, PriceLine, PriceOverride } from './contract.ts'
 import type { Price } from './price.ts'
 import { findUseFault } from './price-rules.ts'
 import type { Rate } from './rate.ts'
 import { isToCome } from './stored-contract.ts'
+import { rangeOf } from './timeline-change.ts'
 
 /** What may be archived, and then not be used anew. */
 interface Archivable {

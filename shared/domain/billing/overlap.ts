@@ -1,8 +1,8 @@
 import { intersect } from '../time-range.ts'
 import type { UsageSource } from '../usage-source.ts'
-import { rangeOf } from './change.ts'
 import type { Rate } from './rate.ts'
 import { type Scope, scopeOf } from './scope.ts'
+import { rangeOf } from './timeline-change.ts'
 
 /** An event that two rates of a card would both reach. */
 interface OverlapExample {

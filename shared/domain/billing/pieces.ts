@@ -1,7 +1,7 @@
 import { type Ratio, ratioOf } from '../../amount/ratio.ts'
 import { intersect, type TimeRange } from '../time-range.ts'
-import { rangeOf } from './change.ts'
 import type { ContractTimes, Entry } from './contract.ts'
+import { rangeOf } from './timeline-change.ts'
 
 /** How much of a period a piece is, as two whole numbers of seconds. */
 export interface Share {

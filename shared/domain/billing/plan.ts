@@ -1,11 +1,11 @@
 import { DomainError } from '../../errors/domain-error.ts'
 import { intersect, type TimeRange } from '../time-range.ts'
-import { byStart, isOpenAt } from './change.ts'
 import type { CardLine, Contract, ContractLine, CreditLine } from './contract.ts'
 import { type NamedValues, namedValues } from './named-values.ts'
 import { periodAt } from './periods.ts'
 import { contractRange, pieceOf, type Share, shareOf } from './pieces.ts'
 import { pricesOfRate, type Rate } from './rate.ts'
+import { byStart, isOpenAt } from './timeline-change.ts'
 
 /** A contract's line within a period. */
 export interface Piece<L extends ContractLine = ContractLine> extends TimeRange {

@@ -134,7 +134,7 @@ describe('usage as it was known', function () {
             )
           for (let since = 0; since <= SECONDS; since += 3)
             for (const before of [since, since + 1, SECONDS]) {
-              const changes = await reads.changesBetween(FIRST + since, FIRST + before, drawn.limit)
+              const changes = await reads.differencesBetween(FIRST + since, FIRST + before, drawn.limit)
               const wanted = changesIn(plan, rows, FIRST + since, FIRST + before)
               expect(changes.map(shownChange), `from ${since} to ${before}`).to.deep.equal(
                 wanted.slice(0, drawn.limit),
@@ -201,7 +201,7 @@ describe('usage as it was known', function () {
     const changes = await read(
       EVERYTHING,
       rows,
-      (reads) => reads.changesBetween(FIRST, FIRST + 1, 10),
+      (reads) => reads.differencesBetween(FIRST, FIRST + 1, 10),
       meanwhile,
     )
     expect(asked).to.equal(2)
@@ -242,7 +242,7 @@ describe('usage as it was known', function () {
     })
     for (const work of [
       (reads: KnownReads) => reads.usageBefore(FIRST + 1),
-      (reads: KnownReads) => reads.changesBetween(FIRST, FIRST + 1, 10),
+      (reads: KnownReads) => reads.differencesBetween(FIRST, FIRST + 1, 10),
     ]) {
       const err = await failureOf(read<unknown>(EVERYTHING, [], work))
       expect(err).to.be.instanceOf(DomainError).with.property('code', 'unprocessable')
@@ -260,7 +260,7 @@ describe('usage as it was known', function () {
       [],
       async (reads) => {
         expect(await reads.usageBefore(FIRST)).to.deep.equal({ usage: new Map(), currencyUsage: RATIO_ZERO })
-        expect(await reads.changesBetween(0, FIRST, 10)).to.deep.equal([])
+        expect(await reads.differencesBetween(0, FIRST, 10)).to.deep.equal([])
       },
       countingClickHouse(client, counts),
     )

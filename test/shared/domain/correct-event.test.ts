@@ -1,13 +1,13 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { changesNothing, correctEvent, type EventChange } from '../../../shared/domain/correct-event.ts'
+import { changesNothing, correctEvent, type EventCorrection } from '../../../shared/domain/correct-event.ts'
 import { makeReport } from '../../support/usage-event.ts'
 
 const now = 1_767_225_700_000_000
 const change = fc.oneof(
   fc.record({ quantity: fc.constantFrom('1', '2', '3') }),
   fc.record({ properties: fc.constantFrom('{}', '{"a":1}'), propertyPairs: fc.constant([]) }),
-  fc.constant<EventChange>({ void: true }),
+  fc.constant<EventCorrection>({ void: true }),
 )
 
 describe('correcting an event', () => {

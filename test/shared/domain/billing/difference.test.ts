@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { addRatios, compareRatios, type Ratio, RATIO_ZERO } from '../../../../shared/amount/ratio.ts'
-import { type Change, differenceOf } from '../../../../shared/domain/billing/difference.ts'
+import { differenceOf, type NumberDifference } from '../../../../shared/domain/billing/difference.ts'
 import type { InvoiceLine } from '../../../../shared/domain/billing/rate-usage.ts'
 import { invoiceOfWorld } from '../../../support/billing-answers.ts'
 import type { EventJson } from '../../../support/billing-vectors.ts'
@@ -59,7 +59,7 @@ const keyOfLine = ({ lineId, rate, value, startAt }: InvoiceLine): string =>
   keyOf(lineId, rate?.id ?? null, value, startAt)
 
 function requireAddedUp(
-  { then, now, difference }: Change,
+  { then, now, difference }: NumberDifference,
   was: Ratio | undefined,
   is: Ratio | undefined,
 ): void {

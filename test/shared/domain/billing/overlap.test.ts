@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { isOpenAt } from '../../../../shared/domain/billing/change.ts'
 import { groupOf } from '../../../../shared/domain/billing/matches.ts'
 import { findOverlap, overlapOf } from '../../../../shared/domain/billing/overlap.ts'
 import type { Rate } from '../../../../shared/domain/billing/rate.ts'
+import { isOpenAt } from '../../../../shared/domain/billing/timeline-change.ts'
 import { randomRate } from '../../../support/random-rates.ts'
 
 const SEED = 20_260_104

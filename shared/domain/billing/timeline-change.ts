@@ -3,7 +3,7 @@ import type { TimeRange } from '../time-range.ts'
 import type { Entry } from './contract.ts'
 
 /** The one way in which rate cards and contracts change. */
-export interface Change<E extends Entry> {
+export interface TimelineChange<E extends Entry> {
   /** In Unix seconds. */
   effectiveAt: number
   /** Ids of entries that are in force then. */
@@ -19,7 +19,7 @@ export interface Change<E extends Entry> {
  */
 export function applyChange<E extends Entry>(
   entries: readonly E[],
-  { effectiveAt, end, add }: Change<E>,
+  { effectiveAt, end, add }: TimelineChange<E>,
 ): E[] {
   const ending = new Set(end)
   for (const id of ending)
