@@ -98,8 +98,8 @@ describe('compose files', () => {
         expect(() => {
           env.done()
         }, service).to.not.throw()
-        const known = env.settings.map((setting) => setting.name)
-        expect(known, service).to.include.members(Object.keys(environment))
+        const existing = env.settings.map((setting) => setting.name)
+        expect(existing, service).to.include.members(Object.keys(environment))
       }
     }
   })

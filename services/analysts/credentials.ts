@@ -31,8 +31,8 @@ export function readCredentials(headers: IncomingHttpHeaders, url: URLSearchPara
 }
 
 /** Whether these are their name and password; it takes as long wherever they differ. */
-export const isUser = (known: Credentials, given: Credentials): boolean =>
-  timingSafeEqual(digestOf(known), digestOf(given))
+export const isUser = (expected: Credentials, given: Credentials): boolean =>
+  timingSafeEqual(digestOf(expected), digestOf(given))
 
 /** The same one, whether it is the name or the password that is wrong. */
 export const refusedUser = ({ user }: Credentials): ClickHouseException =>

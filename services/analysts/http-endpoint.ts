@@ -73,7 +73,7 @@ async function answerQuery(
   let code = 0
   try {
     const given = readCredentials(req.headers, url) // before anything of the body is read
-    user = users.find((known) => isUser(known, given))
+    user = users.find((one) => isUser(one, given))
     if (user === undefined) {
       const { headers } = await takeOf(wrongPasswords, req.socket.remoteAddress ?? '', 1)
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value)

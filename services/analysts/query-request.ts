@@ -55,7 +55,7 @@ export async function readQueryRequest(
   url: URLSearchParams,
   bodyBytesMax: number,
 ): Promise<QueryRequest> {
-  requireKnownParts(req, url)
+  requireSupported(req, url)
   const params: Record<string, string> = Object.create(null) as Record<string, string>
   const settings = new Map<string, string>()
   for (const [name, value] of url)
@@ -101,7 +101,7 @@ function readQueryId(url: URLSearchParams): string {
   )
 }
 
-function requireKnownParts(req: IncomingMessage, url: URLSearchParams): void {
+function requireSupported(req: IncomingMessage, url: URLSearchParams): void {
   for (const name of MISSING_PARTS)
     if (!['', '0', 'false', null].includes(url.get(name)))
       throw new ClickHouseException('NOT_IMPLEMENTED', `${name} is not supported here.`)

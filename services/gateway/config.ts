@@ -12,7 +12,7 @@ import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { GATEWAY_POINTS } from './crash-points.ts'
 
 /** Accounts and metrics that are known to exist; others are asked for each time. */
-const KNOWN_IDS_MAX = 200_000
+const EXISTING_IDS_MAX = 200_000
 
 /** Settings of the gateway. */
 export function readGatewayConfig(read: EnvReader) {
@@ -23,7 +23,7 @@ export function readGatewayConfig(read: EnvReader) {
       min: 1_024,
       max: 64 * 1_024 * 1_024,
     }),
-    knownIdsMax: KNOWN_IDS_MAX,
+    existingIdsMax: EXISTING_IDS_MAX,
     /**
      * How long a gateway goes on while it cannot reach PostgreSQL, and the list of events waits after a crash of one:
      * enough for a failover of PostgreSQL.

@@ -52,7 +52,7 @@ export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
     const checked = checkAll(request)
     const ids = checked.map(({ eventId }) => eventId)
     const reports = await findReports(pool, namespaceId, ids, findStored)
-    requireKnown(ids, reports, request.label)
+    requireExisting(ids, reports, request.label)
     const revisions = await inNamespace(pool, namespaceId, async (db) => {
       const { before, takenAt } = await takeEvents(db, namespaceId, checked, reports.stored)
       requireNotVoided(checked, before, request.label)
@@ -126,7 +126,7 @@ async function findReports(
   return { corrected: new Set(newest.keys()), stored: await findStored(namespaceId, others) }
 }
 
-function requireKnown(
+function requireExisting(
   ids: readonly string[],
   { corrected, stored }: Awaited<ReturnType<typeof findReports>>,
   label: CorrectionRequest['label'],

@@ -21,7 +21,7 @@ import type { readGatewayConfig } from './config.ts'
 import { correctUsage } from './correct-usage.ts'
 import { countEvents } from './count-events.ts'
 import type { GatewayPoint } from './crash-points.ts'
-import { knownReferences } from './known-references.ts'
+import { existingReferences } from './existing-references.ts'
 import { measureAppends } from './measure-appends.ts'
 import { relayRevisions } from './relay-revisions.ts'
 import { reportListener } from './report-listener.ts'
@@ -53,7 +53,7 @@ export interface GatewayParts {
 }
 
 export interface GatewayOptions {
-  gateway: Pick<ReturnType<typeof readGatewayConfig>, 'bodyBytesMax' | 'knownIdsMax'>
+  gateway: Pick<ReturnType<typeof readGatewayConfig>, 'bodyBytesMax' | 'existingIdsMax'>
   requestTimeoutMs: number
   lookUpTimeoutMs: number
 }
@@ -78,12 +78,12 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
     acceptance,
     clock,
     mayBeBehind: () => watch.mayBeBehind,
-    findUnknown: knownReferences(
+    findMissing: existingReferences(
       (namespaceId, accountIds, metricIds) =>
         inNamespace(pool, namespaceId, (db) =>
           referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),
         ),
-      gateway.knownIdsMax,
+      gateway.existingIdsMax,
       purges,
     ),
     requestKeys: requestKeysIn(pool),

@@ -22,8 +22,8 @@ import { type Clock, type Micros, MICROS_PER_MS, unixSeconds } from '../../share
 import type { Acceptance } from './acceptance.ts'
 import type { GatewayPoint } from './crash-points.ts'
 import { digestOfReports } from './digest-of-reports.ts'
+import type { FindMissing } from './existing-references.ts'
 import { type Fault, impossible, throwFaults } from './faults.ts'
-import type { FindUnknown } from './known-references.ts'
 import { recordsOf } from './records-of.ts'
 import { type CheckedEvent, checkEvent, findLostDigits, type ReportedEvent } from './reported-event.ts'
 import type { RequestKeys } from './request-keys.ts'
@@ -35,7 +35,7 @@ export interface ReportUsageDeps {
   clock: Clock
   /** Whether that may be behind: what lies ahead of it is not refused for good then. */
   mayBeBehind: () => boolean
-  findUnknown: FindUnknown
+  findMissing: FindMissing
   requestKeys: RequestKeys
   /** Told where reports get to. */
   reached?: Reached<GatewayPoint>
@@ -66,7 +66,7 @@ export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
  *   not known
  */
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
-  const { log, acceptance, clock, mayBeBehind, findUnknown, requestKeys, reached = () => undefined } = deps
+  const { log, acceptance, clock, mayBeBehind, findMissing, requestKeys, reached = () => undefined } = deps
   return async (report) => {
     const { route, requestKey, aheadMs } = report
     const { namespaceId } = report.caller
@@ -75,7 +75,7 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     await awaitNextSlice(bytes)
     const now = unixSeconds(clock() + ahead)
     if (mayBeBehind()) requireNotAhead(report.events, now)
-    const checked = await checkAll(report, now, findUnknown)
+    const checked = await checkAll(report, now, findMissing)
     await awaitNextSlice(bytes) // before it is accepted: from then on the list of events cannot pass it until it is in the log
     const keyed =
       requestKey === undefined ? undefined : { route, key: requestKey, digest: digestOfReports(checked) }
@@ -162,7 +162,7 @@ function usageEventOf(event: CheckedEvent, { namespaceId, acceptedAt, occurredAt
   }
 }
 
-async function checkAll(report: Report, now: number, findUnknown: FindUnknown): Promise<CheckedEvent[]> {
+async function checkAll(report: Report, now: number, findMissing: FindMissing): Promise<CheckedEvent[]> {
   const faults = new Map<number, Fault>()
   const checked: CheckedEvent[] = []
   const accountIds = new Set<string>()
@@ -183,7 +183,7 @@ async function checkAll(report: Report, now: number, findUnknown: FindUnknown): 
   if (faults.size === 0 && hasNumber)
     for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)
-  const unknown = await findUnknown(report.caller.namespaceId, accountIds, metricIds)
+  const unknown = await findMissing(report.caller.namespaceId, accountIds, metricIds)
   addUnknown(faults, checked, unknown)
   addConflicts(faults, checked, report.label)
   throwFaults(faults, report.label)

@@ -17,7 +17,7 @@ const STOP_MS = 5_000
  */
 async function main(): Promise<void> {
   const [name = '', ...args] = process.argv.slice(2)
-  const command = COMMANDS.find((known) => known.name === name)
+  const command = COMMANDS.find((one) => one.name === name)
   if (command !== undefined && wantsHelp(args)) {
     for (const line of helpOf(command)) process.stdout.write(`${line}\n`)
     return

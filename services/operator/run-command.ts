@@ -29,10 +29,10 @@ export async function runCommand(
   const showProgress = (line: string) => {
     context.showProgress(printableLines(line))
   }
-  const command = COMMANDS.find((known) => known.name === name)
+  const command = COMMANDS.find((one) => one.name === name)
   if (command === undefined) {
     print(
-      `there is no command ${JSON.stringify(name)}; there are ${COMMANDS.map((known) => known.name).join(', ')}`,
+      `there is no command ${JSON.stringify(name)}; there are ${COMMANDS.map((one) => one.name).join(', ')}`,
     )
     return EXIT_USAGE
   }

@@ -28,8 +28,8 @@ const SLOTS_AT_ONCE_S = 3_600
  */
 export async function closeSlots(deps: RollupDeps, graceS: number): Promise<Closed | undefined> {
   const { epochs, signal } = deps
-  const [known, now] = [await epochs.list(), await epochs.now()]
-  const current = inUse(known)
+  const [listed, now] = [await epochs.list(), await epochs.now()]
+  const current = inUse(listed)
   if (current === undefined) return undefined
   const { slotS } = current
   const end = now - graceS - ((now - graceS) % slotS)

@@ -190,11 +190,11 @@ async function dropOldEpochs(
   { epochs, tables }: Pick<KeepRollupsDeps, 'epochs' | 'tables'>,
   dropAfterS: number,
 ): Promise<void> {
-  const [known, now] = [await epochs.list(), await epochs.now()]
-  const current = inUse(known)
+  const [listed, now] = [await epochs.list(), await epochs.now()]
+  const current = inUse(listed)
   const isReplaced = (epoch: number) =>
     current !== undefined && epoch < current.epoch && now - current.changedAt > dropAfterS
-  const old = known.filter(
+  const old = listed.filter(
     ({ epoch, state, changedAt }) =>
       epoch > 0 && now - changedAt > dropAfterS && (state === 'given up' || isReplaced(epoch)),
   )

@@ -86,10 +86,10 @@ export async function passOverMarks(
 }
 
 /** What late usage must reach: what readers use, what they will, and what some may still use. */
-const liveOf = (known: readonly RollupEpoch[], now: number): RollupEpoch[] => {
-  const current = inUse(known)
+const liveOf = (listed: readonly RollupEpoch[], now: number): RollupEpoch[] => {
+  const current = inUse(listed)
   const isReplaced = current !== undefined && now - current.changedAt > REPLACED_FOR_S
-  return known.filter(
+  return listed.filter(
     (one) => one === current || one.state === 'being built' || (one.state === 'in use' && !isReplaced),
   )
 }

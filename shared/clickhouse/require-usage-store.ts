@@ -23,15 +23,15 @@ export async function requireUsageStore(
   const [first] = ids
   if (first === undefined)
     throw new StartupError('ClickHouse has lost which one it is: its table usage_store is empty')
-  const known = await reach('PostgreSQL (DATABASE_URL)', async () => {
+  const registered = await reach('PostgreSQL (DATABASE_URL)', async () => {
     const stores = usageStoreRepository(db)
     if (enters) await stores.enter(first)
     return stores.findId()
   })
-  if (known === undefined)
+  if (registered === undefined)
     throw new StartupError('no ClickHouse is known to hold the usage yet: run npm run migrate')
-  if (!ids.includes(known))
+  if (!ids.includes(registered))
     throw new StartupError(
-      `the usage of this Tally is in another ClickHouse (${known}) than this one (${first}), which would get a part of it: set DATABASE_URL, CLICKHOUSE_URL, CLICKHOUSE_DATABASE and DATA_DIR so that they belong together; docs/operations.md says more under "Backup and restore"`,
+      `the usage of this Tally is in another ClickHouse (${registered}) than this one (${first}), which would get a part of it: set DATABASE_URL, CLICKHOUSE_URL, CLICKHOUSE_DATABASE and DATA_DIR so that they belong together; docs/operations.md says more under "Backup and restore"`,
     )
 }

@@ -36,9 +36,9 @@ export function pendingMigrations(
   files: readonly Migration[],
   applied: ReadonlyMap<string, string>,
 ): Migration[] {
-  const known = new Set(files.map(({ name }) => name))
+  const names = new Set(files.map(({ name }) => name))
   for (const name of applied.keys())
-    if (!known.has(name))
+    if (!names.has(name))
       throw new StartupError(
         `the database was migrated by a newer version of Tally, or by one from before the first release (${name} is not known to this one)`,
       )

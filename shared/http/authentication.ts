@@ -75,8 +75,8 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
   }
   return (digest) => {
     const name = NAMES.caller(digest)
-    const known = cache.get(name)
-    if (known !== undefined) return known
+    const cached = cache.get(name)
+    if (cached !== undefined) return cached
     if (wrong.has(name)) return undefined
     const asked = underWay.get(name)
     // One that hangs may have been answered before the key was revoked.

@@ -98,7 +98,7 @@ export function operationById(id: string): Operation {
 function permissionsOf({ operationId, security }: OperationObject): Permission[] | undefined {
   if (security?.length === 0) return undefined
   return (security ?? [{}]).map(({ ApiKey: [name = 'read:all'] = [] }) => {
-    const permission = PERMISSIONS.find((known) => known === name)
+    const permission = PERMISSIONS.find((one) => one === name)
     if (permission === undefined)
       throw new Error(`openapi.yaml: ${operationId} needs an unknown permission ${name}`)
     return permission

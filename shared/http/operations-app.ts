@@ -102,9 +102,9 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   const inTurn = { batched: longTurns('batched'), alone: longTurns('alone') }
   const validatorsOf = requestValidators(document, options.validateResponses ?? false)
   const operations = listOperations(document)
-  const known = new Set(operations.map(({ operationId }) => operationId))
+  const existing = new Set(operations.map(({ operationId }) => operationId))
   for (const id of Object.keys(handlers))
-    if (!known.has(id)) throw new Error(`openapi.yaml has no operation ${id}`)
+    if (!existing.has(id)) throw new Error(`openapi.yaml has no operation ${id}`)
   for (const [path, group] of groupByPath(operations)) {
     const route = app.route(expressPath(path))
     const ours = group.filter(({ operationId }) => operationId in handlers)

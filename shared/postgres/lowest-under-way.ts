@@ -45,9 +45,9 @@ export function lowestUnderWayIn(
       const before = seen.get(id)
       // What it was before somebody looked is for the database's clock to say.
       const renewedMs = before === undefined && !counts ? -Infinity : ms
-      const known = before?.renewedAt === renewedAt ? before : { renewedAt, ms: renewedMs }
-      still.set(id, known)
-      if (counts || ms - known.ms < forMs) lowest = Math.min(lowest, Number(own))
+      const since = before?.renewedAt === renewedAt ? before : { renewedAt, ms: renewedMs }
+      still.set(id, since)
+      if (counts || ms - since.ms < forMs) lowest = Math.min(lowest, Number(own))
     }
     seen = still
     const now = Math.min(Number(rows[0]?.now), wallMs() * MICROS_PER_MS)

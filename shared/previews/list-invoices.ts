@@ -1,9 +1,9 @@
 import { currencyUsageBefore, type Invoice, invoiceOf } from '../domain/billing/invoice.ts'
 import type { Page, PageRequest } from '../domain/page.ts'
 import { yielder } from '../lifecycle/yielder.ts'
+import { completeUpTo } from '../postgres/complete-up-to.ts'
 import { contractRepository } from '../postgres/contracts.ts'
 import { inNamespace } from '../postgres/core/transaction.ts'
-import { knownUpTo } from '../postgres/known-up-to.ts'
 import { unixSeconds } from '../time/microsecond-clock.ts'
 import { type PreviewDeps, requireNotToCome } from './preview-invoice.ts'
 import { readAgreements, readCredit } from './read-agreements.ts'
@@ -39,7 +39,7 @@ export function listInvoices({ pool, usage, listedUpTo }: PreviewDeps): ListInvo
       items: listed,
       hasMore,
     } = await inNamespace(pool, namespaceId, async (db) => ({
-      usageAsOf: unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo)),
+      usageAsOf: unixSeconds(await completeUpTo(db, namespaceId, loadedUpTo)),
       ...(await contractRepository(db).listInForce(namespaceId, second, page)),
     }))
     // By themselves: lists are read in the order of an index, whatever that costs, and nothing else should be.

@@ -6,11 +6,11 @@ import { currencyUsageBefore, type Invoice, invoiceOf } from '../domain/billing/
 import { defaultSecond, type InvoicePlan } from '../domain/billing/plan.ts'
 import type { PriceRecord } from '../domain/billing/price-record.ts'
 import { DomainError } from '../errors/domain-error.ts'
+import { completeUpTo } from '../postgres/complete-up-to.ts'
 import { contractRepository } from '../postgres/contracts.ts'
 import type { Pool, PoolClient } from '../postgres/core/pool.ts'
 import { inNamespace, inNamespaceUndone } from '../postgres/core/transaction.ts'
 import { eventRevisionRepository } from '../postgres/event-revisions.ts'
-import { knownUpTo } from '../postgres/known-up-to.ts'
 import { type Micros, unixSeconds } from '../time/microsecond-clock.ts'
 import { type CreditReadings, readAgreements, readCredit } from './read-agreements.ts'
 
@@ -82,10 +82,10 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
     const inTransaction = request.whatIf === undefined ? inNamespace : inNamespaceUndone
     const loadedUpTo = await listedUpTo() // first: what is read below holds all that was accepted before
     const read = await inTransaction(pool, namespaceId, async (db) => {
-      const known = unixSeconds(await knownUpTo(db, namespaceId, loadedUpTo))
-      requireKnown(request, known, now)
+      const complete = unixSeconds(await completeUpTo(db, namespaceId, loadedUpTo))
+      requireComplete(request, complete, now)
       await request.whatIf?.(db, namespaceId)
-      return readForPreview(db, namespaceId, request, knownAt ?? known, now)
+      return readForPreview(db, namespaceId, request, knownAt ?? complete, now)
     })
     const { plan, prices, usageAsOf } = read
     const invoice = (measured: RatedUsage, credit: CreditReadings): Invoice =>
@@ -122,16 +122,20 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
   }
 }
 
-/** @param known up to when everything is there */
-function requireKnown({ asOf, knownAt, differenceSince }: PreviewRequest, known: number, now: number): void {
+/** @param complete up to when everything is there */
+function requireComplete(
+  { asOf, knownAt, differenceSince }: PreviewRequest,
+  complete: number,
+  now: number,
+): void {
   requireNotToCome(asOf, now)
   const tooLate = (field: string) =>
-    new DomainError('unprocessable', `${field} lies after ${known}, up to which all is known by now`)
-  if (knownAt !== undefined && knownAt > known) throw tooLate('known_at')
+    new DomainError('unprocessable', `${field} lies after ${complete}, up to which all is known by now`)
+  if (knownAt !== undefined && knownAt > complete) throw tooLate('known_at')
   if (differenceSince === undefined) return
   if (knownAt !== undefined && differenceSince > knownAt)
     throw new DomainError('unprocessable', 'difference_since lies after known_at')
-  if (differenceSince > known) throw tooLate('difference_since')
+  if (differenceSince > complete) throw tooLate('difference_since')
 }
 
 /**

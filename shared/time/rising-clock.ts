@@ -29,15 +29,15 @@ export interface RisingClock {
 export function risingClock(wall: Clock, monotonicMs: () => number = () => performance.now()): RisingClock {
   let last = -Infinity
   /** From where it goes on by itself: what it showed of the wall clock last, or was raised to, and when that was. */
-  let known = { at: last, ms: 0 }
+  let base = { at: last, ms: 0 }
   const raiseTo = (at: Micros) => {
     if (at <= last) return
     last = at
-    known = { at, ms: monotonicMs() }
+    base = { at, ms: monotonicMs() }
   }
   const goOn = (): Micros => {
-    const passed = Math.floor((monotonicMs() - known.ms) * MICROS_PER_MS * PACE)
-    last = Math.max(last + 1, known.at + passed)
+    const passed = Math.floor((monotonicMs() - base.ms) * MICROS_PER_MS * PACE)
+    last = Math.max(last + 1, base.at + passed)
     return last
   }
   return {

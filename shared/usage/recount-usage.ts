@@ -30,11 +30,11 @@ export async function* recountUsage(
   { counts, events, retired, signal }: RecountDeps,
   before: Micros,
 ): AsyncGenerator<Recount[]> {
-  const known = groupBy(await counts.list(), ({ month }) => month)
-  const months = new Set([...known.keys(), ...(await events.listMonths())])
+  const storedByMonth = groupBy(await counts.list(), ({ month }) => month)
+  const months = new Set([...storedByMonth.keys(), ...(await events.listMonths())])
   for (const month of [...months].sort((a, b) => a - b)) {
     signal.throwIfAborted()
-    const stored = new Map((known.get(month) ?? []).map((count) => [count.namespaceId, count]))
+    const stored = new Map((storedByMonth.get(month) ?? []).map((count) => [count.namespaceId, count]))
     const found = await countMonth(events, month, stored, before)
     const namespaceIds = [...new Set([...stored.keys(), ...found.keys()])]
     const reset = new Set(namespaceIds.length === 0 ? [] : await retired.listRetired(namespaceIds))

@@ -9,7 +9,7 @@ describe('paths of openapi.yaml', function () {
   const operations = listOperations(readOpenApiDocument()).filter(
     ({ operationId }) => TRIES[operationId]?.isForTests !== true,
   )
-  const known = new Set(operations.map(({ path }) => path))
+  const existing = new Set(operations.map(({ path }) => path))
   let tally: TallyUnderTest
   let api: ApiClient
   let world: World
@@ -26,7 +26,7 @@ describe('paths of openapi.yaml', function () {
         const { target = '', body } = (await TRIES[operationId]?.good(world)) ?? {}
         const [given = '', query] = target.split('?')
         const rewritten = rewrite(given)
-        if (known.has(rewritten)) return `${path}: 404 not found`
+        if (existing.has(rewritten)) return `${path}: 404 not found`
         const to = query === undefined ? rewritten : `${rewritten}?${query}`
         const response = await fetch(tally.url + to, {
           method: method.toUpperCase(),

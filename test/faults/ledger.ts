@@ -201,11 +201,11 @@ export class Ledger {
     const numbers: number[] = []
     const bodies: object[] = []
     for (let n = 0; n < count; n++) {
-      const known = this.recent[randomInteger(random, RECENT_MAX)]
-      if (known !== undefined && !hasHeader && !isBad && random() < 0.1) {
-        if (numbers.includes(known.number)) continue
-        numbers.push(known.number)
-        bodies.push(known.body)
+      const earlier = this.recent[randomInteger(random, RECENT_MAX)]
+      if (earlier !== undefined && !hasHeader && !isBad && random() < 0.1) {
+        if (numbers.includes(earlier.number)) continue
+        numbers.push(earlier.number)
+        bodies.push(earlier.body)
         continue
       }
       const { number, body } = this.makeEvent(random, !hasHeader)
@@ -260,7 +260,7 @@ export class Ledger {
       const { status, text } = await this.attempt(request)
       // A key that an attempt without an answer used up: its request was carried out.
       const isDone = status === 202 || (status === 409 && request.key !== undefined && wasUnclear)
-      const wasRepeated = status === 409 && request.key !== undefined && this.isKnown(request)
+      const wasRepeated = status === 409 && request.key !== undefined && this.isAcknowledged(request)
       if (isDone || wasRepeated) {
         this.settle(request, 'acknowledged')
         if (request.changes !== undefined) this.noteCorrected(request)
@@ -296,7 +296,7 @@ export class Ledger {
     }
   }
 
-  private isKnown({ numbers }: Request): boolean {
+  private isAcknowledged({ numbers }: Request): boolean {
     return numbers.every((number) => this.events[number]?.outcome === 'acknowledged')
   }
 

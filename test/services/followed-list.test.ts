@@ -37,7 +37,7 @@ describe('the list of events over several gateways', function () {
     await engines.close()
   })
 
-  const gatewaysKnown = async () => {
+  const countGateways = async () => {
     const { rows } = await engines.db.pool.query<{ n: number }>('SELECT count(*)::integer AS n FROM gateways')
     return rows[0]?.n
   }
@@ -115,11 +115,11 @@ describe('the list of events over several gateways', function () {
       return page.body.data.some(({ id }) => id === body.id)
     })
     expect(performance.now() - startedAt).to.be.below(10_000)
-    const before = await gatewaysKnown()
+    const before = await countGateways()
     await second.restart()
-    expect(await gatewaysKnown()).to.equal((before ?? 0) + 1)
+    expect(await countGateways()).to.equal((before ?? 0) + 1)
     await second.stop()
-    expect(await gatewaysKnown()).to.equal(before)
+    expect(await countGateways()).to.equal(before)
   })
 
   it('is not kept waiting by a gateway that slept for longer than others wait for it', async () => {

@@ -120,7 +120,7 @@ export async function startWholeStage(purpose: string, options: StageOptions = {
     },
     {
       ...timeouts,
-      gateway: { bodyBytesMax: 4 * 1_024 * 1_024, knownIdsMax: 10_000 },
+      gateway: { bodyBytesMax: 4 * 1_024 * 1_024, existingIdsMax: 10_000 },
     },
   )
   const warming = { accountsMax: 1_000, everyMs: 1_000 }

@@ -76,8 +76,8 @@ export class ContractChecker {
   }
 
   private validatorOf(key: string, schema: object): ValidateFunction {
-    const known = this.validators.get(key)
-    if (known !== undefined) return known
+    const cached = this.validators.get(key)
+    if (cached !== undefined) return cached
     const text = JSON.stringify(schema).replaceAll('"#/components/', '"openapi#/components/')
     const validate = this.ajv.compile(JSON.parse(text) as object)
     this.validators.set(key, validate)

@@ -7,7 +7,7 @@ import type { TallyResources } from '../tally-resources.ts'
 /** Finds the ids of accounts by their external ids; an external id that no account has is absent. */
 export type AccountIds = (externalIds: ReadonlySet<string>) => Promise<ReadonlyMap<string, string>>
 
-const KNOWN_MAX = 200_000
+const CACHED_MAX = 200_000
 
 /**
  * Remembers which accounts were found: an external id may be moved to another account, but not in the middle of an
@@ -16,14 +16,14 @@ const KNOWN_MAX = 200_000
  * @param create whether to make accounts that are missing, named by their external ids, where these can be found again
  */
 export function accountIds(resources: TallyResources, create: boolean): AccountIds {
-  const known = new LRUCache<string, string>({ max: KNOWN_MAX })
+  const cached = new LRUCache<string, string>({ max: CACHED_MAX })
   const asked = new Map<string, Promise<string | undefined>>()
   const ask = async (externalId: string): Promise<string | undefined> => {
     const account =
       create && canBeFound(externalId)
         ? await resources.ensureAccount(externalId)
         : await resources.findAccountByExternalId(externalId)
-    if (account !== undefined) known.set(externalId, account.id)
+    if (account !== undefined) cached.set(externalId, account.id)
     return account?.id
   }
   const askOnce = (externalId: string): Promise<string | undefined> => {
@@ -35,7 +35,7 @@ export function accountIds(resources: TallyResources, create: boolean): AccountI
     const found = new Map<string, string>()
     await Promise.all(
       [...externalIds].map(async (externalId) => {
-        const id = known.get(externalId) ?? (await askOnce(externalId))
+        const id = cached.get(externalId) ?? (await askOnce(externalId))
         if (id !== undefined) found.set(externalId, id)
       }),
     )

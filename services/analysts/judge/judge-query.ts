@@ -66,7 +66,7 @@ export async function judgeQuery(
 ): Promise<JudgedQuery> {
   const judged = await judgeWritten(session, query, params, limits, rules)
   const explain = explainerOf(session, params, { ...limits, ...SHOWN_WHOLE })
-  if (!judged.isKnownStatement) judgeResolved(await explain('QUERY TREE passes = 1', judged.text), rules)
+  if (!judged.isListedStatement) judgeResolved(await explain('QUERY TREE passes = 1', judged.text), rules)
   return judged
 }
 
@@ -81,13 +81,13 @@ export async function judgeWritten(
   params: Readonly<Record<string, string>>,
   limits: ClickHouseSettings,
   rules: JudgeRules,
-): Promise<JudgedQuery & { isKnownStatement: boolean }> {
+): Promise<JudgedQuery & { isListedStatement: boolean }> {
   if (Buffer.byteLength(query) > QUERY_BYTES_MAX)
     throw new ClickHouseException('QUERY_IS_TOO_LARGE', `the query is larger than ${QUERY_BYTES_MAX} bytes.`)
   const { formatted, tokens } = await formatAndTokenize(session, query, limits)
   const { text, format } = splitFormat(formatted)
   const statement = rules.statements.get(text)
-  if (statement !== undefined) return { text: statement, format, isKnownStatement: true }
+  if (statement !== undefined) return { text: statement, format, isListedStatement: true }
   if (!/^(?:SELECT|WITH|\()/.test(text))
     throw new ClickHouseException(
       'ACCESS_DENIED',
@@ -97,7 +97,7 @@ export async function judgeWritten(
   requireSmallColumnPatterns(text)
   const explain = explainerOf(session, params, limits)
   judgeTree(parseSyntaxTree(await explain('AST', text)), rules)
-  return { text, format, isKnownStatement: false }
+  return { text, format, isListedStatement: false }
 }
 
 function explainerOf(

@@ -69,7 +69,7 @@ export async function requirePossible(
   const priceIds = new Set(rates.flatMap((rate) => placesOfPrices(rate).map(({ priceId }) => priceId)))
   const read = await priceRepository(db).shareByIds(namespaceId, [...priceIds])
   const prices = new Map(read.map((price) => [price.id, price]))
-  const metricIds = await knownMetrics(db, namespaceId, rates)
+  const metricIds = await existingMetrics(db, namespaceId, rates)
   for (const [index, rate] of rates.entries()) {
     const label = `${field}[${index}]`
     if (rate.source !== null && isMetric(rate.source) && !metricIds.has(rate.source))
@@ -91,7 +91,7 @@ const placesOfPrices = ({ prices, priceId }: Rate): { place: string; priceId: st
   ...(priceId === null ? [] : [{ place: 'price_id', priceId }]),
 ]
 
-async function knownMetrics(
+async function existingMetrics(
   db: PoolClient,
   namespaceId: string,
   rates: readonly Rate[],

@@ -5,7 +5,7 @@ import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 
 /** A source of usage, and what it is when it is a metric. */
-interface KnownSource {
+interface OrderedSource {
   source: UsageSource
   metric: Metric | undefined
 }
@@ -18,7 +18,7 @@ export async function orderSources(
   pool: Pool,
   namespaceId: string,
   sources: Iterable<UsageSource>,
-): Promise<KnownSource[]> {
+): Promise<OrderedSource[]> {
   const rest = new Set(sources)
   const ids = [...rest].filter(isMetric)
   const metrics =

@@ -228,8 +228,8 @@ export class LineTable {
   }
 
   private numberOf(namespaceId: string): number {
-    const known = this.namespaceNumbers.get(namespaceId)
-    if (known !== undefined) return known
+    const existing = this.namespaceNumbers.get(namespaceId)
+    if (existing !== undefined) return existing
     this.namespaceNumbers.set(namespaceId, this.namespaceIds.length)
     return this.namespaceIds.push(namespaceId) - 1
   }

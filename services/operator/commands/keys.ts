@@ -188,7 +188,7 @@ const noKey = (id: string): DomainError => new DomainError('not_found', `there i
 const parsePermissions = (text: string): Permission[] => [...new Set(text.split(',').map(parsePermission))]
 
 function parsePermission(text: string): Permission {
-  const permission = PERMISSIONS.find((known) => known === text)
+  const permission = PERMISSIONS.find((one) => one === text)
   if (permission === undefined)
     throw new UsageError(`${JSON.stringify(text)} is no permission; there are ${PERMISSIONS.join(', ')}`)
   return permission

@@ -16,8 +16,8 @@ const OLD_USAGE = `
 /** How far rollups are behind. Whatever is found, answers are exact; what rollups lack is read from the events. */
 export async function checkRollups(client: ClickHouse): Promise<Finding[]> {
   const epochs = rollupEpochRepository(client)
-  const [known, now] = [await epochs.list(), await epochs.now()]
-  const current = inUse(known)
+  const [listed, now] = [await epochs.list(), await epochs.now()]
+  const current = inUse(listed)
   const findings: Finding[] = []
   if (current === undefined) {
     const old = await queryRows(client, OLD_USAGE, { seconds: LATE_S })
@@ -34,7 +34,7 @@ export async function checkRollups(client: ClickHouse): Promise<Finding[]> {
         `they end in ${current.closedThrough - now} s: the clock of ClickHouse was set back, and all usage counts as late until then`,
       ),
     )
-  const cutShort = known.find(({ state, changedAt }) => state === 'being built' && now - changedAt > LATE_S)
+  const cutShort = listed.find(({ state, changedAt }) => state === 'being built' && now - changedAt > LATE_S)
   if (cutShort !== undefined && current !== undefined)
     findings.push(
       warning(

@@ -14,7 +14,7 @@ const FORMATS: readonly RawInsertFormat[] = ['JSONEachRow', 'JSONCompactEachRow'
 /** @returns undefined when it is another statement, or one in another shape */
 export function findInsertStatement(query: string): InsertStatement | undefined {
   const [, table, columns, name] = PATTERN.exec(query) ?? []
-  const format = FORMATS.find((known) => known === name)
+  const format = FORMATS.find((one) => one === name)
   if (table === undefined || format === undefined) return undefined
   return {
     table,

@@ -57,13 +57,13 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps
   const { onUnmerged = () => undefined } = deps
   await epochs.giveUpUnfinished()
-  const known = await epochs.list()
+  const listed = await epochs.list()
   const now = await epochs.now()
-  const slotS = known[0]?.slotS ?? 0
+  const slotS = listed[0]?.slotS ?? 0
   if (slotS <= 0) throw new Error('the length of a slot is not known: ClickHouse is not migrated')
   // Late usage is found by five minutes first, as events are sorted.
   if (300 % slotS !== 0) throw new Error(`slots of ${slotS} s are no part of five minutes`)
-  const epoch = Math.max(...known.map((one) => one.epoch)) + 1
+  const epoch = Math.max(...listed.map((one) => one.epoch)) + 1
   const closing = now - graceS
   const through = closing - (closing % slotS)
   await epochs.begin(epoch, slotS, through, now)

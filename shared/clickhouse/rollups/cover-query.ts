@@ -1,5 +1,5 @@
 import { keyBucketOf } from '../../domain/time-range.ts'
-import type { KnownEpoch } from './rollup-state.ts'
+import type { CachedEpoch } from './rollup-state.ts'
 import { daysParam, timesParam } from './time-params.ts'
 import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 
@@ -42,7 +42,7 @@ const OF_EPOCH = 'epoch = {epoch:UInt32}'
  */
 export function selectsOf(
   { months, days, slots, events }: UsageCover,
-  { slotS, now }: KnownEpoch,
+  { slotS, now }: CachedEpoch,
   { fromMonths, fromDays, fromSlots, fromEvents, filters, timeFilter }: CoverRead,
   { totals }: { totals: boolean },
 ): { selects: string[]; params: Params } {

@@ -52,8 +52,8 @@ interface EpochRow {
 }
 
 /** The epoch that readers use, of those listed; undefined before the first is built. */
-export const inUse = (known: readonly RollupEpoch[]): RollupEpoch | undefined =>
-  known.findLast(({ state }) => state === 'in use')
+export const inUse = (listed: readonly RollupEpoch[]): RollupEpoch | undefined =>
+  listed.findLast(({ state }) => state === 'in use')
 
 const NOTHING: Omit<EpochRow, 'epoch'> = {
   slot_s: 0,
@@ -123,8 +123,8 @@ export const rollupEpochRepository = (client: ClickHouse) => {
      * builds.
      */
     async giveUpUnfinished(): Promise<void> {
-      const [known, now] = [await this.list(), await this.now()]
-      for (const { epoch, state } of known) if (state === 'being built') await this.giveUp(epoch, now)
+      const [listed, now] = [await this.list(), await this.now()]
+      for (const { epoch, state } of listed) if (state === 'being built') await this.giveUp(epoch, now)
     },
 
     /** By which it is told what is late. @throws Error when the tables are not there */

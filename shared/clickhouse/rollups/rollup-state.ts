@@ -55,7 +55,7 @@ interface EpochRow {
 }
 
 /** The epoch a process goes by. */
-export type KnownEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
+export type CachedEpoch = Omit<RollupState, 'dirtySlots' | 'dirtyDays'>
 
 export interface RollupStateReader {
   /**
@@ -70,7 +70,7 @@ export interface RollupStateReader {
     accountIds: readonly string[] | undefined,
   ): Promise<RollupState | undefined>
   /** The epoch in use and how far it reaches, as this process knows it. */
-  epoch(): Promise<KnownEpoch | undefined>
+  epoch(): Promise<CachedEpoch | undefined>
 }
 
 /** Reads it for one process, which caches the epoch for a moment. */
@@ -78,8 +78,8 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
   // It passes while the machine is suspended, too: what is in use may be another one afterwards.
   const clockMs = steadyClock()
   /** That there are no rollups is cached for as long, too: everything is read from the events then. */
-  let known: { epoch: KnownEpoch | undefined; readAt: number } | undefined
-  const readEpoch = async (): Promise<KnownEpoch | undefined> => {
+  let known: { epoch: CachedEpoch | undefined; readAt: number } | undefined
+  const readEpoch = async (): Promise<CachedEpoch | undefined> => {
     const readAt = clockMs()
     const [row] = await queryRows<EpochRow>(client, EPOCH_AND_MONTHS, {})
     const epoch = row && {
@@ -101,7 +101,7 @@ export function rollupStateReader(client: ClickHouse): RollupStateReader {
     // A failure is ignored here: who asks once the cached epoch is too old reads again, and gets the error.
     readEpoch().then(ended, ended)
   }
-  const epochNow = async (): Promise<KnownEpoch | undefined> => {
+  const epochNow = async (): Promise<CachedEpoch | undefined> => {
     const knownForMs = known === undefined ? Infinity : clockMs() - known.readAt
     if (knownForMs >= EPOCH_KNOWN_MS) return readEpoch()
     if (knownForMs >= EPOCH_READ_AHEAD_MS) readAhead()

@@ -8,7 +8,7 @@ import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import { type CoverRead, selectsOf } from '../rollups/cover-query.ts'
 import { LATE_COUNTS, LATE_COUNTS_AND_MARKS } from '../rollups/dirty-slots.ts'
 import { retryIfStale } from '../rollups/retry-if-stale.ts'
-import type { KnownEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
+import type { CachedEpoch, RollupStateReader } from '../rollups/rollup-state.ts'
 import { coverUsage, type RollupState } from '../rollups/usage-cover.ts'
 import { closedSumsCache, type LateCounts } from './closed-sums-cache.ts'
 import type { SumsCache } from './sums-cache.ts'
@@ -23,7 +23,7 @@ const BATCHING: Batching = { atMost: 1_000, atOnce: 1, slowAfterMs: 100 }
 /** What a process knows of an account, and what it read since. */
 interface AccountSnapshot {
   account: AccountKey
-  epoch: KnownEpoch
+  epoch: CachedEpoch
   lateCounts: LateCounts
   /**
    * Whether a mark of the account, or of all accounts, stood as its late count was read, in any slot: usage of an open
@@ -191,7 +191,7 @@ async function readClosedAhead(deps: Deps, accounts: readonly AccountKey[]): Pro
  */
 async function readSnapshots(
   { client, closedSums }: Deps,
-  epoch: KnownEpoch,
+  epoch: CachedEpoch,
   accounts: readonly AccountKey[],
   { looksForMarks, isOpenWanted }: { looksForMarks: boolean; isOpenWanted: boolean },
 ): Promise<AccountSnapshot[]> {
@@ -285,7 +285,7 @@ async function sumThrough(
 async function ask(
   client: ClickHouse,
   accounts: readonly AccountKey[],
-  { epoch }: KnownEpoch,
+  { epoch }: CachedEpoch,
   selects: readonly string[],
   params: Record<string, unknown>,
 ): Promise<SumRow[]> {
@@ -334,7 +334,7 @@ const NO_SUMS: SumsBySource = new Map()
 
 const NOTHING: ReturnType<typeof selectsOf> = { selects: [], params: {} }
 
-const withoutMarks = (epoch: KnownEpoch) => ({ ...epoch, dirtySlots: [], dirtyDays: [] })
+const withoutMarks = (epoch: CachedEpoch) => ({ ...epoch, dirtySlots: [], dirtyDays: [] })
 
 const distinct = <T>(all: readonly T[]): T[] => [...new Set(all)]
 

@@ -46,12 +46,12 @@ export function nameTokens(named: NamedValues): NamedTokens {
     counts: [...bySource.values()].map(({ size }) => size),
     packed: Buffer.from(tokens.join(''), 'hex').toString('base64url'),
     tokensOf: (source, pairs) => {
-      const known = bySource.get(source)
-      return known === undefined
+      const ofSource = bySource.get(source)
+      return ofSource === undefined
         ? []
         : pairs
             .map(tokenOfPair)
-            .filter((token) => known.has(token))
+            .filter((token) => ofSource.has(token))
             .sort()
     },
     pairOf: (source, token) => bySource.get(source)?.get(token),

@@ -25,7 +25,7 @@ interface OffsetRange {
 export class Backlog {
   private readonly reader: Pick<PartitionReader, 'fetchOne'>
   private readonly settleMs: number
-  private readonly known = new Map<number, readonly OffsetRange[]>()
+  private readonly readRanges = new Map<number, readonly OffsetRange[]>()
 
   /** @param settleMs how long an append that was not confirmed may still arrive */
   constructor(reader: Pick<PartitionReader, 'fetchOne'>, settleMs: number) {
@@ -41,7 +41,7 @@ export class Backlog {
   }
 
   private async lowestOf({ partition, committed, end }: PartitionLag): Promise<Micros | undefined> {
-    const before = (this.known.get(partition) ?? []).filter(
+    const before = (this.readRanges.get(partition) ?? []).filter(
       ({ from, next }) => from >= committed && next <= end,
     )
     const ranges: OffsetRange[] = []
@@ -61,7 +61,7 @@ export class Backlog {
         break
       }
     }
-    this.known.set(partition, joined(ranges))
+    this.readRanges.set(partition, joined(ranges))
     return lowest === Infinity ? undefined : lowest
   }
 

@@ -57,8 +57,8 @@ export const examineKafka = (access: KafkaAccess, names: readonly string[]): Pro
   })
 
 async function examineTopic(admin: Admin, topic: string): Promise<ExaminedTopic> {
-  const known = await admin.listTopics()
-  if (!known.includes(topic)) return { topic, partitions: [], settings: new Map() }
+  const existing = await admin.listTopics()
+  if (!existing.includes(topic)) return { topic, partitions: [], settings: new Map() }
   const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,

@@ -106,10 +106,10 @@ export class SegmentReader {
   }
 
   private async findSegment({ partition, offset }: Position): Promise<number | undefined> {
-    const known = this.bounds.get(partition)
+    const cached = this.bounds.get(partition)
     // The last known segment may have been closed since, so an offset in it is only trusted after a fresh look.
-    const fresh = known === undefined || !known.some((bound) => bound.firstOffset > offset)
-    const bounds = fresh ? await this.listBounds(partition) : known
+    const fresh = cached === undefined || !cached.some((bound) => bound.firstOffset > offset)
+    const bounds = fresh ? await this.listBounds(partition) : cached
     return (bounds.findLast(({ firstOffset }) => firstOffset <= offset) ?? bounds[0])?.segmentId
   }
 

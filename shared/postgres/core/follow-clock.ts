@@ -32,15 +32,15 @@ export async function followClock(
   log: Logger,
   { wallMs = Date.now, monotonicMs = () => performance.now() }: FollowedBy = {},
 ): Promise<FollowedClock> {
-  let known = { ms: 0, at: 0 }
+  let measured = { ms: 0, at: 0 }
   let isOff = false
-  const theirsMs = () => known.ms + monotonicMs() - known.at
+  const theirsMs = () => measured.ms + monotonicMs() - measured.at
   const agrees = (ours: number) => Math.abs(ours - theirsMs()) <= DIFFERENCE_MAX_MS
   const look = async () => {
     const before = monotonicMs()
     const theirs = (await readClock(db)).getTime()
     const after = monotonicMs()
-    known = { ms: theirs, at: (before + after) / 2 }
+    measured = { ms: theirs, at: (before + after) / 2 }
     const byMs = Math.round(wallMs() - theirsMs())
     const wasOff = isOff
     isOff = !agrees(wallMs())

@@ -176,8 +176,8 @@ describe('previews as they were known', function () {
         case 'repeat': {
           const again = events[one.which % events.length]
           if (again === undefined) return
-          const { body: known } = await api.get<EventBody>(`/v2/events/${again.id}`)
-          const { account_id, metric_id, currency, occurred_at } = known
+          const { body: found } = await api.get<EventBody>(`/v2/events/${again.id}`)
+          const { account_id, metric_id, currency, occurred_at } = found
           const source = metric_id === null ? { currency } : { metric_id }
           const { quantity, properties } = eventBody(world, one.event)
           const body = {

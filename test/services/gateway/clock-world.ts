@@ -284,7 +284,7 @@ class Gateway {
       acceptance: this.acceptance,
       clock: wall,
       mayBeBehind: () => watch.mayBeBehind,
-      findUnknown: () => Promise.resolve(new Set()),
+      findMissing: () => Promise.resolve(new Set()),
       requestKeys: {
         begin(_namespace, { key }, _body, at) {
           const first = world.requestKeys.get(key) ?? at

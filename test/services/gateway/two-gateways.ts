@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import { Acceptance } from '../../../services/gateway/acceptance.ts'
 import { gatewayApp } from '../../../services/gateway/app.ts'
 import type { GatewayPoint } from '../../../services/gateway/crash-points.ts'
-import { knownReferences } from '../../../services/gateway/known-references.ts'
+import { existingReferences } from '../../../services/gateway/existing-references.ts'
 import { reportListener } from '../../../services/gateway/report-listener.ts'
 import { reportUsage } from '../../../services/gateway/report-usage.ts'
 import { requestKeysIn } from '../../../services/gateway/request-keys.ts'
@@ -121,7 +121,7 @@ export async function startGateway(
     ),
     mayBeBehind: () => false,
     clock: () => clock.at,
-    findUnknown: knownReferences(
+    findMissing: existingReferences(
       (namespaceId, accountIds, metricIds) =>
         inNamespace(pool, namespaceId, (db) =>
           referenceRepository(db).listExisting(namespaceId, accountIds, metricIds),

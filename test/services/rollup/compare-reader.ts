@@ -20,7 +20,7 @@ export interface ReaderAsk {
 }
 
 /** What there is in a namespace. */
-export interface KnownUsage {
+export interface ModelledUsage {
   namespaceId: string
   model: UsageModel
 }
@@ -33,13 +33,13 @@ export interface KnownUsage {
  */
 export async function compareReader(
   reader: UsageReader,
-  known: KnownUsage,
+  own: ModelledUsage,
   accounts: readonly string[],
   ask: ReaderAsk,
   when: string,
-  others: readonly KnownUsage[] = [],
+  others: readonly ModelledUsage[] = [],
 ): Promise<void> {
-  const { namespaceId, model } = known
+  const { namespaceId, model } = own
   const { range, accountId, source } = ask
   const isMeant = (event: ModelEvent) =>
     (accountId === undefined || event.accountId === accountId) &&
@@ -71,14 +71,12 @@ export async function compareReader(
       `${asked} by ${period}`,
     ).to.deep.equal(inOrder([...starts]))
   }
-  await Promise.all(
-    [known, ...others, ...others, known].map((one) => compareSums(reader, one, accounts, when)),
-  )
+  await Promise.all([own, ...others, ...others, own].map((one) => compareSums(reader, one, accounts, when)))
 }
 
 async function compareSums(
   reader: UsageReader,
-  { namespaceId, model }: KnownUsage,
+  { namespaceId, model }: ModelledUsage,
   accounts: readonly string[],
   when: string,
 ): Promise<void> {

@@ -334,20 +334,18 @@ describe('random histories, read through rollups', function () {
       source: source === undefined ? undefined : SOURCES[source],
     }
     const namespaceId = NAMESPACES[namespace] ?? ''
-    const knownOf = (id: string) => ({ namespaceId: id, model: stored.model(id) })
-    const known = knownOf(namespaceId)
-    const others = NAMESPACES.filter((id) => id !== namespaceId).map(knownOf)
+    const modelledOf = (id: string) => ({ namespaceId: id, model: stored.model(id) })
+    const own = modelledOf(namespaceId)
+    const others = NAMESPACES.filter((id) => id !== namespaceId).map(modelledOf)
     const when = `now ${now}, after ${passed.join('; ')}`
-    const isKnown = readers === 'both' || world.asked % 2 === 0
+    const isWarm = readers === 'both' || world.asked % 2 === 0
     const isNew = readers === 'both' || world.asked % 2 === 1
-    if (isKnown)
-      await compareReader(world.rolled, known, ACCOUNTS, wanted, `through rollups, ${when}`, others)
+    if (isWarm) await compareReader(world.rolled, own, ACCOUNTS, wanted, `through rollups, ${when}`, others)
     // It knows nothing of a moment ago: neither how far slots were closed then, nor sums.
     const fresh = usageThroughRollups(reading)
     if (isNew)
-      await compareReader(fresh, known, ACCOUNTS, wanted, `through rollups, just started, ${when}`, others)
-    if (readers === 'both')
-      await compareReader(stage.raw, known, ACCOUNTS, wanted, `from the events, ${when}`)
+      await compareReader(fresh, own, ACCOUNTS, wanted, `through rollups, just started, ${when}`, others)
+    if (readers === 'both') await compareReader(stage.raw, own, ACCOUNTS, wanted, `from the events, ${when}`)
   }
 })
 

@@ -360,8 +360,9 @@ describe('totals beside writers and rollup services that pause and crash', funct
     const events: UsageEvent[] = []
     const lateShare = performance.now() % ALL_PHASES_MS < LATE_PHASE_MS ? 0.4 : 0
     for (let left = 1 + randomInteger(own, 30); left > 0; left--) {
-      const known = recent[randomInteger(own, recent.length)]
-      if (known !== undefined && own() < lateShare) events.push(own() < 0.5 ? known : reportedAgain(known))
+      const earlier = recent[randomInteger(own, recent.length)]
+      if (earlier !== undefined && own() < lateShare)
+        events.push(own() < 0.5 ? earlier : reportedAgain(earlier))
       else events.push(made(own, own() < lateShare ? lateBy(own) : -randomInteger(own, 3)))
     }
     return events

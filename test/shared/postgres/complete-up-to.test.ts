@@ -8,11 +8,11 @@ import { newApiKey } from '../../../shared/domain/api-key.ts'
 import { newId } from '../../../shared/domain/ids.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { companyRepository } from '../../../shared/postgres/companies.ts'
+import { completeUpTo } from '../../../shared/postgres/complete-up-to.ts'
 import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace, withTransaction } from '../../../shared/postgres/core/transaction.ts'
 import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { grantRepository } from '../../../shared/postgres/grants.ts'
-import { knownUpTo } from '../../../shared/postgres/known-up-to.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 import { insertContractWorld } from '../../support/contract-rows.ts'
 import { insertKey } from '../../support/insert-key.ts'
@@ -51,8 +51,8 @@ describe('up to when everything is known', function () {
 
   const within = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
     inNamespace(db.pool, NAMESPACE, work)
-  const known = (loadedUpTo = ALL_LOADED, namespaceId = NAMESPACE): Promise<Micros> =>
-    inNamespace(db.pool, namespaceId, (client) => knownUpTo(client, namespaceId, loadedUpTo))
+  const upTo = (loadedUpTo = ALL_LOADED, namespaceId = NAMESPACE): Promise<Micros> =>
+    inNamespace(db.pool, namespaceId, (client) => completeUpTo(client, namespaceId, loadedUpTo))
   const give = (client: PoolClient) =>
     grantRepository(client).insert(NAMESPACE, {
       id: newId('grant'),
@@ -98,40 +98,40 @@ describe('up to when everything is known', function () {
   }
 
   it('lies before what the event log has not loaded', async () => {
-    expect(await known(5 * SECOND)).to.equal(5 * SECOND)
+    expect(await upTo(5 * SECOND)).to.equal(5 * SECOND)
   })
 
   it('follows the clock of the database', async () => {
     const before = Date.now() * 1_000
-    expect(await known()).to.be.within(before - 3 * SECOND, before + SECOND)
+    expect(await upTo()).to.be.within(before - 3 * SECOND, before + SECOND)
   })
 
   it('lies before a grant that is not committed yet, and after it once it is', async () => {
     const grant = await held(give)
     await sleep(1_200)
-    const meanwhile = await known()
+    const meanwhile = await upTo()
     await grant.commit()
     const at = await timeOf('created_at', grant.result.id)
     expect(meanwhile).to.be.at.most(at)
-    await until(async () => (await known()) > at)
+    await until(async () => (await upTo()) > at)
   })
 
   it('lies before a void that is not committed yet', async () => {
     const { id } = await within(give)
     const voiding = await held((client) => grantRepository(client).void(NAMESPACE, id))
     await sleep(1_200)
-    const meanwhile = await known()
+    const meanwhile = await upTo()
     await voiding.commit()
     expect(meanwhile).to.be.at.most(await timeOf('voided_at', id))
   })
 
   it('lies before whatever a transaction may write that has begun', async () => {
     const begun = await held((client) => client.query('SELECT'))
-    const second = await known()
+    const second = await upTo()
     await sleep(1_500)
-    expect(await known()).to.be.within(second, second + SECOND)
+    expect(await upTo()).to.be.within(second, second + SECOND)
     await begun.commit()
-    await until(async () => (await known()) > second + SECOND)
+    await until(async () => (await upTo()) > second + SECOND)
   })
 
   describe('with corrections', () => {
@@ -164,30 +164,30 @@ describe('up to when everything is known', function () {
 
     it('lies before one that was not sent, of this namespace alone', async () => {
       const { correctedAt } = await correct(now, false)
-      await until(async () => (await known(ALL_LOADED, OTHER)) > correctedAt)
-      expect(await known()).to.equal(correctedAt)
+      await until(async () => (await upTo(ALL_LOADED, OTHER)) > correctedAt)
+      expect(await upTo()).to.equal(correctedAt)
       await forget()
-      expect(await known()).to.be.greaterThan(correctedAt)
+      expect(await upTo()).to.be.greaterThan(correctedAt)
     })
 
     it('lies before one that was sent, until the event log is loaded so far', async () => {
       const { correctedAt } = await correct(now, true)
-      await until(async () => (await known()) > correctedAt)
+      await until(async () => (await upTo()) > correctedAt)
       // The log may have another time of it, which is later: nothing else tells that it is not loaded.
-      expect(await known(correctedAt + SECOND / 2)).to.equal(correctedAt)
-      expect(await known(correctedAt + 5 * SECOND)).to.be.greaterThan(correctedAt)
+      expect(await upTo(correctedAt + SECOND / 2)).to.equal(correctedAt)
+      expect(await upTo(correctedAt + 5 * SECOND)).to.be.greaterThan(correctedAt)
     })
 
     it('lies before one that was sent while acceptances are ahead of the clocks, until it is loaded', async () => {
       const ahead = now() + 3_600 * SECOND
       const { correctedAt } = await correct(now, true, () => ahead)
-      await until(async () => (await known(ALL_LOADED, OTHER)) > correctedAt)
-      expect(await known(ahead)).to.equal(correctedAt)
-      expect(await known(ahead + 5 * SECOND)).to.be.greaterThan(correctedAt)
+      await until(async () => (await upTo(ALL_LOADED, OTHER)) > correctedAt)
+      expect(await upTo(ahead)).to.equal(correctedAt)
+      expect(await upTo(ahead + 5 * SECOND)).to.be.greaterThan(correctedAt)
     })
 
     it('is never earlier than its transaction, however late the clock of the gateway is', async () => {
-      const before = await known()
+      const before = await upTo()
       const { correctedAt } = await correct(() => 5, true)
       expect(correctedAt).to.be.at.least(before)
     })
@@ -220,7 +220,7 @@ describe('up to when everything is known', function () {
     const states = () => new Set(told.map(({ credit }) => credit)).size
     while (states() < 6) {
       await within(async (client) => {
-        const upTo = await knownUpTo(client, NAMESPACE, ALL_LOADED)
+        const upTo = await completeUpTo(client, NAMESPACE, ALL_LOADED)
         told.push({ upTo, credit: shown(await creditAt(client, upTo)) })
       })
       await sleep(randomInteger(random, 50))

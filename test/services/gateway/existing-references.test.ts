@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'chai'
-import { knownReferences } from '../../../services/gateway/known-references.ts'
+import { existingReferences } from '../../../services/gateway/existing-references.ts'
 import { NAMES } from '../../../shared/redis/names.ts'
 import { openPurges, type Purges } from '../../../shared/redis/purges.ts'
 import { openRedis } from '../../../shared/redis/redis.ts'
@@ -20,7 +20,7 @@ describe('accounts and metrics that are known to exist', function () {
   })
 
   const caching = (idsMax: number, purges?: Purges) => {
-    const find = knownReferences(
+    const find = existingReferences(
       (_namespace, accounts, metrics) => {
         asked.push(...accounts, ...metrics)
         return Promise.resolve([...accounts, ...metrics].filter((id) => existing.has(id)))

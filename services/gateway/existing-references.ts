@@ -9,7 +9,7 @@ export type ListExisting = (
 ) => Promise<string[]>
 
 /** Tells which accounts and metrics do not exist. */
-export type FindUnknown = (
+export type FindMissing = (
   namespaceId: string,
   accountIds: ReadonlySet<string>,
   metricIds: ReadonlySet<string>,
@@ -22,18 +22,18 @@ export type FindUnknown = (
  * @param idsMax how many ids are cached
  * @param purges tell when all of them are to be forgotten
  */
-export function knownReferences(listExisting: ListExisting, idsMax: number, purges?: Purges): FindUnknown {
-  const known = new LRUCache<string, true>({ max: idsMax })
+export function existingReferences(listExisting: ListExisting, idsMax: number, purges?: Purges): FindMissing {
+  const cached = new LRUCache<string, true>({ max: idsMax })
   purges?.onPurge((purge) => {
-    if (purge === 'everything') known.clear()
+    if (purge === 'everything') cached.clear()
   })
   return async (namespaceId, accountIds, metricIds) => {
-    const isUnknown = (id: string) => known.get(`${namespaceId}/${id}`) === undefined
-    const listUnknown = (ids: ReadonlySet<string>) => [...ids].filter(isUnknown)
-    const [accounts, metrics] = [listUnknown(accountIds), listUnknown(metricIds)]
+    const isUncached = (id: string) => cached.get(`${namespaceId}/${id}`) === undefined
+    const listUncached = (ids: ReadonlySet<string>) => [...ids].filter(isUncached)
+    const [accounts, metrics] = [listUncached(accountIds), listUncached(metricIds)]
     if (accounts.length + metrics.length === 0) return new Set()
     const existing = new Set(await listExisting(namespaceId, accounts, metrics))
-    for (const id of existing) known.set(`${namespaceId}/${id}`, true)
+    for (const id of existing) cached.set(`${namespaceId}/${id}`, true)
     return new Set([...accounts, ...metrics].filter((id) => !existing.has(id)))
   }
 }

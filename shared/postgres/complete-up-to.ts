@@ -28,7 +28,7 @@ const LOWEST_UNLOADED = `
  * @param loadedUpTo no event accepted before it is still to be loaded, as of some moment that has passed; see
  *   listedUpToOf
  */
-export async function knownUpTo(db: PoolClient, namespaceId: string, loadedUpTo: Micros): Promise<Micros> {
+export async function completeUpTo(db: PoolClient, namespaceId: string, loadedUpTo: Micros): Promise<Micros> {
   // In this order: a correction passes from its transaction into what is not sent, then into the log, and is loaded.
   const underWay = await lowest(db, LOWEST_UNDER_WAY)
   const sentFrom = (loadedUpTo - SENT_MARGIN_MICROS) / MICROS_PER_SECOND
