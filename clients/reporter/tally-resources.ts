@@ -9,7 +9,7 @@ type Account = SchemaOf<'Account'>
 type Metric = SchemaOf<'Metric'>
 
 /** What an account used of a metric or a currency. */
-export type UsageLine = SchemaOf<'AccountUsage'>['events_consumed'][number]
+export type SourceUsage = SchemaOf<'AccountUsage'>['events_consumed'][number]
 
 export type TallyResources = ReturnType<typeof tallyResources>
 
@@ -82,7 +82,7 @@ export const tallyResources = (ask: Ask) => ({
     accountId: string,
     range: { startAt: number; endAt: number },
     aggregation: 'sum' | 'count',
-  ): Promise<readonly UsageLine[]> {
+  ): Promise<readonly SourceUsage[]> {
     const query = `start_at=${range.startAt}&end_at=${range.endAt}&aggregation=${aggregation}`
     const path = `/v2/accounts/${accountId}/usage?${query}`
     return (await get<SchemaOf<'AccountUsage'>>(ask, path)).events_consumed

@@ -2,7 +2,7 @@ import type { UsageEvent } from '../../shared/domain/usage-event.ts'
 import { type NewRecord, RECORD_BYTES_MAX } from '../../shared/event-log/event-log.ts'
 import { partitionOfAccount } from '../../shared/event-log/partition.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
-import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
 
 /**
  * What the event log is given of some events: one record for each partition, and more where one would be too large.

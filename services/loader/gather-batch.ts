@@ -3,7 +3,7 @@ import type { LogConsumer, LogRecord, PollLimits } from '../../shared/event-log/
 import { yielder } from '../../shared/lifecycle/yielder.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
-import { type Block, readRecord, type RejectedLine } from './read-record.ts'
+import { type Block, readRecord, type RejectedLogLine } from './read-record.ts'
 
 /** A batch is stored when it holds this many rows, give or take a record … */
 export interface BatchLimits {
@@ -17,7 +17,7 @@ export interface BatchLimits {
 /** Records that are stored together. */
 export interface Batch {
   blocks: Block[]
-  rejected: RejectedLine[]
+  rejected: RejectedLogLine[]
   rows: number
   bytes: number
   /** When the first and the last of its events were accepted. */

@@ -4,7 +4,7 @@ import { Activity, type Trouble } from '../../shared/lifecycle/activity.ts'
 import type { Closeable } from '../../shared/lifecycle/close-all.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
+import type { LogLineSubject } from '../../shared/usage-lines/log-line-subjects.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import { type Batch, batchGatherer, type BatchLimits } from './gather-batch.ts'
 import type { LoaderMetrics, LoaderStep } from './loader-metrics.ts'
@@ -142,7 +142,7 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
 
 async function storeTimed(
   lines: Buffer,
-  subjects: readonly LineSubject[],
+  subjects: readonly LogLineSubject[],
   { storeLines, metrics }: Pick<LoadUsageDeps, 'storeLines' | 'metrics'>,
 ): Promise<void> {
   const startedAt = performance.now()

@@ -5,7 +5,7 @@ import { DAY_S, dayOf } from '../../shared/clickhouse/rollups/usage-cover.ts'
 import type { SumsCache } from '../../shared/clickhouse/usage/sums-cache.ts'
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { SMALL_STEPS, yielder } from '../../shared/lifecycle/yielder.ts'
-import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
+import type { LogLineSubject } from '../../shared/usage-lines/log-line-subjects.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import type { StoreBlocksDeps } from './store-blocks.ts'
 
@@ -50,7 +50,7 @@ export function markLate(
     // A slot is late once it has ended by the clock, or once its closing has begun: the clock may be set back.
     const isLateAt = (at: number, begun: number) => {
       const end = Math.max(at - slotS + 1, begun)
-      return ({ occurredAt }: LineSubject) => occurredAt - (occurredAt % slotS) < end
+      return ({ occurredAt }: LogLineSubject) => occurredAt - (occurredAt % slotS) < end
     }
     const wasLate = isLateAt(now + marginS, closing)
     const [late, inTime] = await partition(subjects, wasLate)
@@ -76,20 +76,20 @@ export function markLate(
 
 /** What is marked of late usage: as fine as it can be without becoming too much. */
 async function slotMarks(
-  late: readonly LineSubject[],
+  late: readonly LogLineSubject[],
   slotS: number,
   now: number,
   most: number,
 ): Promise<DirtySlot[]> {
-  const ofAccount = ({ namespaceId, accountId, occurredAt }: LineSubject): DirtySlot => ({
+  const ofAccount = ({ namespaceId, accountId, occurredAt }: LogLineSubject): DirtySlot => ({
     namespaceId,
     accountId,
     slot: occurredAt - (occurredAt % slotS),
     kind: 'slot',
   })
-  const ofAll = (one: LineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
+  const ofAll = (one: LogLineSubject): DirtySlot => ({ ...ofAccount(one), accountId: '' })
   // A day that goes on is marked slot by slot: its rollup is yet to come.
-  const ofDay = (one: LineSubject): DirtySlot => {
+  const ofDay = (one: LogLineSubject): DirtySlot => {
     const day = dayOf(one.occurredAt)
     return day + DAY_S > now ? ofAll(one) : { ...ofAll(one), slot: day, kind: 'day' }
   }
@@ -104,8 +104,8 @@ async function slotMarks(
 /** @returns undefined as soon as there are more */
 async function distinctUpTo(
   most: number,
-  late: readonly LineSubject[],
-  markOf: (one: LineSubject) => DirtySlot,
+  late: readonly LogLineSubject[],
+  markOf: (one: LogLineSubject) => DirtySlot,
 ): Promise<DirtySlot[] | undefined> {
   const yielding = yielder(SMALL_STEPS)
   const marks = new Map<string, DirtySlot>()
@@ -120,11 +120,11 @@ async function distinctUpTo(
 
 /** Those of which something holds, and the others. */
 async function partition(
-  all: readonly LineSubject[],
-  holds: (one: LineSubject) => boolean,
-): Promise<[LineSubject[], LineSubject[]]> {
+  all: readonly LogLineSubject[],
+  holds: (one: LogLineSubject) => boolean,
+): Promise<[LogLineSubject[], LogLineSubject[]]> {
   const yielding = yielder(SMALL_STEPS)
-  const [yes, no]: [LineSubject[], LineSubject[]] = [[], []]
+  const [yes, no]: [LogLineSubject[], LogLineSubject[]] = [[], []]
   for (const one of all) {
     if (yielding.isDue()) await yielding.yieldToOthers()
     if (holds(one)) yes.push(one)

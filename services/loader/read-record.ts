@@ -1,8 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import type { LogRecord } from '../../shared/event-log/event-log.ts'
-import { type LineSubject, readLineSubjects, subjectOf } from '../../shared/usage-lines/line-subjects.ts'
 import { splitLines } from '../../shared/usage-lines/lines.ts'
-import { parseUsageLine } from '../../shared/usage-lines/usage-event-line.ts'
+import { parseLogLine } from '../../shared/usage-lines/log-line.ts'
+import {
+  type LogLineSubject,
+  readLogLineSubjects,
+  subjectOf,
+} from '../../shared/usage-lines/log-line-subjects.ts'
 
 /** Lines that lie side by side in a record, byte for byte as they lie in the log. */
 export interface Block {
@@ -12,11 +16,11 @@ export interface Block {
   line: number
   bytes: Buffer
   /** What its lines report, line by line. */
-  subjects: readonly LineSubject[]
+  subjects: readonly LogLineSubject[]
 }
 
 /** A line that cannot be counted, and why. */
-export interface RejectedLine {
+export interface RejectedLogLine {
   at: Block
   reason: string
 }
@@ -25,19 +29,19 @@ export interface RejectedLine {
 export interface ReadRecord {
   /** Lines that can be counted. */
   blocks: Block[]
-  rejected: RejectedLine[]
+  rejected: RejectedLogLine[]
 }
 
 /** Sorts out the lines of a record. What a batch must survive is data here, not an exception. */
 export function readRecord(record: LogRecord): ReadRecord {
   const { partition, offset, value } = record
-  const subjects = isUtf8(value) ? readLineSubjects(value.toString()) : undefined
+  const subjects = isUtf8(value) ? readLogLineSubjects(value.toString()) : undefined
   // Why a whole record at once: nearly every one is good throughout, and this copies nothing.
   if (subjects !== undefined)
     return { blocks: [{ partition, offset, line: 0, bytes: value, subjects }], rejected: [] }
   const read: ReadRecord = { blocks: [], rejected: [] }
   for (const [line, bytes] of splitLines(value).entries()) {
-    const parsed = isUtf8(bytes) ? parseUsageLine(bytes.toString()) : { fault: 'not valid UTF-8' }
+    const parsed = isUtf8(bytes) ? parseLogLine(bytes.toString()) : { fault: 'not valid UTF-8' }
     if ('fault' in parsed)
       read.rejected.push({ at: { partition, offset, line, bytes, subjects: [] }, reason: parsed.fault })
     else read.blocks.push({ partition, offset, line, bytes, subjects: [subjectOf(parsed.event)] })

@@ -3,13 +3,13 @@ import { type DataFault, findDataFault } from '../../shared/clickhouse/events/da
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
-import type { LineSubject } from '../../shared/usage-lines/line-subjects.ts'
+import type { LogLineSubject } from '../../shared/usage-lines/log-line-subjects.ts'
 import type { LoaderPoint } from './crash-points.ts'
 import { type Block, linesOf } from './read-record.ts'
 
 export interface StoreBlocksDeps {
   /** Stores lines, all of them or none; when it fails they may be stored all the same. */
-  storeLines: (lines: Buffer, subjects: readonly LineSubject[]) => Promise<void>
+  storeLines: (lines: Buffer, subjects: readonly LogLineSubject[]) => Promise<void>
   /** Keeps one line that ClickHouse does not take. */
   deadLetter: (line: Block, reason: string) => Promise<void>
   log: Logger

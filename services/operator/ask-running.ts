@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { StartupError } from '../../shared/errors/startup-error.ts'
 import type { CommandContext } from './command.ts'
 import { COMMAND_SOCKET, shortPathOf } from './command-socket.ts'
-import type { CommandLine } from './commands-app.ts'
+import type { CommandOutput } from './commands-app.ts'
 
 /**
  * Has a command run by the Tally that is running in a data folder: an embedded engine cannot be opened by two
@@ -58,14 +58,14 @@ function whyNotAsked(err: unknown, dataFolder: string): string {
 }
 
 /** The lines of an answer, as they come; a connection that breaks ends them. */
-async function* linesOf(response: IncomingMessage): AsyncGenerator<CommandLine> {
+async function* linesOf(response: IncomingMessage): AsyncGenerator<CommandOutput> {
   response.setEncoding('utf8')
   let rest = ''
   try {
     for await (const chunk of response as AsyncIterable<string>) {
       const lines = (rest + chunk).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) yield JSON.parse(line) as CommandLine
+      for (const line of lines) yield JSON.parse(line) as CommandOutput
     }
   } catch (err) {
     throw new StartupError('the running Tally stopped before the command was done', { cause: err })

@@ -15,7 +15,7 @@ export interface CommandsOptions {
 }
 
 /** One line of the answer to a command: something printed, how far it has come, or at last the exit code. */
-export type CommandLine = { out: string } | { progress: string } | { exit: number }
+export type CommandOutput = { out: string } | { progress: string } | { exit: number }
 
 const BODY_BYTES_MAX = 64 * 1_024
 
@@ -53,6 +53,6 @@ export function commandsApp({ deps, log, stopping }: CommandsOptions): Express {
   return app
 }
 
-function send(res: Response, line: CommandLine): void {
+function send(res: Response, line: CommandOutput): void {
   res.write(`${JSON.stringify(line)}\n`)
 }

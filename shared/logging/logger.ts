@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { writeLogLine } from './standard-error.ts'
+import { writeToStandardError } from './standard-error.ts'
 
 export type { Logger }
 
@@ -16,14 +16,14 @@ const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : un
  */
 const standardError = (): DestinationStream =>
   pretty === undefined
-    ? { write: writeLogLine }
+    ? { write: writeToStandardError }
     : pretty({ destination: lineStream(), singleLine: true, translateTime: 'SYS:HH:MM:ss' })
 
 const lineStream = (): Writable =>
   new Writable({
     decodeStrings: false,
     write(line: string | Buffer, _encoding, done) {
-      writeLogLine(line.toString())
+      writeToStandardError(line.toString())
       done()
     },
   })

@@ -60,7 +60,7 @@ const write = lineWriter((bytes) => writeSync(STANDARD_ERROR, bytes))
 let dropped = 0
 
 /** Writes a line of the log to standard error, or drops and counts it. */
-export function writeLogLine(line: string): void {
+export function writeToStandardError(line: string): void {
   if (!write(line)) dropped++
 }
 

@@ -40,7 +40,7 @@ const FIND = `SELECT ${HEAD}, value FROM dead_letters WHERE dead_letter_id = $1`
 const LIST = `
   SELECT ${HEAD} FROM dead_letters WHERE dead_letter_id > $1 AND dead_letter_id <= $2 ORDER BY dead_letter_id LIMIT $3`
 const LAST_ID = 'SELECT max(dead_letter_id) AS last FROM dead_letters'
-const LIST_PLACES = `
+const LIST_POSITIONS = `
   SELECT partition, log_offset, line FROM dead_letters
   WHERE topic = $1 AND partition = $2 AND log_offset >= $3 AND log_offset < $4`
 const COUNT_WAITING = 'SELECT count(*)::int AS waiting FROM dead_letters WHERE retried_at IS NULL'
@@ -73,13 +73,13 @@ export const deadLetterRepository = (db: Queryable) => ({
   },
 
   /** Where those of a range of one partition lie. */
-  async listPlaces(
+  async listPositions(
     topic: string,
     partition: number,
     from: number,
     to: number,
   ): Promise<Pick<DeadLetter, 'partition' | 'offset' | 'line'>[]> {
-    const { rows } = await db.query<Pick<HeadRow, 'partition' | 'log_offset' | 'line'>>(LIST_PLACES, [
+    const { rows } = await db.query<Pick<HeadRow, 'partition' | 'log_offset' | 'line'>>(LIST_POSITIONS, [
       topic,
       partition,
       from,

@@ -15,7 +15,7 @@ import { usageAggregateRepository } from '../../shared/clickhouse/usage/usage-ag
 import { type Properties, propertyPairs } from '../../shared/domain/properties.ts'
 import { ALL_TIME } from '../../shared/domain/time-range.ts'
 import { contentOf, reportVersion } from '../../shared/domain/usage-event.ts'
-import { parseUsageLine } from '../../shared/usage-lines/usage-event-line.ts'
+import { parseLogLine } from '../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../support/clickhouse.ts'
 import { NAMESPACE } from '../support/usage-event.ts'
 
@@ -74,7 +74,7 @@ describe('usage made up by ClickHouse', function () {
     for (const row of lines) {
       const pairs = propertyPairs(JSON.parse(row.properties) as Properties)
       expect(row.tokens).to.deep.equal(pairs.map((pair) => hash('sha256', pair, 'hex').slice(0, 24)))
-      expect(parseUsageLine(row.line)).to.have.property('event')
+      expect(parseLogLine(row.line)).to.have.property('event')
     }
   })
 

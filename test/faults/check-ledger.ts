@@ -5,7 +5,7 @@ import { runProgram } from '../support/by-hand.ts'
 import { textOf, unitsOf } from '../support/decimal-units.ts'
 import { tell } from '../support/fault-seed.ts'
 import { until } from '../support/until.ts'
-import type { EventBody, UsageLine } from '../support/usage-world.ts'
+import type { EventBody, SourceUsage } from '../support/usage-world.ts'
 import { type FaultStage } from './fault-stage.ts'
 import type { Ledger, LedgerEvent } from './ledger.ts'
 
@@ -149,7 +149,7 @@ async function readTotals({ api }: Checked): Promise<Usage> {
 async function readUsage({ api, accounts }: Checked): Promise<Usage> {
   const usage: Usage = { counts: {}, sums: {} }
   for (const account of accounts) {
-    const linesOf = async (aggregation: string): Promise<readonly UsageLine[]> => {
+    const linesOf = async (aggregation: string): Promise<readonly SourceUsage[]> => {
       const { status, text, body } = await api.get<SchemaOf<'AccountUsage'>>(
         `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295&aggregation=${aggregation}`,
       )

@@ -6,7 +6,7 @@ import { randomInteger, seededRandom } from '../../clients/reporter/simulate/see
 import { DEAD_LETTERS_TOPIC, USAGE_TOPIC } from '../../shared/event-log/event-log.ts'
 import { KafkaConnection } from '../../shared/event-log/kafka/kafka-connection.ts'
 import { PartitionReader } from '../../shared/event-log/kafka/partition-reader.ts'
-import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
 import { IS_LONG, SEED } from '../support/fault-seed.ts'
 import { findKafka } from '../support/kafka.ts'
 import { testLog } from '../support/log.ts'

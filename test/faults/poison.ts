@@ -1,6 +1,6 @@
 import type { EventLog } from '../../shared/event-log/event-log.ts'
 import { microsecondClock } from '../../shared/time/microsecond-clock.ts'
-import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
 import { makeReport } from '../support/usage-event.ts'
 
 const clock = microsecondClock()

@@ -5,7 +5,7 @@ import { randomInteger, seededRandom } from '../../clients/reporter/simulate/see
 import { usageEventRepository } from '../../shared/clickhouse/events/usage-events.ts'
 import type { Aggregation } from '../../shared/domain/usage-aggregate.ts'
 import { usageEventId } from '../../shared/domain/usage-event.ts'
-import { readLineSubjects } from '../../shared/usage-lines/line-subjects.ts'
+import { readLogLineSubjects } from '../../shared/usage-lines/log-line-subjects.ts'
 import type { Answered, ApiClient } from '../support/api-client.ts'
 import { countMarks, EPOCH_KNOWN_MS, expectRollupsExact } from '../support/rollup-stage.ts'
 import { POINTS_OF, type RollupStep, takeRollupStep } from '../support/rollup-steps.ts'
@@ -409,7 +409,7 @@ describe('histories of reports and corrections against a plain model, over HTTP'
       ;[arriving[left], arriving[other]] = [arriving[other] ?? '', arriving[left] ?? '']
     }
     const size = Math.max(1, Math.ceil(arriving.length / (1 + randomInteger(random, 5))))
-    await stage.sumsCache.whileWriting(readLineSubjects(lines.join('\n')) ?? [], async () => {
+    await stage.sumsCache.whileWriting(readLogLineSubjects(lines.join('\n')) ?? [], async () => {
       for (const table of ['usage_events', 'usage_events_by_acceptance'])
         await stage.clickhouse.command({ query: `TRUNCATE TABLE ${table}` })
       for (let start = 0; start < arriving.length; start += size)

@@ -10,7 +10,7 @@ import { dirtySlotRepository, type MarksAfter } from '../../shared/clickhouse/ro
 import { rollupEpochRepository } from '../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables.ts'
 import type { UsageEvent } from '../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
 import { pausing } from './pausing.ts'
 import type { RollupStage } from './rollup-stage.ts'
 

@@ -13,7 +13,7 @@ export interface Reported {
   properties?: unknown
 }
 
-export type UsageLine = SchemaOf<'AccountUsage'>['events_consumed'][number]
+export type SourceUsage = SchemaOf<'AccountUsage'>['events_consumed'][number]
 export type EventBody = SchemaOf<'UsageEvent'>
 
 /** An account and two metrics of their own, and short ways to report and ask. */

@@ -1,4 +1,4 @@
-import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
+import { invoiceLineQuery } from '../../../shared/clickhouse/usage/invoice-line-query.ts'
 import type { InvoiceLine } from '../../../shared/domain/billing/rate-usage.ts'
 import { type Operation, operation } from '../../../shared/http/operation.ts'
 import { listInvoices } from '../../../shared/previews/list-invoices.ts'
@@ -51,4 +51,4 @@ const queryOf =
   (line: InvoiceLine): string | null =>
     isAsKnown
       ? null
-      : (usageLineQuery({ namespaceId, accountId: plan.contract.accountId }, line, plan.asOf) ?? null)
+      : (invoiceLineQuery({ namespaceId, accountId: plan.contract.accountId }, line, plan.asOf) ?? null)

@@ -1,4 +1,4 @@
-import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
+import { invoiceLineQuery } from '../../../shared/clickhouse/usage/invoice-line-query.ts'
 import { type Operation, operation } from '../../../shared/http/operation.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
@@ -32,6 +32,6 @@ async function shownLines(pool: Pool, namespaceId: string, { accounts }: Simulat
   const prices = await inNamespace(pool, namespaceId, (db) => priceRepository(db).listByIds(namespaceId, ids))
   return {
     prices: new Map(prices.map((price) => [price.id, price])),
-    queryOf: (accountId, line) => usageLineQuery({ namespaceId, accountId }, line, line.endAt) ?? null,
+    queryOf: (accountId, line) => invoiceLineQuery({ namespaceId, accountId }, line, line.endAt) ?? null,
   }
 }

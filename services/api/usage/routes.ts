@@ -8,6 +8,7 @@ import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { accountToBody } from '../accounts/body.ts'
 import { accountUsageIn } from './account-usage.ts'
+import type { SourceUsage } from './source-usage.ts'
 import {
   accountDailyUsage,
   accountMonthlyUsage,
@@ -15,7 +16,6 @@ import {
   type PeriodBucket,
 } from './usage-by-period.ts'
 import { usageByProperty } from './usage-by-property.ts'
-import type { UsageLine } from './usage-lines.ts'
 import type { UsageQuery } from './usage-query.ts'
 
 /** What was used: in a range, by day and month, and of what has a property. */
@@ -74,8 +74,8 @@ export function usageOperations(pool: Pool, reads: BatchedReads, usage: UsageRea
         const { property, value, aggregation } = query
         const range = rangeOf(query, now)
         const asked = { ...usageQueryOf(query), range, property: { name: property, value } }
-        const lines = await byProperty(caller.namespaceId, asked)
-        return { property, value, aggregation, data: lines.map(lineToBody) }
+        const usage = await byProperty(caller.namespaceId, asked)
+        return { property, value, aggregation, data: usage.map(sourceUsageToBody) }
       },
       { isLong: 'alone' },
     ),
@@ -104,10 +104,13 @@ interface AskedRange {
 
 const periodUsageToBody = (aggregation: Aggregation, buckets: readonly PeriodBucket[]) => ({
   aggregation,
-  data: buckets.map(({ startAt, lines }) => ({ period_start_at: startAt, data: lines.map(lineToBody) })),
+  data: buckets.map(({ startAt, usage }) => ({
+    period_start_at: startAt,
+    data: usage.map(sourceUsageToBody),
+  })),
 })
 
-const lineToBody = ({ source, quantity }: UsageLine): SchemaOf<'UsageLine'> => ({
+const sourceUsageToBody = ({ source, quantity }: SourceUsage): SchemaOf<'UsageLine'> => ({
   ...sourceToBody(source),
   quantity,
 })

@@ -6,14 +6,14 @@ import type { BatchedReads } from '../../../shared/postgres/batched-reads.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { getAccount } from '../accounts/get-account.ts'
 import { orderSources } from './ordered-sources.ts'
-import { type UsageLine, usageLines } from './usage-lines.ts'
+import { type SourceUsage, usageOfSources } from './source-usage.ts'
 import { requireFewDays, requireForwards, type UsageQuery } from './usage-query.ts'
 
 /** The usage of one UTC day or month. */
 export interface PeriodBucket {
   /** Unix seconds. */
   startAt: number
-  lines: UsageLine[]
+  usage: SourceUsage[]
 }
 
 type AggregatesByPeriod = Awaited<ReturnType<UsageReader['aggregateByPeriod']>>
@@ -119,6 +119,6 @@ async function bucketsOf(
   )
   return starts.map((startAt) => ({
     startAt,
-    lines: usageLines(sources, byPeriod.get(startAt), aggregation),
+    usage: usageOfSources(sources, byPeriod.get(startAt), aggregation),
   }))
 }

@@ -3,13 +3,13 @@ import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import { measuresOf } from '../../../shared/domain/usage-aggregate.ts'
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { orderSources } from './ordered-sources.ts'
-import { type UsageLine, usageLines } from './usage-lines.ts'
+import { type SourceUsage, usageOfSources } from './source-usage.ts'
 import { requireForwards, type UsageQuery } from './usage-query.ts'
 
 export type UsageByProperty = (
   namespaceId: string,
   query: UsageQuery & { range: TimeRange; property: { name: string; value: string } },
-) => Promise<UsageLine[]>
+) => Promise<SourceUsage[]>
 
 /**
  * The usage of all accounts that has a property, in a range: sources with such usage, metrics in order of creation,
@@ -23,6 +23,6 @@ export function usageByProperty(pool: Pool, usage: UsageReader): UsageByProperty
     const measures = measuresOf(aggregation)
     const aggregates = await usage.aggregate(namespaceId, { range, source: currency, property, measures })
     const sources = await orderSources(pool, namespaceId, aggregates.keys())
-    return usageLines(sources, aggregates, aggregation)
+    return usageOfSources(sources, aggregates, aggregation)
   }
 }

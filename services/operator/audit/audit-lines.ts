@@ -14,14 +14,14 @@ import { type AuditResult, type Finding, report } from './audit-result.ts'
 import { describeDifference, isSame } from './compare-events.ts'
 import type { Confirmations } from './confirmations.ts'
 import { byNamespace, findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
-import type { LinePlace, LogLine } from './read-log-lines.ts'
-import { type SupersededLine, tellRepeats } from './tell-repeats.ts'
+import type { LogLine, LogLinePosition } from './read-log-lines.ts'
+import { type SupersededLogLine, tellRepeats } from './tell-repeats.ts'
 
 export interface AuditLinesDeps {
   log: Pick<EventLog, 'id'>
   events: Pick<ReturnType<typeof usageEventRepository>, 'listRows' | 'listMisplaced'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listEntriesAccepted' | 'listListed' | 'listAlike'>
-  deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPlaces'>
+  deadLetters: Pick<ReturnType<typeof deadLetterRepository>, 'listPositions'>
   /** Namespaces that a reset has retired; asked after rows were looked up, which may be deleted meanwhile. */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   revisions: Pick<
@@ -33,8 +33,8 @@ export interface AuditLinesDeps {
 /** Lines that are compared before other work of the process gets its turn. */
 const LINES_A_TURN = 250
 
-type ReadableLine = LogLine & { event: UsageEvent }
-export type CountedLine = LinePlace & AcceptancePlace & { namespaceId: string }
+type ReadableLogLine = LogLine & { event: UsageEvent }
+export type CountedLogLine = LogLinePosition & AcceptancePlace & { namespaceId: string }
 
 /**
  * From the log's side: what became of these lines? Each is looked up whole, so that it can be said what is wrong with
@@ -48,7 +48,7 @@ export async function auditLines(
   confirmations: Pick<Confirmations, 'confirm' | 'note'>,
   result: AuditResult,
 ): Promise<void> {
-  const readable = lines.filter((line): line is ReadableLine => 'event' in line)
+  const readable = lines.filter((line): line is ReadableLogLine => 'event' in line)
   const rows = await lookUpRows(
     events,
     readable.map(({ event }) => event),
@@ -59,8 +59,8 @@ export async function auditLines(
     retired,
     readable.map(({ event }) => event),
   )
-  const counted: CountedLine[] = []
-  const superseded: SupersededLine[] = []
+  const counted: CountedLogLine[] = []
+  const superseded: SupersededLogLine[] = []
   for (const line of lines) {
     if (result.logged++ % LINES_A_TURN === 0) await letOthersWork()
     if ('event' in line && reset.has(line.event.namespaceId)) {
@@ -68,10 +68,11 @@ export async function auditLines(
       continue
     }
     const found = 'event' in line ? (rows.get(keyOf(line.event)) ?? []) : []
-    const fate = fateOf(line, found, dead.has(placeKey(line)))
+    const fate = fateOf(line, found, dead.has(positionKey(line)))
     if (fate.is !== 'superseded') result[fate.is]++
-    else if ('event' in line) superseded.push({ place: placeOf(line), event: line.event, row: fate.row })
-    if (fate.finding !== undefined) report(result, { ...fate.finding, place: placeOf(line) })
+    else if ('event' in line)
+      superseded.push({ position: positionOf(line), event: line.event, row: fate.row })
+    if (fate.finding !== undefined) report(result, { ...fate.finding, position: positionOf(line) })
     if (!('event' in line)) continue
     const key = keyOf(line.event)
     const { row } = fate
@@ -79,7 +80,7 @@ export async function auditLines(
     else if (fate.is !== 'counted') confirmations.note(key, unixSeconds(row.acceptedAt), 'superseded')
     else {
       counted.push({
-        ...placeOf(line),
+        ...positionOf(line),
         namespaceId: line.event.namespaceId,
         id: line.event.id,
         acceptedSecond: unixSeconds(row.acceptedAt),
@@ -130,31 +131,35 @@ async function listDead(
   for (const partition of new Set(lines.map((line) => line.partition))) {
     const offsets = lines.filter((line) => line.partition === partition).map(({ offset }) => offset)
     const [first, last] = [Math.min(...offsets), Math.max(...offsets)]
-    for (const place of await deadLetters.listPlaces(logId, partition, first, last + 1))
-      dead.add(placeKey(place))
+    for (const position of await deadLetters.listPositions(logId, partition, first, last + 1))
+      dead.add(positionKey(position))
   }
   return dead
 }
 
-const placeOf = ({ partition, offset, line }: LinePlace): LinePlace => ({ partition, offset, line })
-const placeKey = ({ partition, offset, line }: LinePlace): string => `${partition}/${offset}/${line}`
+const positionOf = ({ partition, offset, line }: LogLinePosition): LogLinePosition => ({
+  partition,
+  offset,
+  line,
+})
+const positionKey = ({ partition, offset, line }: LogLinePosition): string => `${partition}/${offset}/${line}`
 
 /** Reports those of some lines whose event counts that are not in the list of events. */
 export async function findUnlisted(
-  counted: readonly CountedLine[],
+  counted: readonly CountedLogLine[],
   { list, retired }: Pick<AuditLinesDeps, 'list' | 'retired'>,
   result: AuditResult,
 ): Promise<void> {
-  for (const [namespaceId, places] of byNamespace(counted)) {
-    const listed = await list.listListed(namespaceId, places)
-    const unlisted = places.filter((place) => !listed.has(place))
+  for (const [namespaceId, lines] of byNamespace(counted)) {
+    const listed = await list.listListed(namespaceId, lines)
+    const unlisted = lines.filter((line) => !listed.has(line))
     const reset = await findRetired(retired, unlisted)
-    for (const place of unlisted)
+    for (const line of unlisted)
       if (!reset.has(namespaceId))
         report(result, {
           kind: 'unlisted',
-          eventId: place.id,
-          place: placeOf(place),
+          eventId: line.id,
+          position: positionOf(line),
           detail: 'missing in the list of events',
         })
   }

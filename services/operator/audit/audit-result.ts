@@ -1,6 +1,6 @@
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
-import type { LinePlace } from './read-log-lines.ts'
+import type { LogLinePosition } from './read-log-lines.ts'
 
 /** Something that does not add up. */
 export interface Finding {
@@ -16,7 +16,7 @@ export interface Finding {
     | 'misplaced' // counted at another time than its id says
     | 'accepted in the future'
   eventId: string | undefined
-  place?: LinePlace
+  position?: LogLinePosition
   detail: string
 }
 
@@ -57,7 +57,7 @@ export interface AuditResult {
     unapplied: number
   }
   /** Some of the contradicted: how they differ from the report that counts, which is the first. */
-  contradictions: { eventId: string; place: LinePlace; detail: string }[]
+  contradictions: { eventId: string; position: LogLinePosition; detail: string }[]
   /** Events that were counted by their month before, whether the log still holds them or not. */
   countedByMonth: number
   /** Of those, the ones that ClickHouse has no more, by the month they occurred in: `2026-09`. */

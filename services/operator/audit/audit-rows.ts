@@ -6,11 +6,11 @@ import {
 } from '../../../shared/clickhouse/events/usage-event-list.ts'
 import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-events.ts'
 import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
-import { type AuditLinesDeps, type CountedLine, findUnlisted } from './audit-lines.ts'
+import { type AuditLinesDeps, type CountedLogLine, findUnlisted } from './audit-lines.ts'
 import { type AuditResult, describeRow, isNoted, report } from './audit-result.ts'
 import { describeDifference, isSame } from './compare-events.ts'
 import type { Confirmations } from './confirmations.ts'
-import { FATE, type LineTable, type LineVerdict } from './line-table.ts'
+import { FATE, type LogLineTable, type LogLineVerdict } from './log-line-table.ts'
 import { findRetired, keyOf, lookUpRows } from './look-up-rows.ts'
 
 const ENTRIES_AT_ONCE = 50_000
@@ -33,7 +33,7 @@ type OpenEntry = AcceptedEntry & { verdict: 'superseded' | 'missing' | undefined
 export async function auditRows(
   { from, to }: { from: number; to: number },
   deps: AuditRowsDeps,
-  table: LineTable,
+  table: LogLineTable,
   confirmations: Confirmations,
   result: AuditResult,
 ): Promise<void> {
@@ -70,8 +70,10 @@ export async function auditRows(
   table.forgetBefore(to)
 }
 
-const verdictOf = (told: LineVerdict, noted: 'superseded' | 'missing' | undefined): OpenEntry['verdict'] =>
-  told === 'superseded' ? told : noted
+const verdictOf = (
+  told: LogLineVerdict,
+  noted: 'superseded' | 'missing' | undefined,
+): OpenEntry['verdict'] => (told === 'superseded' ? told : noted)
 
 async function auditOpenEntries(
   open: readonly OpenEntry[],
@@ -106,15 +108,15 @@ async function auditOpenEntries(
 async function findUnlistedLines(
   to: number,
   deps: AuditRowsDeps,
-  table: LineTable,
+  table: LogLineTable,
   result: AuditResult,
 ): Promise<void> {
-  let unlisted: CountedLine[] = []
+  let unlisted: CountedLogLine[] = []
   for (let line = 0; line < table.size; line++) {
     const acceptedSecond = table.acceptedSecond(line)
     if (table.fateOf(line) !== FATE.counted || table.isListed(line) || acceptedSecond >= to) continue
     const namespaceId = table.namespaceOf(line)
-    unlisted.push({ ...table.placeOf(line), namespaceId, id: `event_${table.idOf(line)}`, acceptedSecond })
+    unlisted.push({ ...table.positionOf(line), namespaceId, id: `event_${table.idOf(line)}`, acceptedSecond })
     if (unlisted.length < OPEN_AT_ONCE) continue
     await findUnlisted(unlisted, deps, result)
     unlisted = []

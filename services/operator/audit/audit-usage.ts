@@ -8,7 +8,7 @@ import {
   MICROS_PER_SECOND,
   unixSeconds,
 } from '../../../shared/time/microsecond-clock.ts'
-import { digestOfLine } from '../../../shared/usage-lines/usage-line-digest.ts'
+import { digestOfLogLine } from '../../../shared/usage-lines/log-line-digest.ts'
 import { auditCorrections, type AuditCorrectionsDeps } from './audit-corrections.ts'
 import { auditLines, type AuditLinesDeps } from './audit-lines.ts'
 import { auditMonths, type AuditMonthsDeps } from './audit-months.ts'
@@ -16,9 +16,9 @@ import { type AuditResult, FINDINGS_MAX, report } from './audit-result.ts'
 import { auditRows, reportUnconfirmed } from './audit-rows.ts'
 import { Confirmations } from './confirmations.ts'
 import { findSharedKeys } from './find-shared-keys.ts'
-import { LineTable } from './line-table.ts'
+import { LogLineTable } from './log-line-table.ts'
 import { matchLines, type MatchLinesDeps } from './match-lines.ts'
-import { type LogLine, parseLogLine, type RawLine, readAgain, readLogLines } from './read-log-lines.ts'
+import { type LogLine, parseRawLogLine, type RawLogLine, readAgain, readLogLines } from './read-log-lines.ts'
 
 export interface AuditDeps extends AuditLinesDeps, AuditCorrectionsDeps, AuditMonthsDeps, MatchLinesDeps {
   log: EventLog
@@ -73,7 +73,7 @@ export async function auditUsage(
   }
   const result = emptyResult(from, to, unread, corrections)
   const confirmations = new Confirmations(from)
-  const table = new LineTable(linesARound)
+  const table = new LogLineTable(linesARound)
   let comparedTo = from
   let matched = 0
   /** Looks lines up whole, some at once. @param told is told what they say of their events */
@@ -83,8 +83,8 @@ export async function auditUsage(
       await auditLines(some, deps, told, result)
       some = []
     }
-    const lookAt = async (line: RawLine) => {
-      const parsed = parseLogLine(line)
+    const lookAt = async (line: RawLogLine) => {
+      const parsed = parseRawLogLine(line)
       if (isWanted(parsed.acceptedAt) && some.push(parsed) === LINES_AT_ONCE) await end()
     }
     return { lookAt, end }
@@ -110,7 +110,7 @@ export async function auditUsage(
   for await (const { lines, readTo } of readLogLines(log, starts, ends, LINES_AT_ONCE)) {
     signal.throwIfAborted()
     for (const line of lines) {
-      const digest = digestOfLine(line.bytes)
+      const digest = digestOfLogLine(line.bytes)
       // A line of before what was compared comes late: few do, and it may be what an unconfirmed row waits for.
       if (digest === undefined || unixSeconds(digest.acceptedAt) < comparedTo) await odd.lookAt(line)
       else if (isWanted(digest.acceptedAt)) table.add(digest, line)

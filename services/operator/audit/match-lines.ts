@@ -8,9 +8,9 @@ import { IDS_AT_ONCE } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { AuditLinesDeps } from './audit-lines.ts'
 import type { AuditResult } from './audit-result.ts'
 import type { Confirmations } from './confirmations.ts'
-import { FATE, type LineTable } from './line-table.ts'
+import { FATE, type LogLineTable } from './log-line-table.ts'
 import { findRetired, keyOf } from './look-up-rows.ts'
-import type { LinePlace } from './read-log-lines.ts'
+import type { LogLinePosition } from './read-log-lines.ts'
 
 export interface MatchLinesDeps extends Pick<AuditLinesDeps, 'retired'> {
   digests: ReturnType<typeof usageDigestRepository>
@@ -25,11 +25,11 @@ const ROWS_AT_ONCE = 500_000
 const ROWS_PER_LINE_MAX = 40
 
 /** Places of lines that are not counted yet, in the order of the log. */
-interface UnmatchedLines {
+interface UnmatchedLogLines {
   /** Their event counts with a later version, and it was not seen to say the same: a correction, or another content. */
-  differing: LinePlace[]
+  differing: LogLinePosition[]
   /** All others. */
-  odd: LinePlace[]
+  odd: LogLinePosition[]
 }
 
 /**
@@ -40,12 +40,12 @@ interface UnmatchedLines {
  * @returns the places of all other lines: why they are not so is for whoever reads them again
  */
 export async function matchLines(
-  table: LineTable,
+  table: LogLineTable,
   first: number,
   { digests, retired, signal }: MatchLinesDeps,
   confirmations: Confirmations,
   result: AuditResult,
-): Promise<UnmatchedLines> {
+): Promise<UnmatchedLogLines> {
   for (const [namespaceId, bySecond] of linesBySecond(table, first)) {
     const judge = async (rows: Buffer) => {
       signal.throwIfAborted()
@@ -67,8 +67,8 @@ export async function matchLines(
     }
   }
   const reset = await findRetired(retired, namespacesOf(table, first))
-  const odd: LinePlace[] = []
-  const differing: LinePlace[] = []
+  const odd: LogLinePosition[] = []
+  const differing: LogLinePosition[] = []
   for (let line = first; line < table.size; line++) {
     if (line % ROWS_A_SLICE === 0) await letOthersWork()
     if (reset.has(table.namespaceOf(line))) {
@@ -82,29 +82,29 @@ export async function matchLines(
     if (fate === FATE.counted) result.counted++
     else if (fate === FATE.superseded) result.superseded++
     else {
-      ;(fate === FATE.differing ? differing : odd).push(table.placeOf(line))
+      ;(fate === FATE.differing ? differing : odd).push(table.positionOf(line))
       continue
     }
     result.logged++
   }
-  return { differing: differing.sort(byPlace), odd: odd.sort(byPlace) }
+  return { differing: differing.sort(byPosition), odd: odd.sort(byPosition) }
 }
 
-const byPlace = (a: LinePlace, b: LinePlace): number =>
+const byPosition = (a: LogLinePosition, b: LogLinePosition): number =>
   a.partition - b.partition || a.offset - b.offset || a.line - b.line
 
 /**
  * A row that was accepted after its line, and counts nevertheless: the table may have forgotten the line when it is
  * compared.
  */
-function noteLaterRow(table: LineTable, line: number, confirmations: Confirmations): void {
+function noteLaterRow(table: LogLineTable, line: number, confirmations: Confirmations): void {
   if (table.rowSecond(line) <= table.acceptedSecond(line)) return
   const key = keyOf({ namespaceId: table.namespaceOf(line), id: `event_${table.idOf(line)}` })
   confirmations.note(key, table.rowSecond(line), 'superseded')
 }
 
 /** The lines of each namespace by the second their usage occurred in. */
-function linesBySecond(table: LineTable, first: number): Map<string, Map<number, number[]>> {
+function linesBySecond(table: LogLineTable, first: number): Map<string, Map<number, number[]>> {
   const namespaces = new Map<string, Map<number, number[]>>()
   for (let line = first; line < table.size; line++) {
     const namespaceId = table.namespaceOf(line)
@@ -118,7 +118,7 @@ function linesBySecond(table: LineTable, first: number): Map<string, Map<number,
   return namespaces
 }
 
-const namespacesOf = (table: LineTable, first: number): { namespaceId: string }[] => {
+const namespacesOf = (table: LogLineTable, first: number): { namespaceId: string }[] => {
   const ids = new Set<string>()
   for (let line = first; line < table.size; line++) ids.add(table.namespaceOf(line))
   return [...ids].map((namespaceId) => ({ namespaceId }))

@@ -5,24 +5,26 @@ import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { EventLog, LogRecord, Position } from '../../../shared/event-log/event-log.ts'
 import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { splitLines } from '../../../shared/usage-lines/lines.ts'
-import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { parseLogLine } from '../../../shared/usage-lines/log-line.ts'
 
 /** Where a line lies in the log. */
-export interface LinePlace {
+export interface LogLinePosition {
   partition: number
   offset: number
   line: number
 }
 
 /** A line of the log as the audit reads it again. */
-export type LogLine = LinePlace & { acceptedAt: Micros } & ({ event: UsageEvent } | { unreadable: true })
+export type LogLine = LogLinePosition & { acceptedAt: Micros } & (
+    { event: UsageEvent } | { unreadable: true }
+  )
 
 /** A line as it lies in the log. */
-export type RawLine = LinePlace & { record: Pick<LogRecord, 'acceptedAt'>; bytes: Buffer }
+export type RawLogLine = LogLinePosition & { record: Pick<LogRecord, 'acceptedAt'>; bytes: Buffer }
 
 /** Some lines of one partition. */
 export interface LogLines {
-  lines: RawLine[]
+  lines: RawLogLine[]
   /**
    * Unix second: every partition was read about this far. A line that was accepted earlier may still come, but few do.
    */
@@ -60,7 +62,7 @@ export async function* readLogLines(
     const othersReadTo = Math.min(...others.map(({ readTo }) => readTo))
     // The least of what is read now, not the most: a machine whose clock is ahead must not run away with the others.
     behind.readTo = Infinity
-    let lines: RawLine[] = []
+    let lines: RawLogLine[] = []
     for (let isFull = false; !isFull && behind.next < behind.end;) {
       for (const record of await readRecords(log, behind)) {
         behind.readTo = Math.min(behind.readTo, unixSeconds(record.acceptedAt))
@@ -90,14 +92,14 @@ async function readRecords(
   return records.filter(({ offset }) => offset < end)
 }
 
-function linesOf(record: LogRecord): RawLine[] {
+function linesOf(record: LogRecord): RawLogLine[] {
   const { partition, offset } = record
   return splitLines(record.value).map((bytes, line) => ({ partition, offset, line, record, bytes }))
 }
 
 /** What a line says. */
-export function parseLogLine({ partition, offset, line, record, bytes }: RawLine): LogLine {
-  const parsed = isUtf8(bytes) ? parseUsageLine(bytes.toString()) : undefined
+export function parseRawLogLine({ partition, offset, line, record, bytes }: RawLogLine): LogLine {
+  const parsed = isUtf8(bytes) ? parseLogLine(bytes.toString()) : undefined
   if (parsed === undefined || 'fault' in parsed)
     return { partition, offset, line, acceptedAt: record.acceptedAt, unreadable: true }
   return { partition, offset, line, acceptedAt: parsed.event.acceptedAt, event: parsed.event }
@@ -106,23 +108,23 @@ export function parseLogLine({ partition, offset, line, record, bytes }: RawLine
 /**
  * Reads lines again that were read before.
  *
- * @param places in order of partition, offset and line
+ * @param positions in order of partition, offset and line
  * @throws DomainError unprocessable when the log has dropped one meanwhile
  */
 export async function* readAgain(
   log: Pick<EventLog, 'read'>,
-  places: readonly LinePlace[],
-): AsyncGenerator<RawLine> {
+  positions: readonly LogLinePosition[],
+): AsyncGenerator<RawLogLine> {
   let at = 0
-  for (let place = places[at]; place !== undefined; place = places[at]) {
-    const { partition, offset } = place
+  for (let position = positions[at]; position !== undefined; position = positions[at]) {
+    const { partition, offset } = position
     const from = at
     for (const record of await log.read({ partition, offset }, READ_AGAIN_BYTES)) {
       const lines = linesOf(record)
       for (
-        let next = places[at];
+        let next = positions[at];
         next?.partition === partition && next.offset === record.offset;
-        next = places[++at]
+        next = positions[++at]
       ) {
         const line = lines[next.line]
         if (line !== undefined) yield line

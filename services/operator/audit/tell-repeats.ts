@@ -5,11 +5,11 @@ import type { everyRevisionRepository } from '../../../shared/postgres/event-rev
 import { type AuditResult, FINDINGS_MAX } from './audit-result.ts'
 import { describeDifference, isSame, REPORTED } from './compare-events.ts'
 import { keyOf } from './look-up-rows.ts'
-import type { LinePlace } from './read-log-lines.ts'
+import type { LogLinePosition } from './read-log-lines.ts'
 
 /** A line whose event counts with another report, or with a correction that came after it. */
-export interface SupersededLine {
-  place: LinePlace
+export interface SupersededLogLine {
+  position: LogLinePosition
   event: UsageEvent
   /** What counts. */
   row: CurrentEvent
@@ -24,14 +24,14 @@ const LINES_A_TURN = 250
  * first report is revision 0.
  */
 export async function tellRepeats(
-  lines: readonly SupersededLine[],
+  lines: readonly SupersededLogLine[],
   revisions: Pick<ReturnType<typeof everyRevisionRepository>, 'listFirst'>,
   result: AuditResult,
 ): Promise<void> {
   const corrected = lines.filter(({ event, row }) => event.correctedAt === null && row.correctedAt !== null)
   const kept = corrected.length === 0 ? [] : await revisions.listFirst(corrected.map(({ event }) => event))
   const reports = new Map(kept.map(({ event }) => [keyOf(event), event]))
-  for (const [n, { place, event, row }] of lines.entries()) {
+  for (const [n, { position, event, row }] of lines.entries()) {
     if (n % LINES_A_TURN === 0) await letOthersWork()
     const first = row.correctedAt === null ? row : reports.get(keyOf(event))
     // A correction contradicts nothing: it says what the event is from then on.
@@ -39,7 +39,7 @@ export async function tellRepeats(
       result.superseded++
     else {
       result.contradicted++
-      noteContradiction(result, event.id, place, describeDifference(first, event, 'this report', REPORTED))
+      noteContradiction(result, event.id, position, describeDifference(first, event, 'this report', REPORTED))
     }
   }
 }
@@ -48,9 +48,9 @@ export async function tellRepeats(
 function noteContradiction(
   { contradictions }: AuditResult,
   eventId: string,
-  place: LinePlace,
+  position: LogLinePosition,
   detail: string,
 ): void {
   if (contradictions.length < FINDINGS_MAX && !contradictions.some((noted) => noted.eventId === eventId))
-    contradictions.push({ eventId, place, detail })
+    contradictions.push({ eventId, position, detail })
 }

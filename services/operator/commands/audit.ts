@@ -205,8 +205,10 @@ const otherwise = (reports: number): string =>
 
 const describeFinding = ({ kind, ...found }: Finding): string => describePlaced(kind.toUpperCase(), found)
 
-function describePlaced(kind: string, { eventId, place, detail }: Omit<Finding, 'kind'>): string {
+function describePlaced(kind: string, { eventId, position, detail }: Omit<Finding, 'kind'>): string {
   const where =
-    place === undefined ? '' : ` (partition ${place.partition}, offset ${place.offset}, line ${place.line})`
+    position === undefined
+      ? ''
+      : ` (partition ${position.partition}, offset ${position.offset}, line ${position.line})`
   return `${kind}: ${eventId ?? 'unreadable line'}${where}${detail === '' ? '' : `: ${printable(detail)}`}`
 }

@@ -11,7 +11,7 @@ import {
 import { formatTable } from '../../../shared/text/format-table.ts'
 import { printable } from '../../../shared/text/printable.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { parseLogLine } from '../../../shared/usage-lines/log-line.ts'
 import type { Command, CommandContext, UsageEngines } from '../command.ts'
 import { unknownAction } from '../unknown-action.ts'
 
@@ -108,7 +108,7 @@ async function retry(
     ? waiting(pool)
     : [await findOne(args, pool)]) {
     signal.throwIfAborted()
-    const parsed = parseUsageLine(value.toString())
+    const parsed = parseLogLine(value.toString())
     const target = 'event' in parsed ? partitionOfAccount(parsed.event.accountId, log.partitions) : partition
     await log.append([{ partition: target, acceptedAt: Math.max(clock(), listed), value }])
     await deadLetters.markRetried(id)

@@ -1,5 +1,5 @@
 import { keyBucketOf } from '../../domain/time-range.ts'
-import { DIGEST_BYTES } from '../../usage-lines/usage-line-digest.ts'
+import { DIGEST_BYTES } from '../../usage-lines/log-line-digest.ts'
 import { type ClickHouse, queryBytes, queryRows } from '../clickhouse.ts'
 import { IDS_AT_ONCE } from './usage-events.ts'
 
@@ -37,7 +37,7 @@ export interface SecondsPart {
 }
 
 /**
- * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW), its content as a digest that digestOfLine
+ * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW), its content as a digest that digestOfLogLine
  * makes of the line. What is compared by the million is thereby hashed where it lies, and little of it is moved.
  */
 export const usageDigestRepository = (client: ClickHouse) => ({

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import {
   type AnalystEndpoint,
   askAt,

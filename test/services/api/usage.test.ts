@@ -7,7 +7,7 @@ import { askPeriods, type BalanceBody, linesOf } from '../../support/period-usag
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
 import { until } from '../../support/until.ts'
 import { UsageModel } from '../../support/usage-model.ts'
-import { type EventBody, makeWorld, type UsageLine } from '../../support/usage-world.ts'
+import { type EventBody, makeWorld, type SourceUsage } from '../../support/usage-world.ts'
 
 const AGGREGATIONS: readonly Aggregation[] = ['sum', 'min', 'max', 'avg', 'latest', 'count']
 
@@ -92,7 +92,7 @@ describe('usage and balances over HTTP', function () {
         }
         await world.counted(model.size)
         const ask = async (query: string) => {
-          const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+          const { body } = await api.get<{ events_consumed: SourceUsage[] }>(
             `/v2/accounts/${world.account}/usage?${query}`,
           )
           return Object.fromEntries(
@@ -127,7 +127,7 @@ describe('usage and balances over HTTP', function () {
       { metric_id: world.tokens, quantity: '1' },
     ])
     await world.counted(4)
-    const { body } = await api.get<{ account: object; events_consumed: UsageLine[] }>(
+    const { body } = await api.get<{ account: object; events_consumed: SourceUsage[] }>(
       `/v2/accounts/${world.account}/usage?start_at=0&end_at=4294967295`,
     )
     expect(body.events_consumed.map(({ metric_name: name, currency }) => name ?? currency)).to.deep.equal([

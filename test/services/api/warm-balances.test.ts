@@ -10,7 +10,7 @@ import { rollupTables } from '../../../shared/clickhouse/rollups/rollup-tables.t
 import { DAY_S } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/sums-cache.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { type RollupStage, startRollupStage } from '../../support/rollup-stage.ts'
 import { makeReport, NAMESPACE } from '../../support/usage-event.ts'

@@ -16,7 +16,7 @@ import { lowestUnderWayIn } from '../../../shared/postgres/lowest-under-way.ts'
 import { type Micros, microsecondClock, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
 import { risingClock } from '../../../shared/time/rising-clock.ts'
 import { steadyClock } from '../../../shared/time/steady-clock.ts'
-import { parseUsageLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { parseLogLine } from '../../../shared/usage-lines/log-line.ts'
 import { testLog } from '../../support/log.ts'
 import type { TestDatabase } from '../../support/postgres.ts'
 
@@ -223,7 +223,7 @@ export class ClockWorld {
   load(): void {
     for (const { value } of this.log.splice(0))
       for (const line of value.toString().trim().split('\n')) {
-        const parsed = parseUsageLine(line)
+        const parsed = parseLogLine(line)
         if (!('event' in parsed)) throw new Error(parsed.fault)
         const { event } = parsed
         const before = this.stored.get(event.id)

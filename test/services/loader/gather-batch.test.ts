@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { batchGatherer } from '../../../services/loader/gather-batch.ts'
 import type { LogRecord } from '../../../shared/event-log/event-log.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { testLog } from '../../support/log.ts'
 import { makeReport } from '../../support/usage-event.ts'
 import { countTurns } from './count-turns.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { markLate } from '../../../services/loader/mark-late.ts'
-import type { LineSubject } from '../../../shared/usage-lines/line-subjects.ts'
+import type { LogLineSubject } from '../../../shared/usage-lines/log-line-subjects.ts'
 import { countTurns } from './count-turns.ts'
 
 const DAY_S = 86_400
@@ -30,7 +30,7 @@ describe('marking late usage', () => {
       },
       15,
     )
-    const subjects = ages.map((age, n): LineSubject => ({
+    const subjects = ages.map((age, n): LogLineSubject => ({
       namespaceId: 'n',
       accountId: `a${n % accounts}`,
       occurredAt: NOW - age,

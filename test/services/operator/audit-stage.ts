@@ -13,7 +13,7 @@ import { inNamespace, withTransaction } from '../../../shared/postgres/core/tran
 import { eventRevisionRepository } from '../../../shared/postgres/event-revisions.ts'
 import { openPurges } from '../../../shared/redis/purges.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import type { CommandResult } from '../../support/by-hand.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { insertKey } from '../../support/insert-key.ts'

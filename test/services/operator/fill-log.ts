@@ -1,7 +1,7 @@
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
 import type { EventLog } from '../../../shared/event-log/event-log.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { makeReport } from '../../support/usage-event.ts'
 
 interface FillOptions {

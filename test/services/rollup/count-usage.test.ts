@@ -11,7 +11,7 @@ import { inEveryNamespace, withTransaction } from '../../../shared/postgres/core
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { everyUsageCountRepository } from '../../../shared/postgres/usage-counts.ts'
 import { type Recount, recountUsage } from '../../../shared/usage/recount-usage.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { IS_LONG, SEED, tell } from '../../support/fault-seed.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'

@@ -23,7 +23,7 @@ import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import { contentOf, reportVersion, type UsageEvent } from '../../../shared/domain/usage-event.ts'
 import { microsecondClock } from '../../../shared/time/microsecond-clock.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { beforeQueries, type Pause, pauseBy, pausing, slowToStore } from '../../support/pausing.ts'
 import { openKeeper } from '../../support/rollup-keeper.ts'
 import {

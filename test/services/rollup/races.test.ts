@@ -15,7 +15,7 @@ import { makeSumsCache, type SumsCache } from '../../../shared/clickhouse/usage/
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { countingClickHouse, QueryCounts, usageQueriesOf } from '../../support/count-queries.ts'
 import { asking, slowToStore } from '../../support/pausing.ts'
 import {

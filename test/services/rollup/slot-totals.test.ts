@@ -3,7 +3,7 @@ import { usageEventRepository } from '../../../shared/clickhouse/events/usage-ev
 import { dirtySlotRepository } from '../../../shared/clickhouse/rollups/dirty-slots.ts'
 import { dayOf } from '../../../shared/clickhouse/rollups/usage-cover.ts'
 import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-through-rollups.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { countingClickHouse, QueryCounts } from '../../support/count-queries.ts'
 import { expectRollupsExact, startRollupStage } from '../../support/rollup-stage.ts'
 import { storeAsLoader, takeRollupStep } from '../../support/rollup-steps.ts'

@@ -12,7 +12,7 @@ import { runCommand } from '../../support/by-hand.ts'
 import { startTally } from '../../support/start-tally.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
-import { makeWorld, type UsageLine } from '../../support/usage-world.ts'
+import { makeWorld, type SourceUsage } from '../../support/usage-world.ts'
 
 describe('Tally as a process', function () {
   this.timeout(120_000)
@@ -234,7 +234,7 @@ async function runStandalone(
 /** The account's usage, once at least this many events are counted. */
 async function sumOf(api: ApiClient, account: string, events: number): Promise<string> {
   const ask = async (aggregation: string) => {
-    const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+    const { body } = await api.get<{ events_consumed: SourceUsage[] }>(
       `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295&aggregation=${aggregation}`,
     )
     return body.events_consumed[0]?.quantity ?? '0'

@@ -19,7 +19,7 @@ import { type RunningTally, startTally } from '../../support/start-tally.ts'
 import { makeTempFolder } from '../../support/temp-folder.ts'
 import { until } from '../../support/until.ts'
 import { NAMESPACE } from '../../support/usage-event.ts'
-import { type EventBody, makeWorld, type UsageLine } from '../../support/usage-world.ts'
+import { type EventBody, makeWorld, type SourceUsage } from '../../support/usage-world.ts'
 
 /** More than one look-up by ids may ask for at once. */
 const EVENTS = 3_500
@@ -90,7 +90,7 @@ describe('Tally on servers', function () {
 
   /** Everything that can be read about the account, the newest page of its events included. */
   const readAll = async () => {
-    const usage = await api.get<{ events_consumed: UsageLine[] }>(
+    const usage = await api.get<{ events_consumed: SourceUsage[] }>(
       `/v2/accounts/${account}/usage?start_at=0&end_at=4294967295`,
     )
     const balance = await api.get<object>(`/v2/accounts/${account}/balance?currency=usd`)

@@ -17,7 +17,7 @@ import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-k
 import { namespaceClockRepository } from '../../../shared/postgres/namespace-clocks.ts'
 import { retiredNamespaceRepository } from '../../../shared/postgres/retired-namespaces.ts'
 import { testWorlds } from '../../../shared/postgres/test-worlds.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { createDatabase, type TestDatabase } from '../../support/postgres.ts'

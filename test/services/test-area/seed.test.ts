@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { ApiClient } from '../../support/api-client.ts'
 import type { PreviewBody } from '../../support/billing-over-http.ts'
 import { shareTallyUnderTest, type TallyUnderTest } from '../../support/tally-under-test.ts'
-import type { EventBody, UsageLine } from '../../support/usage-world.ts'
+import type { EventBody, SourceUsage } from '../../support/usage-world.ts'
 
 interface Seeded {
   seed: number
@@ -56,7 +56,7 @@ describe('the world that a seed makes up', function () {
     for (const id of accountIds) {
       const range = `start_at=${upTo - 90 * DAY_S}&end_at=${upTo}`
       for (const aggregation of ['sum', 'count', 'latest']) {
-        const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+        const { body } = await api.get<{ events_consumed: SourceUsage[] }>(
           `/v2/accounts/${id}/usage?${range}&aggregation=${aggregation}`,
         )
         usage.push(body.events_consumed.map((line) => [nameOf(line.metric_id, line.currency), line.quantity]))
@@ -159,7 +159,7 @@ describe('the world that a seed makes up', function () {
     expect(page).to.have.length.at.most(1)
     const all = await Promise.all(
       accountIds.map(async (id) => {
-        const { body } = await api.get<{ events_consumed: UsageLine[] }>(
+        const { body } = await api.get<{ events_consumed: SourceUsage[] }>(
           `/v2/accounts/${id}/usage?start_at=0&end_at=4294967295&aggregation=count`,
         )
         return body.events_consumed.reduce((sum, { quantity }) => sum + Number(quantity), 0)

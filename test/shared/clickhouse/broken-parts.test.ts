@@ -8,7 +8,7 @@ import { findBrokenParts } from '../../../shared/clickhouse/embedded/explain-fai
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { testLog } from '../../support/log.ts'
 import { makeCorrection, makeReport } from '../../support/usage-event.ts'

@@ -10,7 +10,7 @@ import { usageThroughRollups } from '../../../shared/clickhouse/usage/usage-thro
 import { ALL_TIME } from '../../../shared/domain/time-range.ts'
 import { measureOf, type UsageAggregate } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { asking } from '../../support/pausing.ts'
 import { EPOCH_KNOWN_MS, type RollupStage, startRollupStage } from '../../support/rollup-stage.ts'
 import { takeRollupStep } from '../../support/rollup-steps.ts'

@@ -5,8 +5,8 @@ import { DIGEST_ROW, usageDigestRepository } from '../../../../shared/clickhouse
 import { usageEventRepository } from '../../../../shared/clickhouse/events/usage-events.ts'
 import { propertyPairs } from '../../../../shared/domain/properties.ts'
 import type { UsageEvent } from '../../../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../../../shared/usage-lines/usage-event-line.ts'
-import { digestOfLine } from '../../../../shared/usage-lines/usage-line-digest.ts'
+import { usageEventToLine } from '../../../../shared/usage-lines/log-line.ts'
+import { digestOfLogLine } from '../../../../shared/usage-lines/log-line-digest.ts'
 import { createClickHouse } from '../../../support/clickhouse.ts'
 import { makeCorrection, makeReport, NAMESPACE } from '../../../support/usage-event.ts'
 
@@ -84,7 +84,7 @@ describe('digests of usage', function () {
         await events.insertLines(Buffer.from(some.map(usageEventToLine).join('\n')))
         const found = await readAll(some.map(({ id }) => id.slice(6)))
         for (const event of some) {
-          const digest = digestOfLine(lineOf(event))
+          const digest = digestOfLogLine(lineOf(event))
           all++
           if (digest === undefined) odd++
           else
@@ -113,10 +113,10 @@ describe('digests of usage', function () {
       { namespaceId: NAMESPACE.replace('018', '019') },
       { id: `event_${id.slice(6, 14)}${'ab'.repeat(12)}` },
     ]
-    const digest = digestOfLine(lineOf(report))
+    const digest = digestOfLogLine(lineOf(report))
     for (const other of others)
       expect(
-        digestOfLine(lineOf({ ...report, ...other, version }))?.digest,
+        digestOfLogLine(lineOf({ ...report, ...other, version }))?.digest,
         JSON.stringify(other),
       ).not.to.equal(digest?.digest)
   })
@@ -124,7 +124,7 @@ describe('digests of usage', function () {
   it('tell a correction from a report', async () => {
     const report = makeReport()
     const correction = makeCorrection(report, { quantity: '2' })
-    expect(digestOfLine(lineOf(correction))).to.equal(undefined)
+    expect(digestOfLogLine(lineOf(correction))).to.equal(undefined)
     await usageEventRepository(clickhouse.client).insertLines(lineOf(correction))
     expect((await readAll([report.id.slice(6)])).get(report.id.slice(6))?.[3]).to.equal(0)
   })
@@ -140,6 +140,6 @@ describe('digests of usage', function () {
       line.slice(0, -1),
       line.replace('"voided":0', '"voided":1'),
     ])
-      expect(digestOfLine(Buffer.from(text)), text).to.equal(undefined)
+      expect(digestOfLogLine(Buffer.from(text)), text).to.equal(undefined)
   })
 })

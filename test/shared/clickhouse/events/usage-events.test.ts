@@ -3,7 +3,7 @@ import type { OpenedClickHouse } from '../../../../shared/clickhouse/clickhouse.
 import { usageEventListRepository } from '../../../../shared/clickhouse/events/usage-event-list.ts'
 import { usageEventRepository } from '../../../../shared/clickhouse/events/usage-events.ts'
 import { usageAggregateRepository } from '../../../../shared/clickhouse/usage/usage-aggregates.ts'
-import { usageEventToLine } from '../../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../../shared/usage-lines/log-line.ts'
 import { createClickHouse } from '../../../support/clickhouse.ts'
 import { makeReport, NAMESPACE } from '../../../support/usage-event.ts'
 

@@ -3,10 +3,10 @@ import { parseAmount } from '../../../shared/amount/amount.ts'
 import { formatRatio } from '../../../shared/amount/ratio.ts'
 import type { OpenedClickHouse } from '../../../shared/clickhouse/clickhouse.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
+import { invoiceLineQuery } from '../../../shared/clickhouse/usage/invoice-line-query.ts'
 import { propertyToken } from '../../../shared/clickhouse/usage/property-token.ts'
 import { ratedUsageReader } from '../../../shared/clickhouse/usage/rated-usage.ts'
 import { rawReadSemaphore } from '../../../shared/clickhouse/usage/raw-read-semaphore.ts'
-import { usageLineQuery } from '../../../shared/clickhouse/usage/usage-line-query.ts'
 import {
   type MeasuredUsage,
   mergeUsage,
@@ -19,7 +19,7 @@ import type { Rate } from '../../../shared/domain/billing/rate.ts'
 import { type Properties, propertyPairs, propertyText } from '../../../shared/domain/properties.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageEvent } from '../../../shared/domain/usage-event.ts'
-import { usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
 import { type AnalystEndpoint, startAnalysts } from '../../support/analysts.ts'
 import { createClickHouse } from '../../support/clickhouse.ts'
 import { ACCOUNT, makeCorrection, makeReport, NAMESPACE } from '../../support/usage-event.ts'
@@ -137,7 +137,7 @@ describe('the query of an invoice line', function () {
           ),
         )
       const account = { namespaceId: NAMESPACE, accountId: ACCOUNT }
-      const query = usageLineQuery(account, { rate, value, ...range }, asOf) ?? ''
+      const query = invoiceLineQuery(account, { rate, value, ...range }, asOf) ?? ''
       const { status, text } = await endpoint.ask(query)
       expect(status, `${query}\n${text}`).to.equal(200)
       const expected = quantityBy(events)
@@ -267,7 +267,7 @@ describe('the query of an invoice line', function () {
       rateOf({ source, filters, groupBy: 'v', prices: prices.slice(-2), priceId: 'rest' }),
     )
     expect(answers).to.deep.equal(['0', '2', '3'])
-    const query = usageLineQuery(
+    const query = invoiceLineQuery(
       { namespaceId: NAMESPACE, accountId: ACCOUNT },
       {
         rate: rateOf({ source, filters, groupBy: 'v', prices, priceId: 'rest' }),
@@ -284,8 +284,8 @@ describe('the query of an invoice line', function () {
   it('is none for what is not measured', () => {
     const account = { namespaceId: NAMESPACE, accountId: ACCOUNT }
     const times = { value: null, startAt: START, endAt: END }
-    expect(usageLineQuery(account, { rate: null, ...times }, END)).to.equal(undefined)
-    expect(usageLineQuery(account, { rate: rateOf({ source: null }), ...times }, END)).to.equal(undefined)
+    expect(invoiceLineQuery(account, { rate: null, ...times }, END)).to.equal(undefined)
+    expect(invoiceLineQuery(account, { rate: rateOf({ source: null }), ...times }, END)).to.equal(undefined)
   })
 
   it('is lines that one can read', () => {
@@ -294,7 +294,7 @@ describe('the query of an invoice line', function () {
       ...{ groupBy: 'model', prices: pricesOf(['large']), priceId: 'rest' },
     })
     const account = { namespaceId: NAMESPACE, accountId: ACCOUNT }
-    expect(usageLineQuery(account, { rate, value: null, startAt: START, endAt: END }, END - 60)).to.equal(
+    expect(invoiceLineQuery(account, { rate, value: null, startAt: START, endAt: END }, END - 60)).to.equal(
       `SELECT sum(quantity)
 FROM events
 WHERE namespace_id = '${NAMESPACE}'

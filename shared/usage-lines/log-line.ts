@@ -12,7 +12,7 @@ import type { Micros } from '../time/microsecond-clock.ts'
 export function usageEventToLine(event: UsageEvent): string {
   const correction = event.correctedAt === null ? '' : `,"corrected_at":"${formatMicros(event.correctedAt)}"`
   // Why assembled by hand: this runs for every event, and all but the properties are made of characters that JSON needs
-  // no escapes for (checked by the gateway before, and by parseUsageLine after).
+  // no escapes for (checked by the gateway before, and by parseLogLine after).
   return (
     `{"namespace_id":"${event.namespaceId}","account_id":"${event.accountId}","source":"${event.source}"` +
     `,"occurred_at":${event.occurredAt},"event_id":"${event.id}","quantity":"${event.quantity}"` +
@@ -23,7 +23,7 @@ export function usageEventToLine(event: UsageEvent): string {
 }
 
 /** A line that was read, or why it cannot be one of ours. */
-export type ParsedLine = { event: UsageEvent } | { fault: string }
+export type ParsedLogLine = { event: UsageEvent } | { fault: string }
 
 /** What every namespace id looks like. */
 export const NAMESPACE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -37,7 +37,7 @@ const VERSION_MAX = (1n << 64n) - 1n
  * Reads a line of the event log. Strict, because ClickHouse would not be: it clamps times, wraps integers and cuts
  * decimals in silence. Fields it does not know are passed over, so that a newer gateway may add some.
  */
-export function parseUsageLine(line: string): ParsedLine {
+export function parseLogLine(line: string): ParsedLogLine {
   let row: unknown
   try {
     row = JSON.parse(line)
@@ -48,7 +48,7 @@ export function parseUsageLine(line: string): ParsedLine {
   return parseRow(row)
 }
 
-function parseRow(row: Record<string, unknown>): ParsedLine {
+function parseRow(row: Record<string, unknown>): ParsedLogLine {
   const namespaceId = row['namespace_id']
   if (typeof namespaceId !== 'string' || !NAMESPACE.test(namespaceId))
     return fault('namespace_id', 'is not a UUID')
@@ -96,7 +96,7 @@ function parseRow(row: Record<string, unknown>): ParsedLine {
   }
 }
 
-const fault = (field: string, problem: string): ParsedLine => ({ fault: `${field}: ${problem}` })
+const fault = (field: string, problem: string): ParsedLogLine => ({ fault: `${field}: ${problem}` })
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { parseMicros } from '../time/micros-text.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
-import { NAMESPACE } from './usage-event-line.ts'
+import { NAMESPACE } from './log-line.ts'
 
-/** A report in the event log, by what tells it from any other; see digestOfLine. */
-export interface LineDigest {
+/** A report in the event log, by what tells it from any other; see digestOfLogLine. */
+export interface LogLineDigest {
   namespaceId: string
   /** The 32 hexadecimal digits of the event's id. */
   id: string
@@ -33,7 +33,7 @@ const TAIL = /^,"accepted_at":"([^"]{26})","voided":0,"version":"(\d{1,19})"\}$/
  *
  * @returns undefined for a correction too
  */
-export function digestOfLine(line: Buffer): LineDigest | undefined {
+export function digestOfLogLine(line: Buffer): LogLineDigest | undefined {
   const pairsAt = line.lastIndexOf(PAIRS_NAME)
   const idAt = line.indexOf(ID_NAME, NAMESPACE_END) + ID_NAME.length
   if (pairsAt < 0 || idAt < ID_NAME.length) return undefined

@@ -1,7 +1,7 @@
 import { DIGEST_ROW } from '../../../shared/clickhouse/events/usage-digests.ts'
 import { type Micros, unixSeconds } from '../../../shared/time/microsecond-clock.ts'
-import type { LineDigest } from '../../../shared/usage-lines/usage-line-digest.ts'
-import type { LinePlace } from './read-log-lines.ts'
+import type { LogLineDigest } from '../../../shared/usage-lines/log-line-digest.ts'
+import type { LogLinePosition } from './read-log-lines.ts'
 
 /**
  * What is known of a line's event: nothing yet; that it counts with this line; with another report of the same content;
@@ -11,7 +11,7 @@ export const FATE = { open: 0, counted: 1, superseded: 2, differing: 3, odd: 4 }
 type Fate = (typeof FATE)[keyof typeof FATE]
 
 /** What an entry in the list of events is to the lines: see verdictOn. */
-export type LineVerdict = 'counts' | 'superseded' | 'elsewhere' | undefined
+export type LogLineVerdict = 'counts' | 'superseded' | 'elsewhere' | undefined
 
 const WORDS = 4
 const NONE = -1
@@ -22,7 +22,7 @@ const NONE = -1
  * Why arrays of numbers: a million objects with texts take gigabytes, and collecting that garbage takes longer than
  * comparing.
  */
-export class LineTable {
+export class LogLineTable {
   readonly capacity: number
   size = 0
   private readonly ids: Uint32Array
@@ -62,7 +62,7 @@ export class LineTable {
     this.heads = new Int32Array(2 ** Math.ceil(Math.log2(capacity * 2))).fill(NONE)
   }
 
-  add({ namespaceId, id, digest, acceptedAt, version }: LineDigest, place: LinePlace): void {
+  add({ namespaceId, id, digest, acceptedAt, version }: LogLineDigest, position: LogLinePosition): void {
     const { scratch } = this
     const line = this.size++
     scratch.write(id, 0, 'hex')
@@ -75,9 +75,9 @@ export class LineTable {
     this.versions[line * 2] = scratch.readUInt32LE(0)
     this.versions[line * 2 + 1] = scratch.readUInt32LE(4)
     this.acceptedAts[line] = acceptedAt
-    this.offsets[line] = place.offset
-    this.partitions[line] = place.partition
-    this.lineNumbers[line] = place.line
+    this.offsets[line] = position.offset
+    this.partitions[line] = position.partition
+    this.lineNumbers[line] = position.line
     this.namespaces[line] = this.numberOf(namespaceId)
     this.fates[line] = FATE.open
     this.listed[line] = 0
@@ -101,7 +101,7 @@ export class LineTable {
   namespaceOf = (line: number): string => this.namespaceIds[this.namespaces[line] ?? 0] ?? ''
   fateOf = (line: number): Fate => (this.fates[line] ?? FATE.open) as Fate
   isListed = (line: number): boolean => this.listed[line] === 1
-  placeOf = (line: number): LinePlace => ({
+  positionOf = (line: number): LogLinePosition => ({
     partition: this.partitions[line] ?? 0,
     offset: this.offsets[line] ?? 0,
     line: this.lineNumbers[line] ?? 0,
@@ -129,8 +129,8 @@ export class LineTable {
    * What the lines say of an entry in the list of events: that it counts, that another row of that second does, that
    * the row is of another second, or nothing. Those it counts for are listed from now on.
    */
-  verdictOn(namespaceId: string, id: Buffer, second: number): LineVerdict {
-    let verdict: LineVerdict
+  verdictOn(namespaceId: string, id: Buffer, second: number): LogLineVerdict {
+    let verdict: LogLineVerdict
     for (let line = this.find(namespaceId, id, 0); line !== NONE; line = this.findNext(line)) {
       const fate = this.fates[line]
       if (fate === FATE.counted && this.acceptedSecond(line) === second) {

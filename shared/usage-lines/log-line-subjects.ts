@@ -1,12 +1,17 @@
 import type { UsageEvent } from '../domain/usage-event.ts'
 import { parseMicros } from '../time/micros-text.ts'
-import { ACCOUNT, NAMESPACE, parseUsageLine, SOURCE } from './usage-event-line.ts'
+import { ACCOUNT, NAMESPACE, parseLogLine, SOURCE } from './log-line.ts'
 
 /** Whose usage a line of the event log reports, when it occurred, in Unix seconds, and when it was accepted. */
-export type LineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'>
+export type LogLineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'>
 
 /** What is left of an event when no more than its subject is kept. */
-export const subjectOf = ({ namespaceId, accountId, occurredAt, acceptedAt }: LineSubject): LineSubject => ({
+export const subjectOf = ({
+  namespaceId,
+  accountId,
+  occurredAt,
+  acceptedAt,
+}: LogLineSubject): LogLineSubject => ({
   namespaceId,
   accountId,
   occurredAt,
@@ -23,7 +28,7 @@ const listOf = (item: string): string => `(?:${item}(?:,${item})*)?`
 
 /**
  * A line exactly as usageEventToLine writes it, when its properties are flat and their text needs no escapes: all that
- * parseUsageLine asks of it, but for what its times say. Versions of 20 digits, which could be too large, are left to
+ * parseLogLine asks of it, but for what its times say. Versions of 20 digits, which could be too large, are left to
  * that.
  */
 const PLAIN_LINE = new RegExp(
@@ -36,7 +41,7 @@ const PLAIN_LINE = new RegExp(
 )
 
 /**
- * Reads lines of the event log for whom they are about; as strict as parseUsageLine.
+ * Reads lines of the event log for whom they are about; as strict as parseLogLine.
  *
  * Why not that alone: this is done for every event, and reading lines as JSON, to look at each field, takes twice as
  * long.
@@ -44,8 +49,8 @@ const PLAIN_LINE = new RegExp(
  * @param text lines, each but the last ended by a line end; no text is one empty line
  * @returns undefined when one of them cannot be counted
  */
-export function readLineSubjects(text: string): LineSubject[] | undefined {
-  const subjects: LineSubject[] = []
+export function readLogLineSubjects(text: string): LogLineSubject[] | undefined {
+  const subjects: LogLineSubject[] = []
   for (let start = 0; start < text.length || subjects.length === 0;) {
     const plain = readPlainLine(text, start)
     const end = plain === undefined ? endOfLine(text, start) : PLAIN_LINE.lastIndex
@@ -58,7 +63,7 @@ export function readLineSubjects(text: string): LineSubject[] | undefined {
 }
 
 /** @returns undefined when it is not plain, or cannot be counted; else PLAIN_LINE's lastIndex is where it ends */
-function readPlainLine(text: string, start: number): LineSubject | undefined {
+function readPlainLine(text: string, start: number): LogLineSubject | undefined {
   PLAIN_LINE.lastIndex = start
   const [, namespaceId, accountId, seconds, idSeconds, accepted, corrected] = PLAIN_LINE.exec(text) ?? []
   if (namespaceId === undefined || accountId === undefined || accepted === undefined) return undefined
@@ -77,8 +82,8 @@ let lastNamespaceId = ''
 /** Text that was found in another keeps all of that in memory. */
 const copyOf = (ascii: string): string => Buffer.from(ascii, 'latin1').toString('latin1')
 
-function parseSubject(line: string): LineSubject | undefined {
-  const parsed = parseUsageLine(line)
+function parseSubject(line: string): LogLineSubject | undefined {
+  const parsed = parseLogLine(line)
   return 'fault' in parsed ? undefined : subjectOf(parsed.event)
 }
 

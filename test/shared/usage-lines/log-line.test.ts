@@ -7,8 +7,8 @@ import {
   type UsageEvent,
   usageEventId,
 } from '../../../shared/domain/usage-event.ts'
-import { readLineSubjects, subjectOf } from '../../../shared/usage-lines/line-subjects.ts'
-import { parseUsageLine, usageEventToLine } from '../../../shared/usage-lines/usage-event-line.ts'
+import { parseLogLine, usageEventToLine } from '../../../shared/usage-lines/log-line.ts'
+import { readLogLineSubjects, subjectOf } from '../../../shared/usage-lines/log-line-subjects.ts'
 
 const hex = (length: number) =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: length, maxLength: length })
@@ -61,7 +61,7 @@ describe('a line of the event log', () => {
       fc.property(event, (written) => {
         const line = usageEventToLine(written)
         expect(line).to.not.contain('\n')
-        expect(parseUsageLine(line)).to.deep.equal({ event: written })
+        expect(parseLogLine(line)).to.deep.equal({ event: written })
       }),
     )
   })
@@ -98,10 +98,10 @@ describe('a line of the event log', () => {
     ]
     for (const [change, reason] of faults) {
       const line = typeof change === 'string' ? change : JSON.stringify({ ...row, ...change })
-      const parsed = parseUsageLine(line)
+      const parsed = parseLogLine(line)
       expect('fault' in parsed ? parsed.fault : 'no fault', line).to.match(reason)
     }
-    expect(parseUsageLine(JSON.stringify({ ...row, from_a_newer_gateway: 1 }))).to.have.property('event')
+    expect(parseLogLine(JSON.stringify({ ...row, from_a_newer_gateway: 1 }))).to.have.property('event')
   })
 
   it('is read for whom it is about among others, whatever its properties are', () => {
@@ -111,7 +111,7 @@ describe('a line of the event log', () => {
         fc.boolean(),
         (written, isEnded) => {
           const text = written.map(usageEventToLine).join('\n') + (isEnded ? '\n' : '')
-          expect(readLineSubjects(text)).to.deep.equal(written.map(subjectOf))
+          expect(readLogLineSubjects(text)).to.deep.equal(written.map(subjectOf))
         },
       ),
     )
@@ -154,9 +154,9 @@ describe('a line of the event log', () => {
           const at = place % line.length
           line = line.slice(0, at) + put + line.slice(at + gone)
         }
-        const parsed = parseUsageLine(line)
+        const parsed = parseLogLine(line)
         if ('event' in parsed) counted++
-        expect(readLineSubjects(line), line).to.deep.equal(
+        expect(readLogLineSubjects(line), line).to.deep.equal(
           'fault' in parsed ? undefined : [subjectOf(parsed.event)],
         )
       }),
@@ -169,9 +169,9 @@ describe('a line of the event log', () => {
     const [one] = fc.sample(plainEvent, 1)
     if (one === undefined) throw new Error('no sample')
     const line = usageEventToLine(one)
-    expect(readLineSubjects(line)).to.have.length(1)
+    expect(readLogLineSubjects(line)).to.have.length(1)
     const largest = usageEventToLine({ ...one, version: 18_446_744_073_709_551_615n })
-    expect(readLineSubjects(largest)).to.have.length(1)
+    expect(readLogLineSubjects(largest)).to.have.length(1)
     for (const text of [
       '',
       '\n',
@@ -182,7 +182,7 @@ describe('a line of the event log', () => {
       line.replace(/"accepted_at":"\d{4}-\d\d-\d\d/, '"accepted_at":"2026-02-30'),
       line.replace('"occurred_at":', '"occurred_at":1'),
     ])
-      expect(readLineSubjects(text), text).to.equal(undefined)
+      expect(readLogLineSubjects(text), text).to.equal(undefined)
   })
 })
 

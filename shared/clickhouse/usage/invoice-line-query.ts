@@ -39,7 +39,7 @@ const MEASURES: Record<Aggregation, string> = {
  * @param asOf usage counts that occurred before; in Unix seconds
  * @returns undefined when the quantity is not measured
  */
-export function usageLineQuery(
+export function invoiceLineQuery(
   { namespaceId, accountId }: AccountKey,
   { rate, value, startAt, endAt }: Pick<InvoiceLine, 'rate' | 'value' | 'startAt' | 'endAt'>,
   asOf: number,

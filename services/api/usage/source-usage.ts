@@ -6,18 +6,18 @@ import {
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 
 /** What was used of one source, as one number. */
-export interface UsageLine {
+export interface SourceUsage {
   source: UsageSource
   /** Decimal text. */
   quantity: string
 }
 
 /** The sources that have usage, in the order given. */
-export function usageLines(
+export function usageOfSources(
   sources: readonly { source: UsageSource }[],
   aggregates: ReadonlyMap<UsageSource, UsageAggregate> = new Map(),
   aggregation: Aggregation,
-): UsageLine[] {
+): SourceUsage[] {
   return sources.flatMap(({ source }) => {
     const aggregate = aggregates.get(source)
     return aggregate === undefined ? [] : [{ source, quantity: formatAggregation(aggregate, aggregation) }]
