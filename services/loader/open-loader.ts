@@ -15,7 +15,7 @@ import type { LoaderPoint } from './crash-points.ts'
 import { type Loader, loadUsage } from './load-usage.ts'
 import { loaderMetrics } from './loader-metrics.ts'
 import { markLate } from './mark-late.ts'
-import { watchBrokenParts } from './watch-broken-parts.ts'
+import { watchBrokenDataParts } from './watch-broken-data-parts.ts'
 import { watchLag } from './watch-lag.ts'
 
 export interface LoaderParts {
@@ -55,7 +55,7 @@ export async function openLoader(
     reached = () => undefined,
   } = parts
   watchLag(metrics, eventLog, log)
-  watchBrokenParts(metrics, clickhouse, log)
+  watchBrokenDataParts(metrics, clickhouse, log)
   const usage = usageEventRepository(clickhouse)
   const deadLetters = deadLetterRepository(pool)
   return loadUsage(

@@ -1,4 +1,4 @@
-import { requireWholeTables } from '../../shared/clickhouse/broken-parts.ts'
+import { requireWholeTables } from '../../shared/clickhouse/broken-data-parts.ts'
 import { openClickHouse, type OpenedClickHouse } from '../../shared/clickhouse/clickhouse.ts'
 import { LOADER_CONNECTIONS, ROLLUP_CLICKHOUSE_CONNECTIONS } from '../../shared/clickhouse/config.ts'
 import { migrateClickHouse } from '../../shared/clickhouse/migrate.ts'

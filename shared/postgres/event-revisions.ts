@@ -16,7 +16,7 @@ import type { Queryable } from './core/pool.ts'
 export type EventKey = Pick<UsageEvent, 'namespaceId' | 'id'>
 
 /** A correction, as the audit goes through them. */
-export type CorrectionPlace = EventKey & { correctedAt: Micros }
+export type CorrectionKey = EventKey & { correctedAt: Micros }
 
 interface RevisionRow {
   namespace_id: string
@@ -166,18 +166,18 @@ export const everyRevisionRepository = (db: Queryable) => ({
   /**
    * Where corrections stand that were made before a time, in their order.
    *
-   * @param after the first time that is wanted, or the last place of the page before
+   * @param after the first time that is wanted, or the last key of the page before
    */
   async listCorrected(
-    after: CorrectionPlace | Micros,
+    after: CorrectionKey | Micros,
     before: Micros,
     limit: number,
-  ): Promise<(CorrectionPlace & { isSent: boolean; ageS: number })[]> {
-    const place =
+  ): Promise<(CorrectionKey & { isSent: boolean; ageS: number })[]> {
+    const last =
       typeof after === 'number' ? { correctedAt: after - 1, namespaceId: LAST_NAMESPACE, id: '' } : after
     const { rows } = await db.query<
       Pick<RevisionRow, 'namespace_id' | 'event_id' | 'corrected_at' | 'is_sent'> & { age_s: number }
-    >(LIST_CORRECTED, [before, place.correctedAt, place.namespaceId, place.id, limit])
+    >(LIST_CORRECTED, [before, last.correctedAt, last.namespaceId, last.id, limit])
     return rows.map((row) => ({
       namespaceId: row.namespace_id,
       id: row.event_id,
@@ -187,12 +187,12 @@ export const everyRevisionRepository = (db: Queryable) => ({
     }))
   },
 
-  /** The corrections at these places; where there is none it is absent. */
-  async listCorrectedAt(places: readonly CorrectionPlace[]): Promise<EventRevision[]> {
+  /** The corrections of these keys; where there is none it is absent. */
+  async listCorrectedAt(keys: readonly CorrectionKey[]): Promise<EventRevision[]> {
     const { rows } = await db.query<RevisionRow>(LIST_CORRECTED_AT, [
-      places.map(({ namespaceId }) => namespaceId),
-      places.map(({ id }) => id),
-      places.map(({ correctedAt }) => correctedAt),
+      keys.map(({ namespaceId }) => namespaceId),
+      keys.map(({ id }) => id),
+      keys.map(({ correctedAt }) => correctedAt),
     ])
     return rows.map(revisionFromRow)
   },

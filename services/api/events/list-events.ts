@@ -1,5 +1,5 @@
 import type {
-  AcceptancePlace,
+  AcceptanceKey,
   UsageEventFilter,
   usageEventListRepository,
 } from '../../../shared/clickhouse/events/usage-event-list.ts'
@@ -30,16 +30,16 @@ export function listEvents({ events, list, listedUpTo }: ListEventsDeps): ListEv
   return async (namespaceId, filter, { limit, startingAfter }) => {
     // First: an event that is accepted after this is of a later second, and one that is loaded meanwhile is seen below.
     const before = unixSeconds(await listedUpTo())
-    const after = startingAfter === undefined ? undefined : await placeOf(events, namespaceId, startingAfter)
+    const after = startingAfter === undefined ? undefined : await keyOf(events, namespaceId, startingAfter)
     return pageOf(await list.listByAcceptance(namespaceId, filter, after, before, limit + 1), limit)
   }
 }
 
-async function placeOf(
+async function keyOf(
   events: ListEventsDeps['events'],
   namespaceId: string,
   id: string,
-): Promise<AcceptancePlace> {
+): Promise<AcceptanceKey> {
   const event = (await events.listByIds(namespaceId, [id])).get(id)
   if (event === undefined) throw unknownCursor()
   return { acceptedSecond: unixSeconds(event.acceptedAt), id }

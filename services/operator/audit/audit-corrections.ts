@@ -2,7 +2,7 @@ import type { CurrentEvent } from '../../../shared/clickhouse/events/usage-event
 import type { EventRevision } from '../../../shared/domain/correct-event.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { UntilLoaded } from '../../../shared/event-log/until-loaded.ts'
-import type { CorrectionPlace } from '../../../shared/postgres/event-revisions.ts'
+import type { CorrectionKey } from '../../../shared/postgres/event-revisions.ts'
 import type { Micros } from '../../../shared/time/microsecond-clock.ts'
 import type { AuditLinesDeps } from './audit-lines.ts'
 import { type AuditResult, describeRow, report } from './audit-result.ts'
@@ -19,7 +19,7 @@ const AT_ONCE = 3_000
 const SUSPECTS_MAX = 20_000
 
 /** A correction that was sent, and that ClickHouse did not have when it was looked for. */
-type Suspect = CorrectionPlace & { voided: boolean }
+type Suspect = CorrectionKey & { voided: boolean }
 
 /**
  * From PostgreSQL's side: does each correction count that was made in a range of time? One that was sent must, once all
@@ -37,7 +37,7 @@ export async function auditCorrections(
   const { events, revisions, retired, signal } = deps
   const { corrections } = result
   let suspects: Suspect[] = []
-  let after: CorrectionPlace | Micros = from
+  let after: CorrectionKey | Micros = from
   for (;;) {
     signal.throwIfAborted()
     const page = await revisions.listCorrected(after, to, AT_ONCE)
@@ -47,24 +47,24 @@ export async function auditCorrections(
     const rows = await lookUpRows(events, page, result)
     const reset = await findRetired(retired, page)
     const corrected: CorrectedRow[] = []
-    for (const place of page) {
-      if (reset.has(place.namespaceId)) continue
+    for (const correction of page) {
+      if (reset.has(correction.namespaceId)) continue
       corrections.made++
-      const { isSent, ageS, correctedAt } = place
+      const { isSent, ageS, correctedAt } = correction
       if (!isSent && ageS > unsentMaxS)
-        report(result, { kind: 'not sent', eventId: place.id, detail: since(correctedAt) })
-      const [row] = rows.get(keyOf(place)) ?? []
-      const last = newest.get(keyOf(place))
-      const fate = fateOf(place, row)
+        report(result, { kind: 'not sent', eventId: correction.id, detail: since(correctedAt) })
+      const [row] = rows.get(keyOf(correction)) ?? []
+      const last = newest.get(keyOf(correction))
+      const fate = fateOf(correction, row)
       if (fate === 'missing') {
-        if (isSent) suspects.push({ ...place, voided: isVoid(last, correctedAt) })
+        if (isSent) suspects.push({ ...correction, voided: isVoid(last, correctedAt) })
         else corrections.waiting++
         continue
       }
       corrections[fate]++
       // Once for each event, and also when it is a row that nobody made.
       if (row !== undefined && row.correctedAt !== null && last?.event.correctedAt === correctedAt)
-        corrected.push({ namespaceId: place.namespaceId, row, correctedAt: row.correctedAt })
+        corrected.push({ namespaceId: correction.namespaceId, row, correctedAt: row.correctedAt })
     }
     await requireRevisions(corrected, deps, result)
     after = page.at(-1) ?? after
@@ -78,7 +78,7 @@ export async function auditCorrections(
 
 /** Whether a correction counts, another one counts after it, or neither. */
 function fateOf(
-  { correctedAt }: CorrectionPlace,
+  { correctedAt }: CorrectionKey,
   row: CurrentEvent | undefined,
 ): 'applied' | 'followed' | 'missing' {
   const counted = row?.correctedAt ?? -Infinity

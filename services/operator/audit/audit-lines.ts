@@ -1,6 +1,6 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises'
 import type {
-  AcceptancePlace,
+  AcceptanceKey,
   usageEventListRepository,
 } from '../../../shared/clickhouse/events/usage-event-list.ts'
 import type { CurrentEvent, usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
@@ -34,7 +34,7 @@ export interface AuditLinesDeps {
 const LINES_A_TURN = 250
 
 type ReadableLogLine = LogLine & { event: UsageEvent }
-export type CountedLogLine = LogLinePosition & AcceptancePlace & { namespaceId: string }
+export type CountedLogLine = LogLinePosition & AcceptanceKey & { namespaceId: string }
 
 /**
  * From the log's side: what became of these lines? Each is looked up whole, so that it can be said what is wrong with

@@ -1,7 +1,7 @@
 import { setImmediate as letOthersWork } from 'node:timers/promises'
 import {
   DIGEST_ROW,
-  type SecondsPart,
+  type SecondsSplit,
   type usageDigestRepository,
 } from '../../../shared/clickhouse/events/usage-digests.ts'
 import { IDS_AT_ONCE } from '../../../shared/clickhouse/events/usage-events.ts'
@@ -58,7 +58,7 @@ export async function matchLines(
       bySecond,
       await digests.countBySecond(namespaceId, [...bySecond.keys()]),
     )
-    for (const part of whole) await judge(await digests.listOfSeconds(namespaceId, part))
+    for (const some of whole) await judge(await digests.listOfSeconds(namespaceId, some))
     for (let start = 0; start < apart.length; start += IDS_AT_ONCE) {
       const some = apart.slice(start, start + IDS_AT_ONCE)
       const seconds = [...new Set(some.map((line) => table.occurredSecond(line)))]
@@ -133,14 +133,15 @@ const namespacesOf = (table: LogLineTable, first: number): { namespaceId: string
 function planReading(
   bySecond: ReadonlyMap<number, readonly number[]>,
   counts: ReadonlyMap<number, number>,
-): { whole: SecondsPart[]; apart: number[] } {
-  const whole: SecondsPart[] = []
+): { whole: SecondsSplit[]; apart: number[] } {
+  const whole: SecondsSplit[] = []
   const apart: number[] = []
   let seconds: number[] = []
   let rows = 0
   const close = () => {
-    const parts = Math.max(1, Math.ceil(rows / ROWS_AT_ONCE))
-    if (seconds.length > 0) for (let part = 0; part < parts; part++) whole.push({ seconds, part, parts })
+    const splits = Math.max(1, Math.ceil(rows / ROWS_AT_ONCE))
+    if (seconds.length > 0)
+      for (let split = 0; split < splits; split++) whole.push({ seconds, split, splits })
     seconds = []
     rows = 0
   }

@@ -1,4 +1,4 @@
-import { listLostParts } from '../../../shared/clickhouse/broken-parts.ts'
+import { listLostDataParts } from '../../../shared/clickhouse/broken-data-parts.ts'
 import { type ClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
 import { requireClickHouseSchema } from '../../../shared/clickhouse/require-schema.ts'
 import { checkRollups, ROLLUPS } from './check-rollups.ts'
@@ -39,7 +39,7 @@ export async function checkClickHouse(client: ClickHouse): Promise<Finding[]> {
       },
     },
     { part: `${CLICKHOUSE} durability`, look: () => checkDurability(client) },
-    { part: `${CLICKHOUSE} parts`, look: () => checkParts(client) },
+    { part: `${CLICKHOUSE} parts`, look: () => checkDataParts(client) },
     { part: `${CLICKHOUSE} merges`, look: () => checkMerges(client) },
     { part: ROLLUPS, look: () => checkRollups(client) },
     { part: `${CLICKHOUSE} disk`, look: () => checkDisks(client) },
@@ -80,9 +80,9 @@ async function checkDurability(client: ClickHouse): Promise<Finding[]> {
   )
 }
 
-async function checkParts(client: ClickHouse): Promise<Finding[]> {
+async function checkDataParts(client: ClickHouse): Promise<Finding[]> {
   const part = `${CLICKHOUSE} parts`
-  const broken = await listLostParts(client)
+  const broken = await listLostDataParts(client)
   const [first] = broken
   if (first === undefined) return [ok(part, 'none was put aside as broken')]
   return [

@@ -15,7 +15,7 @@ const SCRIPT = `
   process.kill(process.pid, 'SIGKILL')`
 
 /** A part of a table that the engine cannot load. */
-interface BrokenPart {
+interface UnreadableDataPart {
   table: string
   part: string
   reason: string
@@ -35,7 +35,7 @@ export async function explainFailedOpen(
   engineArgs: readonly string[],
 ): Promise<StartupError> {
   const output = await outputOf(folder, engineArgs)
-  const broken = findBrokenParts(output)
+  const broken = findUnreadableDataParts(output)
   const [first] = broken
   if (first === undefined)
     return new StartupError(`the embedded ClickHouse in ${folder} does not open: ${causeIn(output)}`)
@@ -67,8 +67,8 @@ const LOADING = /<Error> (\S+) \([^)]*\): while loading part (\S+) on path \S+ (
 const END_OF_REASON = /: columns: |: \(while |, Stack trace/
 
 /** @internal */
-export function findBrokenParts(output: string): BrokenPart[] {
-  const parts = new Map<string, BrokenPart>()
+export function findUnreadableDataParts(output: string): UnreadableDataPart[] {
+  const parts = new Map<string, UnreadableDataPart>()
   for (const [, table = '', part = '', said = ''] of output.matchAll(LOADING))
     parts.set(`${table} ${part}`, { table, part, reason: said.split(END_OF_REASON, 1)[0] ?? said })
   return [...parts.values()]

@@ -13,7 +13,7 @@ const IN_SECONDS = `
   PREWHERE e.namespace_id = {namespaceId:String}
     AND toStartOfFiveMinutes(e.occurred_at) IN (SELECT toDateTime(arrayJoin({buckets:Array(UInt32)}), 'UTC'))
     AND e.occurred_at IN (SELECT toDateTime(arrayJoin({seconds:Array(UInt32)}), 'UTC'))`
-const OF_PART = 'AND reinterpretAsUInt16(substring(e.id, 15, 2)) % {parts:UInt16} = {part:UInt16}'
+const OF_SPLIT = 'AND reinterpretAsUInt16(substring(e.id, 15, 2)) % {splits:UInt16} = {split:UInt16}'
 const OF_IDS = 'AND e.id IN (SELECT toFixedString(unhex(arrayJoin({ids:Array(String)})), 16))'
 
 const DIGESTS = `
@@ -30,10 +30,10 @@ const AS_BYTES = 'FORMAT RowBinary'
 export const DIGEST_ROW = { id: 0, version: 16, acceptedAt: 24, isReport: 32, digest: 33, bytes: 49 } as const
 
 /** Seconds in which usage occurred, to be read whole; with too many rows at once only a part of them. */
-export interface SecondsPart {
+export interface SecondsSplit {
   seconds: readonly number[]
-  part: number
-  parts: number
+  split: number
+  splits: number
 }
 
 /**
@@ -53,9 +53,9 @@ export const usageDigestRepository = (client: ClickHouse) => ({
   },
 
   /** All events that occurred in these seconds. */
-  listOfSeconds(namespaceId: string, { seconds, part, parts }: SecondsPart): Promise<Buffer> {
-    const params = { ...paramsOf(namespaceId, seconds), part, parts }
-    return queryBytes(client, `${DIGESTS} ${OF_PART} ${AS_BYTES}`, params)
+  listOfSeconds(namespaceId: string, { seconds, split, splits }: SecondsSplit): Promise<Buffer> {
+    const params = { ...paramsOf(namespaceId, seconds), split, splits }
+    return queryBytes(client, `${DIGESTS} ${OF_SPLIT} ${AS_BYTES}`, params)
   },
 
   /** @param ids 32 hexadecimal digits each, of events that occurred in these seconds */

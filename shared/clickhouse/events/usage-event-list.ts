@@ -3,14 +3,14 @@ import { unixSeconds } from '../../time/microsecond-clock.ts'
 import { type ClickHouse, queryBytes, queryRows } from '../clickhouse.ts'
 import { type CurrentEvent, IDS_AT_ONCE, usageEventRepository } from './usage-events.ts'
 
-/** A place in the list of events by acceptance. */
-export interface AcceptancePlace {
+/** The key of an entry in the list of events by acceptance. */
+export interface AcceptanceKey {
   acceptedSecond: number
   id: string
 }
 
 /** An entry of the list. */
-export type AcceptedEntry = AcceptancePlace & { namespaceId: string }
+export type AcceptedEntry = AcceptanceKey & { namespaceId: string }
 
 /** An entry whose id is left as the 16 bytes it is stored as: there are very many. */
 export type BinaryEntry = Omit<AcceptedEntry, 'id'> & { id: Buffer }
@@ -34,14 +34,14 @@ export interface UsageEventFilter {
   source: UsageSource | undefined
 }
 
-interface PlaceRow {
+interface KeyRow {
   second: number
   event_id: string
 }
 
 // Why no LIMIT BY and no FINAL against duplicates: with either, ClickHouse reads the list to its end for each page. Why
 // no buffering: with it, all that an index has found is read before the first rows are handed on.
-const PLACES_AFTER = `
+const KEYS_AFTER = `
   SELECT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id, account_id
   FROM usage_events_by_acceptance
   WHERE namespace_id = {namespaceId:String}
@@ -80,7 +80,7 @@ const ALIKE = `
         SELECT reinterpretAsUInt64(substring(id, 5, 8)) AS ending, min(substring(id, 1, 4)) AS first, max(substring(id, 1, 4)) AS last
         FROM usage_events_by_acceptance
         WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')
-          AND reinterpretAsUInt16(substring(id, 13, 2)) % {parts:UInt16} = {part:UInt16}
+          AND reinterpretAsUInt16(substring(id, 13, 2)) % {splits:UInt16} = {split:UInt16}
         GROUP BY ending
         HAVING first != last
         LIMIT {limit:UInt32}))
@@ -89,7 +89,7 @@ const ALIKE = `
   ORDER BY ids
   LIMIT {limit:UInt32}`
 /** Each takes some 60 bytes of memory while they are grouped. */
-const IDS_A_PART = 4_000_000
+const IDS_A_SPLIT = 4_000_000
 
 const LISTED = `
   SELECT DISTINCT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id
@@ -112,28 +112,28 @@ export const usageEventListRepository = (client: ClickHouse) => {
     async listByAcceptance(
       namespaceId: string,
       filter: UsageEventFilter,
-      after: AcceptancePlace | undefined,
+      after: AcceptanceKey | undefined,
       before: number,
       limit: number,
     ): Promise<CurrentEvent[]> {
       const listed: CurrentEvent[] = []
-      let place: AcceptancePlace | undefined = after
+      let last: AcceptanceKey | undefined = after
       while (listed.length < limit) {
-        const places = await listPlaces(client, namespaceId, filter, { after: place, before, limit })
+        const keys = await listKeys(client, namespaceId, filter, { after: last, before, limit })
         const current = await events.listByIds(
           namespaceId,
-          [...new Set(places.map(({ id }) => id))],
-          [...new Set(places.map((row) => row.accountId))],
+          [...new Set(keys.map(({ id }) => id))],
+          [...new Set(keys.map((row) => row.accountId))],
         )
-        for (const { id, acceptedSecond } of places) {
+        for (const { id, acceptedSecond } of keys) {
           const event = current.get(id)
           // A later report of the same event left a row here too; the event is listed where its first report stands.
           if (event === undefined || unixSeconds(event.acceptedAt) !== acceptedSecond) continue
           // Rows of one report that are not merged yet stand side by side.
           if (listed.at(-1)?.id !== id) listed.push(event)
         }
-        if (places.length < limit) break
-        place = places.at(-1)
+        if (keys.length < limit) break
+        last = keys.at(-1)
       }
       return listed.slice(0, limit)
     },
@@ -164,31 +164,31 @@ export const usageEventListRepository = (client: ClickHouse) => {
       limit: number,
     ): Promise<{ namespaceId: string; ids: string[] }[]> {
       const [counted] = await queryRows<{ count: string }>(client, COUNT_ACCEPTED, range)
-      const parts = Math.max(1, Math.ceil(Number(counted?.count ?? 0) / IDS_A_PART))
+      const splits = Math.max(1, Math.ceil(Number(counted?.count ?? 0) / IDS_A_SPLIT))
       const alike: { namespaceId: string; ids: string[] }[] = []
-      for (let part = 0; part < parts && alike.length < limit; part++)
+      for (let split = 0; split < splits && alike.length < limit; split++)
         for (const row of await queryRows<{ namespace_id: string; ids: string[] }>(client, ALIKE, {
           ...range,
-          parts,
-          part,
+          splits,
+          split,
           limit,
         }))
           alike.push({ namespaceId: row.namespace_id, ids: row.ids })
       return alike.slice(0, limit)
     },
 
-    /** For the audit: those of some events that are in the list at just these places. */
-    async listListed<T extends AcceptancePlace>(namespaceId: string, places: readonly T[]): Promise<Set<T>> {
+    /** For the audit: those of some events that are in the list under just these keys. */
+    async listListed<T extends AcceptanceKey>(namespaceId: string, keys: readonly T[]): Promise<Set<T>> {
       const listed = new Set<T>()
-      for (let start = 0; start < places.length; start += IDS_AT_ONCE) {
-        const some = places.slice(start, start + IDS_AT_ONCE)
-        const rows = await queryRows<PlaceRow>(client, LISTED, {
+      for (let start = 0; start < keys.length; start += IDS_AT_ONCE) {
+        const some = keys.slice(start, start + IDS_AT_ONCE)
+        const rows = await queryRows<KeyRow>(client, LISTED, {
           namespaceId,
           seconds: [...new Set(some.map(({ acceptedSecond }) => acceptedSecond))],
           ids: some.map(({ id }) => id.slice('event_'.length)),
         })
         const found = new Set(rows.map((row) => `${row.second} ${row.event_id}`))
-        for (const place of some) if (found.has(`${place.acceptedSecond} ${place.id}`)) listed.add(place)
+        for (const key of some) if (found.has(`${key.acceptedSecond} ${key.id}`)) listed.add(key)
       }
       return listed
     },
@@ -196,19 +196,19 @@ export const usageEventListRepository = (client: ClickHouse) => {
 }
 
 /** Rows of the list, in order; several for one event while they are not merged. */
-async function listPlaces(
+async function listKeys(
   client: ClickHouse,
   namespaceId: string,
   { accountId, source }: UsageEventFilter,
-  { after, before, limit }: { after: AcceptancePlace | undefined; before: number; limit: number },
-): Promise<(AcceptancePlace & { accountId: string })[]> {
+  { after, before, limit }: { after: AcceptanceKey | undefined; before: number; limit: number },
+): Promise<(AcceptanceKey & { accountId: string })[]> {
   const query = [
-    PLACES_AFTER,
+    KEYS_AFTER,
     ...(accountId === undefined ? [] : [OF_ACCOUNT]),
     ...(source === undefined ? [] : [OF_SOURCE]),
     IN_ORDER,
   ].join('\n')
-  const rows = await queryRows<PlaceRow & { account_id: string }>(client, query, {
+  const rows = await queryRows<KeyRow & { account_id: string }>(client, query, {
     namespaceId,
     second: after?.acceptedSecond ?? 0,
     id: after?.id.slice('event_'.length) ?? '0'.repeat(32),
@@ -217,10 +217,10 @@ async function listPlaces(
     ...(accountId === undefined ? {} : { accountId }),
     ...(source === undefined ? {} : { source }),
   })
-  return rows.map((row) => ({ ...placeFromRow(row), accountId: row.account_id }))
+  return rows.map((row) => ({ ...keyFromRow(row), accountId: row.account_id }))
 }
 
-const placeFromRow = (row: PlaceRow): AcceptancePlace => ({ acceptedSecond: row.second, id: row.event_id })
+const keyFromRow = (row: KeyRow): AcceptanceKey => ({ acceptedSecond: row.second, id: row.event_id })
 
 /** Namespace with its length in front, second, id: as RowBinary has them. */
 function entriesFromBytes(bytes: Buffer): BinaryEntry[] {

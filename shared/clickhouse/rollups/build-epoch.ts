@@ -109,7 +109,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
       'conflict',
       'somebody gave up these rollups meanwhile: is another rebuild under way?',
     )
-  await tables.mergeParts(target, signal).catch(onUnmerged)
+  await tables.mergeDataParts(target, signal).catch(onUnmerged)
   return epoch
 }
 

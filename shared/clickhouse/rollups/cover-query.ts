@@ -3,7 +3,7 @@ import type { CachedEpoch } from './rollup-state.ts'
 import { daysParam, timesParam } from './time-params.ts'
 import { DAY_S, oldestSlotTotalsDay, type UsageCover } from './usage-cover.ts'
 
-/** What is read of each place of a cover: columns of the same names and types from all of them. */
+/** What is read of each level of a cover: columns of the same names and types from all of them. */
 export interface CoverRead {
   fromMonths: string
   fromDays: string
@@ -15,7 +15,7 @@ export interface CoverRead {
   timeFilter?: (second: string) => string
 }
 
-/** The second in which what a row holds begins, in each of the places. */
+/** The second in which what a row holds begins, on each of the levels. */
 export const SECOND_OF = {
   months: "toUnixTimestamp(toDateTime(month, 'UTC'))",
   days: "toUnixTimestamp(toDateTime(day, 'UTC'))",
@@ -27,7 +27,7 @@ type Params = Record<string, unknown>
 
 /** What is read of a table of rollups. */
 interface RollupRead {
-  place: 'months' | 'days' | 'slots'
+  level: 'months' | 'days' | 'slots'
   table: string
   conditions: readonly string[]
 }
@@ -35,7 +35,7 @@ interface RollupRead {
 const OF_EPOCH = 'epoch = {epoch:UInt32}'
 
 /**
- * A SELECT for each place that a cover reads.
+ * A SELECT for each level that a cover reads.
  *
  * @param totals whether days, and slots of the last days, come from the totals of the namespace, of which there are
  *   none by month
@@ -48,9 +48,9 @@ export function selectsOf(
 ): { selects: string[]; params: Params } {
   const params: Params = {}
   const columns = { months: fromMonths, days: fromDays, slots: fromSlots }
-  const filtersAt = (place: keyof typeof SECOND_OF) => [
+  const filtersAt = (level: keyof typeof SECOND_OF) => [
     ...filters,
-    ...(timeFilter === undefined ? [] : [timeFilter(SECOND_OF[place])]),
+    ...(timeFilter === undefined ? [] : [timeFilter(SECOND_OF[level])]),
   ]
   const ofMonths = monthRuns(months, params)
   const hasTotals = (day: number) => totals && day >= oldestSlotTotalsDay(now)
@@ -59,9 +59,9 @@ export function selectsOf(
     ...readDays(days, ofMonths, totals ? 'usage_by_day_total' : 'usage_by_day', params),
     ...readSlots(slots, hasTotals, params),
   ]
-  const selects = rollups.map(({ place, table, conditions }) => {
-    const where = [...conditions, ...filtersAt(place)].join(' AND ')
-    return `SELECT ${columns[place]} FROM ${table} FINAL WHERE ${where}`
+  const selects = rollups.map(({ level, table, conditions }) => {
+    const where = [...conditions, ...filtersAt(level)].join(' AND ')
+    return `SELECT ${columns[level]} FROM ${table} FINAL WHERE ${where}`
   })
   const unrolled = eventsOf(events, slotS)
   if (unrolled !== undefined) {
@@ -83,7 +83,7 @@ const monthRuns = (months: UsageCover['months'], params: Params): string[] =>
 function readMonths(ofMonths: readonly string[]): RollupRead[] {
   if (ofMonths.length === 0) return []
   const inRuns = `(${ofMonths.map((run) => `month ${run}`).join(' OR ')})`
-  return [{ place: 'months', table: 'usage_by_month', conditions: [OF_EPOCH, inRuns, 'count > 0'] }]
+  return [{ level: 'months', table: 'usage_by_month', conditions: [OF_EPOCH, inRuns, 'count > 0'] }]
 }
 
 /** Days outside of the months that are read; parameters are added. */
@@ -101,7 +101,7 @@ function readDays(
     params['daysExcept'] = days.except.map(dayNumber)
     conditions.push(`day NOT IN ${daysParam('daysExcept')}`)
   }
-  return [{ place: 'days', table, conditions }]
+  return [{ level: 'days', table, conditions }]
 }
 
 /** Slots: of days with totals from those, of the others from the accounts' own; parameters are added. */
@@ -125,7 +125,7 @@ function readSlots(
   const readOnDays = (name: string, table: string, wanted: readonly number[]): RollupRead[] => {
     if (wanted.length === 0) return []
     params[name] = wanted.map(dayNumber)
-    return [{ place: 'slots', table, conditions: [...conditions, `toDate(slot) IN ${daysParam(name)}`] }]
+    return [{ level: 'slots', table, conditions: [...conditions, `toDate(slot) IN ${daysParam(name)}`] }]
   }
   const withoutTotals = slots.days.filter((day) => !hasTotals(day))
   return [

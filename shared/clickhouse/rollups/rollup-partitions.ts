@@ -24,7 +24,7 @@ export const rollupPartitions = (client: ClickHouse, settings: ClickHouseSetting
   /**
    * Makes one part of each partition of days and of months, as what an account used is read from each part there is.
    */
-  async mergeParts({ epoch }: { epoch: number }, signal?: AbortSignal): Promise<void> {
+  async mergeDataParts({ epoch }: { epoch: number }, signal?: AbortSignal): Promise<void> {
     const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs: [epoch] })
     for (const { table, id, parts } of rows) {
       signal?.throwIfAborted()

@@ -34,7 +34,7 @@ export interface RatedWanted {
 export interface RatedRow {
   account_id: string
   /** The second of the cut it follows; 0 for usage before the first cut. */
-  segment: string
+  after_cut: string
   source: string
   /**
    * Whether it is told apart by its tokens: all usage in the ranges of the sources that have named ones, and no other.
@@ -93,31 +93,31 @@ interface Statement {
  * @returns undefined when there is nothing to read
  */
 export function ratedUsageStatement(wanted: RatedWanted, state: RollupState): Statement | undefined {
-  const parts = partsOf(wanted)
-  if (parts === undefined) return undefined
-  const { whole, cuts, segmentOf, unnamedFilters, timeFilter } = parts
+  const terms = sharedTermsOf(wanted)
+  if (terms === undefined) return undefined
+  const { whole, cuts, afterCut, unnamedFilters, timeFilter } = terms
   const columns: CoverRead = {
-    fromMonths: `account_id, ${segmentOf(SECOND_OF.months)}, ${UNNAMED}, ${rolled}`,
-    fromDays: `account_id, ${segmentOf(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
-    fromSlots: `account_id, ${segmentOf(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
-    fromEvents: `account_id, ${segmentOf(SECOND_OF.events)}, ${UNNAMED}, ${ofEvent}`,
+    fromMonths: `account_id, ${afterCut(SECOND_OF.months)}, ${UNNAMED}, ${rolled}`,
+    fromDays: `account_id, ${afterCut(SECOND_OF.days)}, ${UNNAMED}, ${rolled}`,
+    fromSlots: `account_id, ${afterCut(SECOND_OF.slots)}, ${UNNAMED}, ${rolled}`,
+    fromEvents: `account_id, ${afterCut(SECOND_OF.events)}, ${UNNAMED}, ${ofEvent}`,
     filters: unnamedFilters,
     ...(timeFilter && { timeFilter }),
   }
   const read = selectsOf(coverUsage(whole, state, { cuts }), state, columns, { totals: false })
-  const named = parts.namedFilters && [
-    eventsOf(`account_id, ${segmentOf(SECOND_OF.events)}, ${NAMED_TOKENS}`, parts.namedFilters, 'voided = 0'),
+  const named = terms.namedFilters && [
+    eventsOf(`account_id, ${afterCut(SECOND_OF.events)}, ${NAMED_TOKENS}`, terms.namedFilters, 'voided = 0'),
   ]
   const selects = [...read.selects, ...(named ?? [])]
   return {
     query: `SELECT ${OF_ROW} FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${KEY_OF_ROW}`,
-    params: { ...parts.params, epoch: state.epoch, ...read.params },
+    params: { ...terms.params, epoch: state.epoch, ...read.params },
   }
 }
 
-const KEY_OF_ROW = 'account_id, segment, is_named, source, tokens'
+const KEY_OF_ROW = 'account_id, after_cut, is_named, source, tokens'
 const OF_ROW = `
-  account_id, toString(segment) AS segment, is_named, arrayMap(token -> lower(hex(token)), tokens) AS tokens,
+  account_id, toString(after_cut) AS after_cut, is_named, arrayMap(token -> lower(hex(token)), tokens) AS tokens,
   ${merged}, ${latestEvent}`
 
 /** Usage as it was known at a time; or, in place of usage, the events that were corrected since. */
@@ -135,10 +135,10 @@ export interface KnownRow extends RatedRow {
  * @returns undefined when there is nothing to read
  */
 export function knownUsageStatement(wanted: RatedWanted, before: Micros): Statement | undefined {
-  const parts = partsOf(wanted)
-  if (parts === undefined) return undefined
-  const { whole, segmentOf, unnamedFilters, timeFilter, namedFilters } = parts
-  const ofEvents = `account_id, ${segmentOf(SECOND_OF.events)}, ${REPLACED} AS is_replaced`
+  const terms = sharedTermsOf(wanted)
+  if (terms === undefined) return undefined
+  const { whole, afterCut, unnamedFilters, timeFilter, namedFilters } = terms
+  const ofEvents = `account_id, ${afterCut(SECOND_OF.events)}, ${REPLACED} AS is_replaced`
   const ever = Object.entries(rangeParams(whole)).map(([name, value]) => [`ever_${name}`, value] as const)
   const inWhole = IN_RANGE.replaceAll(/\{(?!namespaceId)(\w+):/g, '{ever_$1:')
   const selects = [
@@ -153,11 +153,11 @@ export function knownUsageStatement(wanted: RatedWanted, before: Micros): Statem
     SELECT ${OF_ROW},
       if(is_replaced, arrayMap(id -> lower(hex(id)), groupArray(${REPLACED_MAX + 1})(newest_id)), []) AS replaced
     FROM (${selects.join('\nUNION ALL\n')}) GROUP BY ${KEY_OF_ROW}, is_replaced`
-  return { query, params: { ...parts.params, ...Object.fromEntries(ever), before } }
+  return { query, params: { ...terms.params, ...Object.fromEntries(ever), before } }
 }
 
 /** What statements about the same usage have in common. */
-interface Parts extends Segments {
+interface SharedTerms extends Cuts {
   /** What all of it lies in. */
   whole: TimeRange
   /** Of usage that no tokens tell apart: conditions for the key, … */
@@ -168,7 +168,13 @@ interface Parts extends Segments {
   namedFilters: string[] | undefined
 }
 
-function partsOf({ namespaceId, cutsByAccount, credit, named, ...wanted }: RatedWanted): Parts | undefined {
+function sharedTermsOf({
+  namespaceId,
+  cutsByAccount,
+  credit,
+  named,
+  ...wanted
+}: RatedWanted): SharedTerms | undefined {
   const ranges = wanted.ranges.filter(({ startAt, endAt }) => startAt < endAt)
   const edges = ranges.flatMap(({ startAt, endAt }) => [startAt, endAt])
   const creditBefore = Math.max(0, ...credit.before)
@@ -188,9 +194,9 @@ function partsOf({ namespaceId, cutsByAccount, credit, named, ...wanted }: Rated
   ]
   const isNamed = named.sources.length > 0 && ranges.length > 0
   const ofCredit = hasCredit ? ' OR source IN {currencies:Array(String)}' : ''
-  const { params, ...segments } = segmentsBy(cutsByAccount, edges)
+  const { params, ...cuts } = cutsBy(cutsByAccount, edges)
   return {
-    ...segments,
+    ...cuts,
     whole,
     unnamedFilters: [
       ...ofAccounts,
@@ -221,9 +227,9 @@ function partsOf({ namespaceId, cutsByAccount, credit, named, ...wanted }: Rated
 
 const isSpan = (accounts: RatedWanted['cutsByAccount']): accounts is AccountSpan => 'first' in accounts
 
-interface Segments {
-  /** The second in which a row's segment begins, told how that of the row is written. */
-  segmentOf: (second: string) => string
+interface Cuts {
+  /** The second of the cut that a row follows, told how that of the row is written. */
+  afterCut: (second: string) => string
   /** Of all accounts, in order. */
   cuts: readonly number[]
   params: Record<string, unknown>
@@ -232,20 +238,20 @@ interface Segments {
 /**
  * Where accounts are cut alike, the cuts are constants of the statement; else each row looks up those of its account.
  */
-function segmentsBy(cutsByAccount: RatedWanted['cutsByAccount'], edges: readonly number[]): Segments {
+function cutsBy(cutsByAccount: RatedWanted['cutsByAccount'], edges: readonly number[]): Cuts {
   const inOrder = (all: readonly number[]) => [...new Set(all)].sort((a, b) => a - b)
   const lists = isSpan(cutsByAccount) ? [inOrder(edges)] : [...cutsByAccount.values()].map(inOrder)
   const cuts = inOrder(lists.flat())
   if (lists.every(({ length }) => length === cuts.length))
     return {
-      segmentOf: (second) => `toInt64(roundDown(${second}, {cuts:Array(UInt32)})) AS segment`,
+      afterCut: (second) => `toInt64(roundDown(${second}, {cuts:Array(UInt32)})) AS after_cut`,
       cuts,
       params: { cuts: [0, ...cuts] },
     }
   const nth = 'transform(account_id, {accountIds:Array(String)}, {accountPlaces:Array(UInt32)}, 0)'
   return {
-    segmentOf: (second) =>
-      `toInt64(arrayMax(cut -> if(cut <= ${second}, cut, 0), {cutsOfAccounts:Array(Array(UInt32))}[${nth}])) AS segment`,
+    afterCut: (second) =>
+      `toInt64(arrayMax(cut -> if(cut <= ${second}, cut, 0), {cutsOfAccounts:Array(Array(UInt32))}[${nth}])) AS after_cut`,
     cuts,
     params: {
       accountPlaces: lists.map((_, index) => index + 1),

@@ -179,24 +179,24 @@ export function ratedUsageOf(plan: RatedPlan, rows: readonly RowOfAccount[], nam
 }
 
 type RowOfAccount = Omit<RatedRow, 'account_id'>
-type PlaceOfRow = Pick<RatedRow, 'source' | 'segment' | 'is_named'>
+type RatedRowKey = Pick<RatedRow, 'source' | 'after_cut' | 'is_named'>
 
 /** Whether a row is usage of a range. */
 export function isOfPiece(
-  { source, segment, is_named }: PlaceOfRow,
+  { source, after_cut, is_named }: RatedRowKey,
   range: TimeRange,
   named: NamedTokens,
 ): boolean {
   const { startAt, endAt } = clampRange(range)
-  const second = Number(segment)
+  const second = Number(after_cut)
   return second >= startAt && second < endAt && named.sources.includes(source) === (is_named === 1)
 }
 
 /** Whether a row is usage that credit of a plan pays for. */
-export const isOfCredit = ({ source, segment, is_named }: PlaceOfRow, plan: RatedPlan): boolean =>
-  source === plan.contract.currency && is_named === 0 && Number(segment) < creditEnd(plan)
+export const isOfCredit = ({ source, after_cut, is_named }: RatedRowKey, plan: RatedPlan): boolean =>
+  source === plan.contract.currency && is_named === 0 && Number(after_cut) < creditEnd(plan)
 
-/** Rows of the segments of a piece; those that the plan itself does not tell apart are put together. */
+/** Rows between the cuts of a piece; those that the plan itself does not tell apart are put together. */
 const usageRows = (rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedTokens): UsageRow[] =>
   mergeRows(
     rows.map((row) => {

@@ -116,8 +116,8 @@ async function collectUsage(
       if (++count > rowsMax) return undefined
       let ofAccount = usage.get(row.account_id)
       if (ofAccount === undefined) usage.set(row.account_id, (ofAccount = periods.map(() => [])))
-      const ofPeriod = ofAccount[periodOf.get(row.segment) ?? NaN]
-      if (ofPeriod === undefined) throw new Error(`no period begins at ${row.segment}`)
+      const ofPeriod = ofAccount[periodOf.get(row.after_cut) ?? NaN]
+      if (ofPeriod === undefined) throw new Error(`no period begins at ${row.after_cut}`)
       ofPeriod.push({
         source: row.source,
         properties: propertiesOf(row.source, row.tokens, tokens),

@@ -223,7 +223,7 @@ describe('Tally on servers', function () {
     const audited = usageDigestRepository(opened.client)
     await audited.countBySecond(NAMESPACE, seconds)
     await audited.listOfIds(NAMESPACE, seconds.slice(0, IDS_AT_ONCE), digits.slice(0, IDS_AT_ONCE))
-    await audited.listOfSeconds(NAMESPACE, { seconds: seconds.slice(0, IDS_AT_ONCE), part: 0, parts: 1 })
+    await audited.listOfSeconds(NAMESPACE, { seconds: seconds.slice(0, IDS_AT_ONCE), split: 0, splits: 1 })
     await opened.close()
     const paths = proxy.seen.map(({ path }) => path)
     const parameters = paths.flatMap((path) =>

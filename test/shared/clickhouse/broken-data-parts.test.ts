@@ -2,9 +2,9 @@ import { cp } from 'node:fs/promises'
 import path from 'node:path'
 import { ClickHouseError } from '@clickhouse/client'
 import { expect } from 'chai'
-import { listBrokenParts, requireWholeTables } from '../../../shared/clickhouse/broken-parts.ts'
+import { listBrokenDataParts, requireWholeTables } from '../../../shared/clickhouse/broken-data-parts.ts'
 import { type ClickHouse, type OpenedClickHouse, queryRows } from '../../../shared/clickhouse/clickhouse.ts'
-import { findBrokenParts } from '../../../shared/clickhouse/embedded/explain-failed-open.ts'
+import { findUnreadableDataParts } from '../../../shared/clickhouse/embedded/explain-failed-open.ts'
 import { usageEventRepository } from '../../../shared/clickhouse/events/usage-events.ts'
 import { inUse, rollupEpochRepository } from '../../../shared/clickhouse/rollups/rollup-epochs.ts'
 import { StartupError } from '../../../shared/errors/startup-error.ts'
@@ -30,7 +30,7 @@ describe('parts of ClickHouse that are broken', function () {
   })
   after(() => opened.close())
   afterEach(async () => {
-    for (const { table, name } of await listBrokenParts(client))
+    for (const { table, name } of await listBrokenDataParts(client))
       await client.command({
         query: `ALTER TABLE ${table} DROP DETACHED PART '${name}' SETTINGS allow_drop_detached = 1`,
       })
@@ -85,7 +85,7 @@ describe('parts of ClickHouse that are broken', function () {
     expect(inUse(await epochs.list())?.epoch).to.equal(1)
     expect(await refusalOf(client, testLog)).to.equal(undefined)
     expect(inUse(await epochs.list())).to.equal(undefined)
-    expect(await listBrokenParts(client)).to.deep.equal([])
+    expect(await listBrokenDataParts(client)).to.deep.equal([])
   })
 
   it('keep a server from loading its tables, which is said in one line', async () => {
@@ -108,13 +108,13 @@ describe('parts of ClickHouse that are broken', function () {
     const log = `2026.11.26 21:19:11.653149 [ 9454 ] {} <Error> tally.usage_events (dd8e): Part /d/1_1_1_0/ is broken and needs manual correction.
 2026.11.26 21:19:11.653542 [ 9454 ] {} <Error> tally.usage_events (dd8e): while loading part 1_1_1_0 on path store/dd8/dd8e/1_1_1_0: Code: 107. DB::Exception: store/dd8/dd8e/1_1_1_0/data.bin doesn't exist: columns: columns format version: 1
 2 columns:`
-    expect(findBrokenParts(log)).to.deep.equal([
+    expect(findUnreadableDataParts(log)).to.deep.equal([
       {
         table: 'tally.usage_events',
         part: '1_1_1_0',
         reason: "Code: 107. DB::Exception: store/dd8/dd8e/1_1_1_0/data.bin doesn't exist",
       },
     ])
-    expect(findBrokenParts('<Error> something else')).to.deep.equal([])
+    expect(findUnreadableDataParts('<Error> something else')).to.deep.equal([])
   })
 })

@@ -5,7 +5,7 @@ import { type ClickHouse, queryRows } from './clickhouse.ts'
 import { rollupEpochRepository } from './rollups/rollup-epochs.ts'
 
 /** A part of a table that ClickHouse could not read, and has put aside: its rows are in no answer any more. */
-export interface BrokenPart {
+export interface BrokenDataPart {
   table: string
   /** As its folder is called: `broken-on-start_202611_1_28_6`. */
   name: string
@@ -31,12 +31,12 @@ const WHAT_TO_DO = 'docs/operations.md says what to do under "When ClickHouse ha
  *
  * @internal
  */
-export const listBrokenParts = (client: ClickHouse): Promise<BrokenPart[]> =>
-  queryRows<BrokenPart>(client, BROKEN, {})
+export const listBrokenDataParts = (client: ClickHouse): Promise<BrokenDataPart[]> =>
+  queryRows<BrokenDataPart>(client, BROKEN, {})
 
 /** … that make answers wrong until somebody acts. */
-export const listLostParts = async (client: ClickHouse): Promise<BrokenPart[]> =>
-  (await listBrokenParts(client)).filter(({ table }) => !NOT_MISSED.test(table))
+export const listLostDataParts = async (client: ClickHouse): Promise<BrokenDataPart[]> =>
+  (await listBrokenDataParts(client)).filter(({ table }) => !NOT_MISSED.test(table))
 
 /**
  * Looks whether the tables are whole, as far as ClickHouse knows. Tables let it put no part aside by itself
@@ -51,7 +51,7 @@ export async function requireWholeTables(client: ClickHouse, log: Logger | undef
     await queryRows(client, READABLE, {}).catch((err: unknown) => {
       throw isUnloaded(err) ? unloaded(err) : err
     })
-    return listLostParts(client)
+    return listLostDataParts(client)
   })
   const ofRollups = broken.filter(({ table }) => OF_ROLLUPS.test(table))
   const others = broken.filter((part) => !ofRollups.includes(part))
@@ -63,7 +63,7 @@ export async function requireWholeTables(client: ClickHouse, log: Logger | undef
   for (const { epoch, state } of await epochs.list())
     if (epoch > 0 && state !== 'given up') await epochs.giveUp(epoch, now)
   // Only now: as long as they lie there, rollups are not to be relied on.
-  for (const { table, name } of ofRollups) await dropPart(client, table, name)
+  for (const { table, name } of ofRollups) await dropDataPart(client, table, name)
   log.warn(
     { parts: ofRollups.map(({ table, name }) => `${table} ${name}`) },
     'rollups had lost parts: they are computed anew, and until then usage is read from the events, which is exact and slower',
@@ -82,7 +82,7 @@ const unloaded = (err: Error): StartupError =>
     { cause: err },
   )
 
-function lost(parts: readonly BrokenPart[]): StartupError {
+function lost(parts: readonly BrokenDataPart[]): StartupError {
   const named = parts.slice(0, NAMED_MAX).map(({ table, path }) => `${table} (${path})`)
   const more = parts.length > NAMED_MAX ? ` and ${parts.length - NAMED_MAX} more` : ''
   return new StartupError(
@@ -93,7 +93,7 @@ function lost(parts: readonly BrokenPart[]): StartupError {
 const PLAIN_NAME = /^[\w-]+$/
 
 /** A text in the statement: DROP takes no parameter there. */
-async function dropPart(client: ClickHouse, table: string, name: string): Promise<void> {
+async function dropDataPart(client: ClickHouse, table: string, name: string): Promise<void> {
   for (const text of [table, name])
     if (!PLAIN_NAME.test(text)) throw new Error(`not a name of ClickHouse: ${text}`)
   await client.command({
