@@ -9,7 +9,7 @@ import type { EnvReader } from '../config/env-reader.ts'
 export const readAdminConfig = (read: EnvReader, port: number) => ({
   port: readPort(read, 'ADMIN_PORT', 'the port for probes and metrics', port),
   host: read.string('ADMIN_HOST', {
-    about: 'the address ADMIN_PORT is on; whoever reaches it reads the metrics',
+    about: 'the address ADMIN_PORT is on; anyone who can reach it can read the metrics',
     default: '127.0.0.1',
   }),
 })
