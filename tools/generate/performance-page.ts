@@ -210,7 +210,7 @@ function loadTable(rows: readonly LoadRow[]): Table {
       range(runs.map(({ memory }) => memory.self + memory.children)),
     ]
   })
-  return [['Usage', 'Runs', 'Taken, events/s', 'Loaded meanwhile', 'CPU µs/event', 'Memory, GB'], ...table]
+  return [['Usage', 'Runs', 'Taken, events/s', 'Loaded in that time', 'CPU µs/event', 'Memory, GB'], ...table]
 }
 
 /** Less than so many bytes an event are not shown. */
