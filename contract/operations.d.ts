@@ -11,7 +11,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Tell whether the service answers */
+        /** Check that the service answers */
         readonly get: operations["getHealth"];
         readonly put?: never;
         readonly post?: never;
@@ -28,7 +28,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Tell whether the service answers */
+        /** Check that the service answers */
         readonly get: operations["getHealthWithSlash"];
         readonly put?: never;
         readonly post?: never;
@@ -45,7 +45,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Tell whether the service answers */
+        /** Check that the service answers */
         readonly get: operations["getRoot"];
         readonly put?: never;
         readonly post?: never;
@@ -62,7 +62,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Tell whether the service answers */
+        /** Check that the service answers */
         readonly get: operations["getRootWithSlash"];
         readonly put?: never;
         readonly post?: never;
@@ -143,7 +143,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a customer
-         * @description Fields that are left out stay as they are. Accounts are listed by the new name at once; that takes a moment when the customer has very many.
+         * @description Fields that are left out stay as they are. Accounts are listed by the new name at once. This takes a moment when the customer has very many accounts.
          */
         readonly patch: operations["updateCustomer"];
         readonly trace?: never;
@@ -175,7 +175,7 @@ export interface paths {
         };
         /**
          * Get what several accounts have left
-         * @description For each account, in the order given: one balance for every metric that is not archived, in order of creation, then one for every currency the account was ever granted, by code. A balance is the sum of the grants in force now, minus all usage ever.
+         * @description The accounts are in the requested order. Each has one balance for every metric that is not archived, in order of creation. Then it has one balance for every currency the account was ever granted, by code. A balance is the sum of the grants in force now, minus all usage ever.
          */
         readonly get: operations["listBalances"];
         readonly put?: never;
@@ -235,7 +235,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive an account
-         * @description Says that it is no longer in use; everything else goes on: usage that is reported late counts, and its balances can be read. Archiving again changes nothing.
+         * @description An archived account is no longer in use, but everything else continues. Usage that is reported late counts, and its balances can be read. If the account is archived already, nothing changes.
          */
         readonly post: operations["archiveAccount"];
         readonly delete?: never;
@@ -255,7 +255,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Bring an archived account back
-         * @description Changes nothing when it is not archived.
+         * @description If the account is not archived, nothing changes.
          */
         readonly post: operations["unarchiveAccount"];
         readonly delete?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         /**
          * Get what an account used by day
-         * @description One bucket for each UTC day that meets the range, at most 3,700; days without usage have no lines. A day that lies in the range only in part holds only what lies in the range. Lines are metrics in order of creation, then currencies by code.
+         * @description One bucket for each UTC day of the range, at most 3,700. Days without usage have no lines. If only a part of a day is in the range, its bucket has only that part. Lines are metrics in order of creation, then currencies by code.
          */
         readonly get: operations["getAccountDailyUsage"];
         readonly put?: never;
@@ -414,7 +414,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive a metric
-         * @description Says that it is no longer in use; usage that is reported late still counts. Archiving again changes nothing.
+         * @description An archived metric is no longer in use, but usage that is reported late still counts. If the metric is archived already, nothing changes.
          */
         readonly post: operations["archiveMetric"];
         readonly delete?: never;
@@ -434,7 +434,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Bring an archived metric back
-         * @description Changes nothing when it is not archived.
+         * @description If the metric is not archived, nothing changes.
          */
         readonly post: operations["unarchiveMetric"];
         readonly delete?: never;
@@ -452,7 +452,7 @@ export interface paths {
         };
         /**
          * Get the usage of all accounts by month
-         * @description One bucket for each UTC calendar month that meets the range, which may meet 3,700 days at most; months without usage have no lines. A month that lies in the range only in part holds only what lies in the range. Lines are metrics in order of creation, then currencies by code.
+         * @description One bucket for each UTC calendar month of the range, which may have at most 3,700 days. Months without usage have no lines. If only a part of a month is in the range, its bucket has only that part. Lines are metrics in order of creation, then currencies by code.
          */
         readonly get: operations["getMonthlyUsage"];
         readonly put?: never;
@@ -472,7 +472,7 @@ export interface paths {
         };
         /**
          * List grants
-         * @description In order of creation. At most one of `metric_id` and `currency` can be asked for, as no grant has both.
+         * @description In order of creation. You can give only one of `metric_id` and `currency`, because no grant has both.
          */
         readonly get: operations["listGrants"];
         readonly put?: never;
@@ -515,7 +515,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Void a grant
-         * @description From now on it counts no more; what was answered before stays as it was. There is no way back. Voiding again changes nothing.
+         * @description The grant no longer counts from now on. Earlier answers stay as they were. A void cannot be undone. If the grant is voided already, nothing changes.
          */
         readonly post: operations["voidGrant"];
         readonly delete?: never;
@@ -535,7 +535,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive a grant
-         * @description From now on it counts no more; what was answered before stays as it was. There is no way back. Archiving again changes nothing, and a voided grant stays voided.
+         * @description The grant no longer counts from now on. Earlier answers stay as they were. This cannot be undone. If the grant is archived already, nothing changes. A voided grant stays voided.
          */
         readonly post: operations["archiveGrant"];
         readonly delete?: never;
@@ -598,7 +598,7 @@ export interface paths {
         };
         /**
          * List the refills of a configuration
-         * @description In order of creation. A refill is a grant; what it was computed from is kept beside it. A grant that is voided later is listed still.
+         * @description In order of creation. A refill is a grant, stored with the figures it was computed from. A refill whose grant was voided later is still listed.
          */
         readonly get: operations["listRefills"];
         readonly put?: never;
@@ -618,22 +618,24 @@ export interface paths {
         };
         /**
          * List usage events
-         * @description By the second they were accepted in, then by id. The list ends a moment before now, so that whoever keeps the last id and asks again never misses an event.
+         * @description Ordered by the second they were accepted in, then by id. The list ends a moment before now. So a client that keeps the last id and asks again never misses an event.
          */
         readonly get: operations["listEvents"];
         readonly put?: never;
         /**
          * Report one usage event
-         * @description Exactly one of `metric_id` and `currency` says what is measured. `occurred_at` may lie up to five calendar years back and
-         *     five minutes ahead; without it the event happened now. For a test company now is what its clock shows.
+         * @description Exactly one of `metric_id` and `currency` says what is measured. `occurred_at` may be up to five calendar years
+         *     ago, and up to five minutes ahead. Without it the event happened now. For a test company, now is the time of its
+         *     clock.
          *
-         *     An event with an `idempotency_key` counts once, for as long as data is kept, however often it is reported: the key
-         *     needs `occurred_at`, and the same key with another time is another event. When two reports of one event differ,
-         *     the first one counts. Without a key every report is an event of its own, unless the request carries an
-         *     `Idempotency-Key` header: that is of this route alone, and gives other events on `/v2/events/batch`.
+         *     An event with an `idempotency_key` counts once, even if it is reported several times, for as long as data is
+         *     kept. The key needs `occurred_at`: the same key with another time is another event. When two reports of one
+         *     event differ, the first one counts. Without a key every report is an event of its own, unless the request has an
+         *     `Idempotency-Key` header. That header is for this route only: on `/v2/events/batch` the same header makes other
+         *     events.
          *
-         *     The answer echoes this report, under the id of its event. An event that was reported before is not looked up: its
-         *     quantity and properties stay those of the first report, and `GET /v2/events` has them.
+         *     The answer repeats this report, under the id of its event. Tally does not look up whether the event was reported
+         *     before. If it was, its quantity and properties stay those of the first report, which `GET /v2/events` shows.
          */
         readonly post: operations["reportEvent"];
         readonly delete?: never;
@@ -651,7 +653,7 @@ export interface paths {
         };
         /**
          * Get the usage that has a property
-         * @description The usage of all accounts whose events have a top-level property of this name, dots included, that is this text, or a number or boolean that is written so in JSON, as `GET /v2/events` shows it: `1` finds `1` and `"1"`, `1.0` finds only `"1.0"`. Longer text than 500 characters, null, lists and objects are never found. Lines are metrics in order of creation, then currencies by code.
+         * @description The usage of all accounts, of events with this value in a top-level property of this name (a dot is a part of the name). The value is text, or a number or boolean as JSON writes it and `GET /v2/events` shows it: `1` finds `1` and `"1"`, `1.0` finds only `"1.0"`. Text of more than 500 characters, null, lists and objects are never found. Lines are metrics in order of creation, then currencies by code.
          */
         readonly get: operations["aggregateEvents"];
         readonly put?: never;
@@ -673,12 +675,12 @@ export interface paths {
         readonly put?: never;
         /**
          * Report up to 1,000 usage events
-         * @description All events are taken, or none: a 400 or 422 names the first 20 events that are wrong, by their index, of the first
-         *     kind of check that any fails: form, then rules, then whether account and metric exist. A key that
-         *     stands twice in a batch counts once when both events are equal, and is refused when they differ. Properties are
-         *     equal in whatever order their fields stand, and quantities in whatever way they are written.
+         * @description All events are accepted, or none. A 400 or 422 names the first 20 wrong events, by their index. There are three
+         *     checks: form, then rules, then whether account and metric exist. The answer is about the first check that fails.
+         *     A key that occurs twice in a batch counts once if both events are equal, and is refused if they differ. The
+         *     order of fields in properties and the spelling of quantities do not matter.
          *
-         *     For each event the rules of reporting one event apply.
+         *     The rules for reporting one event apply to each event.
          */
         readonly post: operations["reportEvents"];
         readonly delete?: never;
@@ -698,12 +700,12 @@ export interface paths {
         readonly put?: never;
         /**
          * Correct up to 1,000 usage events
-         * @description All corrections are made, or none. Each names an event and what becomes of it: another `quantity`, other `properties`,
-         *     both, or `void`. An event may stand in a request once.
+         * @description All corrections are made, or none. Each correction names an event and its change: another `quantity`, other
+         *     `properties`, both, or `void`. An event may occur only once in a request.
          *
-         *     A 400 or 422 names the first 20 corrections that are wrong, by their index; an event that nobody reported is one of
-         *     those. For each correction the rules of correcting one event apply, and sending the request again makes none twice.
-         *     An `Idempotency-Key` header is not needed, and means nothing here.
+         *     A 400 or 422 names the first 20 wrong corrections, by their index. A correction of an unknown event is wrong,
+         *     too. The rules for correcting one event apply to each correction. If you send the request again, no correction
+         *     is made twice. An `Idempotency-Key` header is not needed, and ignored here.
          */
         readonly post: operations["correctEvents"];
         readonly delete?: never;
@@ -721,7 +723,7 @@ export interface paths {
         };
         /**
          * Get a usage event
-         * @description As it counts now, with every correction that was answered, though balances may have it a moment later. An event that was reported a moment ago is waited for.
+         * @description The event as it counts now, with every correction that was answered. Balances may have it a moment later. If the event was reported a moment ago, the request waits for it.
          */
         readonly get: operations["getEvent"];
         readonly put?: never;
@@ -731,13 +733,13 @@ export interface paths {
         readonly head?: never;
         /**
          * Correct a usage event
-         * @description Replaces the quantity, the properties, or both; what is left out stays as it is. The account, the metric or currency
-         *     and the time cannot be changed: void the event and report another.
+         * @description Replaces the quantity, the properties, or both. What is left out stays as it is. The account, the metric or
+         *     currency and the time cannot be changed. To change those, void the event and report another one.
          *
-         *     Every usage answer and balance follows, within moments. What the event was before stays in its revisions. Two
-         *     corrections of different fields both hold, also when they come at the same time. The same correction again changes
-         *     nothing, so after a 5xx or a cut connection send it again; an `Idempotency-Key` header is not needed, and means nothing
-         *     here. An event that was voided cannot be corrected.
+         *     Every usage answer and balance follows within moments. Earlier versions of the event stay in its revisions. Two
+         *     corrections of different fields are both applied, even when they arrive at the same time. If you send the same
+         *     correction again, nothing changes, so repeat it after a 5xx or a cut connection. An `Idempotency-Key` header is
+         *     not needed, and ignored here. An event that was voided cannot be corrected.
          */
         readonly patch: operations["correctEvent"];
         readonly trace?: never;
@@ -753,7 +755,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Void a usage event
-         * @description It counts no more, in any usage answer or balance. There is no way back: later reports of the event stay void, and it cannot be corrected. Voiding again changes nothing and is answered the same. The event stays in the list of events, with `voided_at`.
+         * @description The event no longer counts, in any usage answer or balance. This cannot be undone: later reports of the event stay void, and it cannot be corrected. If the event is voided already, nothing changes and the answer is the same. The event stays in the list of events, with `voided_at`.
          */
         readonly post: operations["voidEvent"];
         readonly delete?: never;
@@ -770,8 +772,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List what a usage event was
-         * @description The report first, as it counted when the event was first corrected, then the event after each correction, with the API key that made it. An event that was never corrected has its report alone.
+         * List the revisions of a usage event
+         * @description First the report, as it counted when the event was first corrected. Then the event after each correction, with the API key that made the correction. An event that was never corrected has only its report.
          */
         readonly get: operations["listEventRevisions"];
         readonly put?: never;
@@ -791,7 +793,7 @@ export interface paths {
         };
         /**
          * List the currencies in use
-         * @description Every code that usage was ever reported in, by code. A currency that was only granted is not among them until usage is reported in it.
+         * @description All currencies in which usage was ever reported, by code. A currency that was only granted is listed once usage is reported in it.
          */
         readonly get: operations["listCurrencies"];
         readonly put?: never;
@@ -855,7 +857,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive a product
-         * @description No price can be made of it any more; what uses its prices goes on. Archiving again changes nothing.
+         * @description No new price can be made for it. Everything that uses its prices continues. If the product is archived already, nothing changes.
          */
         readonly post: operations["archiveProduct"];
         readonly delete?: never;
@@ -875,7 +877,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Bring an archived product back
-         * @description Of a product that is not archived it changes nothing.
+         * @description If the product is not archived, nothing changes.
          */
         readonly post: operations["unarchiveProduct"];
         readonly delete?: never;
@@ -899,7 +901,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a price
-         * @description `model` says which other fields there are. Amounts are in the major unit of the currency (dollars, not cents), which must have minor units in ISO 4217: what is billed is rounded to them, half up, once a line. The answer shows defaults, and numbers in their shortest form.
+         * @description `model` determines the other fields. Amounts are in the major unit of the currency (dollars, not cents). The currency must have minor units in ISO 4217: each invoice line is rounded to them once, half up. The answer shows defaults, and numbers in their shortest form.
          */
         readonly post: operations["createPrice"];
         readonly delete?: never;
@@ -924,7 +926,7 @@ export interface paths {
         readonly head?: never;
         /**
          * Change a price
-         * @description Nothing but the description may change: what was priced stays priced.
+         * @description Only the description can be changed: a price never changes.
          */
         readonly patch: operations["updatePrice"];
         readonly trace?: never;
@@ -940,7 +942,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive a price
-         * @description It cannot be used anew; rate cards and contracts that use it go on. Archiving again changes nothing.
+         * @description It can no longer be used in new rates and lines. Rate cards and contracts that use it continue. If the price is archived already, nothing changes.
          */
         readonly post: operations["archivePrice"];
         readonly delete?: never;
@@ -960,7 +962,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Bring an archived price back
-         * @description Of a price that is not archived it changes nothing.
+         * @description If the price is not archived, nothing changes.
          */
         readonly post: operations["unarchivePrice"];
         readonly delete?: never;
@@ -984,7 +986,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a rate card
-         * @description Answered with 422 and by their places in the request: metrics and prices that there are not, archived prices, prices that a rate cannot feed, and two rates that overlap, with an event that both would reach. A rate that does not say starts with the first second of 1970: contracts may begin in the past.
+         * @description Refused with 422, naming their places in the request: unknown metrics and prices, archived prices, prices that a rate cannot feed, and two rates that overlap, with an event that both would cover. A rate without `starts_at` starts with the first second of 1970, because contracts may begin in the past.
          */
         readonly post: operations["createRateCard"];
         readonly delete?: never;
@@ -1025,7 +1027,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Archive a rate card
-         * @description No contract can begin to follow it any more. Those that do go on, and so its rates may still be changed. Archiving again changes nothing.
+         * @description No contract can start to follow it any more. Contracts that follow it continue, so its rates can still be changed. If the rate card is archived already, nothing changes.
          */
         readonly post: operations["archiveRateCard"];
         readonly delete?: never;
@@ -1045,7 +1047,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Bring an archived rate card back
-         * @description Of a rate card that is not archived it changes nothing.
+         * @description If the rate card is not archived, nothing changes.
          */
         readonly post: operations["unarchiveRateCard"];
         readonly delete?: never;
@@ -1063,7 +1065,7 @@ export interface paths {
         };
         /**
          * List the rates of a rate card
-         * @description In order of creation; also those that have ended.
+         * @description In order of creation, including rates that have ended.
          */
         readonly get: operations["listRates"];
         readonly put?: never;
@@ -1085,7 +1087,7 @@ export interface paths {
         readonly put?: never;
         /**
          * End and add rates of a rate card
-         * @description All at one instant, or nothing. Rates are never edited: to change one, end it and add another. What a period of a contract is rated by is fixed when it begins, so each contract meets the change with its next period. Once a contract has followed the card, a change cannot lie before now; until then it may. An archived rate card may be changed too, as there may be contracts that follow it.
+         * @description All changes take effect at one instant, or none is made. Rates are never edited: to change one, end it and add another. The rates of a contract's period are fixed when the period begins, so each contract gets the change with its next period. Once a contract has followed the card, a change cannot be in the past; until then it can. An archived rate card can be changed too, because contracts may follow it.
          */
         readonly post: operations["changeRateCard"];
         readonly delete?: never;
@@ -1105,9 +1107,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Simulate what accounts would pay by a rate card
-         * @description Rates usage of the past by the card, over all accounts or some, and sets it against what they pay, another card, or nothing. With `changes` the card is as it would be after them. Lines, minimums of prices and rounding are those of an invoice preview; every period counts as a whole one, and minimums and credit of contracts are left out. Nothing is stored. The first page shows what all accounts come to together.
+         * @description Rates past usage by the card, over all accounts or some, and compares the result with what they pay, with another card, or with nothing. With `changes` the card is rated as it would be after them. Lines, minimums of prices and rounding are those of an invoice preview. Every period counts as a whole period, and minimums and credit of contracts are left out. Nothing is stored. The first page shows the totals of all accounts.
          *
-         *     An account pays by the line with which it follows a card at `start_at`, and by the rates that are in force then. Set against that, its overrides and its discount count for this card, too, so that a card against itself makes no difference; otherwise cards are rated by themselves. Amounts are in the card's currency: accounts that follow a card in another one at `start_at` cannot be compared with it. They are left out, and counted; named in `account_ids` they are 422, as is a card in another currency. So are more than 100,000 accounts, more than 500,000 accounts times periods, and more than ten million lines of these.
+         *     An account pays by the line with which it follows a card at `start_at`, and by the rates in force at that time. In this comparison, the account's overrides and its discount apply to this card, too. So a card compared with itself makes no difference. In other comparisons cards are rated by themselves. Amounts are in the card's currency. Accounts that follow a card in another currency at `start_at` cannot be compared: they are left out and counted, or answered with 422 if they are named in `account_ids`. Also answered with 422: a card in another currency to compare with, more than 100,000 accounts, more than 500,000 accounts times periods, and more than ten million lines of these.
          */
         readonly post: operations["simulateRateCard"];
         readonly delete?: never;
@@ -1131,7 +1133,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a contract
-         * @description Periods begin at `anchor_at` and so many days, weeks or months before and after it; in a month without the anchor's day it is the last day. An account may have many contracts, and follows one rate card at a time over all of them: a line that would follow another is answered with 409.
+         * @description Periods are counted in days, weeks or months from `anchor_at`, before and after it. A month without the anchor's day uses its last day. An account may have many contracts, and follows one rate card at a time over all of them. A line that would follow another card at the same time is answered with 409.
          */
         readonly post: operations["createContract"];
         readonly delete?: never;
@@ -1149,7 +1151,7 @@ export interface paths {
         };
         /**
          * Get a contract
-         * @description With the lines that are not ended.
+         * @description With the lines that have not ended.
          */
         readonly get: operations["getContract"];
         readonly put?: never;
@@ -1158,8 +1160,8 @@ export interface paths {
         readonly options?: never;
         readonly head?: never;
         /**
-         * Change what is said of a contract, or let it end later
-         * @description Fields that are left out stay as they are. A contract that is canceled or has ended is answered with 409, and so is a later end when the account follows a rate card of another contract then.
+         * Change a contract, or let it end later
+         * @description Fields that are left out stay as they are. If the contract is canceled or has ended, the answer is 409. A later end is also answered with 409 if the account follows a rate card of another contract at that time.
          */
         readonly patch: operations["updateContract"];
         readonly trace?: never;
@@ -1173,7 +1175,7 @@ export interface paths {
         };
         /**
          * List the lines of a contract
-         * @description All there ever were, in order of creation.
+         * @description All lines there ever were, in order of creation.
          */
         readonly get: operations["listContractLines"];
         readonly put?: never;
@@ -1195,7 +1197,7 @@ export interface paths {
         readonly put?: never;
         /**
          * End lines of a contract, and add others
-         * @description Lines are never edited: one that is to be otherwise is ended, and another is added. What a period has begun to be rated by stays as it is, as a change lies never before now. To withdraw a line that is to begin later, end it at its own start. A contract that is canceled or has ended is answered with 409.
+         * @description Lines are never edited: to change a line, end it and add another. A change cannot be in the past, so the rates of a period that has begun stay as they are. To withdraw a line that begins later, end it at its own start. If the contract is canceled or has ended, the answer is 409.
          */
         readonly post: operations["changeContract"];
         readonly delete?: never;
@@ -1215,7 +1217,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Cancel a contract
-         * @description It then ends earlier, and until then the cancellation can be taken back, or replaced by another. A contract that is canceled already is answered as it is: the first cancellation stands. One that has ended is answered with 409. Credit that was given stays.
+         * @description The contract then ends earlier. Until then the cancellation can be taken back, or replaced by another. If the contract is canceled already, nothing changes: the first cancellation stands. If it has ended, the answer is 409. Credit that was given stays.
          */
         readonly post: operations["cancelContract"];
         readonly delete?: never;
@@ -1235,7 +1237,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Take the cancellation of a contract back
-         * @description Without one that is pending it changes nothing. A contract that is canceled or has ended is answered with 409, and so is one whose account follows a rate card of another contract meanwhile.
+         * @description If no cancellation is pending, nothing changes. If the contract is canceled or has ended, the answer is 409. It is also 409 if the account now follows a rate card of another contract.
          */
         readonly post: operations["uncancelContract"];
         readonly delete?: never;
@@ -1252,16 +1254,16 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Preview what a period of each contract comes to
-         * @description Contract by contract, in their order of creation, the preview of the period that a second lies in, without its lines: to close a month, name its last second, and read page by page. Contracts that are not in force then are left out. `POST` shows the lines of one. A page is read as one; many pages at once wait for each other, so that balances do not wait for them, and 503 tells who waited too long.
+         * Preview the invoices of a period of all contracts
+         * @description For each contract, in their order of creation, the preview of the period that contains a second, without its lines. To close a month, give its last second, and read page by page. Contracts that are not in force at that second are left out. `POST` shows the lines of one contract. Pages wait for each other, so that balances do not wait for them. A page that waited too long is answered with 503.
          */
         readonly get: operations["listInvoicePreviews"];
         readonly put?: never;
         /**
-         * Preview what a period of a contract comes to
-         * @description Rates the usage of one period as the contract, its rate card and its prices have it, to the last digit. Nothing is stored: the same request about a period that is over gives the same answer until usage of it is reported late or corrected. `changes` and `cancel_at` show what would be owed if the contract were changed or canceled so.
+         * Preview the invoice of a period of a contract
+         * @description Rates the usage of one period by the contract, its rate card and its prices, to the last digit. Nothing is stored. For a period that is over, the same request gives the same answer until usage of the period is reported late or corrected. `changes` and `cancel_at` show what would be owed if the contract were changed or canceled like that.
          *
-         *     With `known_at` the answer counts only what was accepted, corrected, granted or voided before it: about a period that had ended by then it is the same for good, byte for byte, whatever comes later. Its lines have no `query`, as analysts see events as they are now, and a `price` is shown as it is: what it is called and whether it is archived may change. (One exception: a line put back out of the dead letters has the time it was first accepted at.) `difference_since` adds what has come since an earlier answer. Both read the account's events one by one, which takes longer.
+         *     With `known_at` the answer counts only what was accepted, corrected, granted or voided before that second. If the period had ended by then, the answer never changes, byte for byte. Its lines have no `query`, because analysts see events as they are now. A `price` is shown as it is now: its description may change, and it may be archived. (One exception: a dead letter that was put back has the time at which it was first accepted.) `difference_since` adds what has come since an earlier answer. Both read the account's events one by one, which takes longer.
          */
         readonly post: operations["previewInvoice"];
         readonly delete?: never;
@@ -1278,8 +1280,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get whose key this is
-         * @description The company of the key that makes this request, what the key may do, and what time it is for the company. Any one permission is enough.
+         * Get the company of this key, and its permissions
+         * @description The company of the key that makes this request, the key's permissions, and the company's time. Any one permission is enough.
          */
         readonly get: operations["getCaller"];
         readonly put?: never;
@@ -1299,13 +1301,13 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Of the company, in order of creation, those that ended among them. A key itself is never shown again, only its last characters.
+         * @description The keys of the company, in order of creation, including keys that have ended. A key itself is never shown again, only its last characters.
          */
         readonly get: operations["listApiKeys"];
         readonly put?: never;
         /**
          * Issue an API key
-         * @description The answer shows the key, this once: Tally keeps no more than its digest. A key gives only what it has: its own permissions at most, and when it ends by itself, no key that outlives it; anything else is 403. Was the answer lost, revoke the key, which the list shows and the 409 of a repeat names, and issue another.
+         * @description The answer shows the key, only this once: Tally stores only its digest. A key cannot give more than it has: no permission it lacks, and, if it ends by itself, no later end. Anything else is 403. If you lost the answer, revoke the key and issue another. The list shows the lost key, and the 409 of a repeat names it.
          */
         readonly post: operations["createApiKey"];
         readonly delete?: never;
@@ -1321,7 +1323,7 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get what is known of an API key */
+        /** Get an API key */
         readonly get: operations["getApiKey"];
         readonly put?: never;
         readonly post?: never;
@@ -1341,8 +1343,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Put a new key in the place of an API key
-         * @description The new key takes over the name, the permissions and the end of the old one; the answer shows it, this once. The old one works until its own end, which is the one asked for here or the one it had, whichever comes first; within five seconds after that it is refused everywhere. Nothing is gained by rotation: the new key may have fewer permissions than the old one, never more (422), and whoever rotates must have them all (403). It may end at another time, but not outlive the key that rotates (403). A key is rotated once; one that was rotated, revoked or has expired is 409. Was the answer lost, rotate the key that took its place (`replaced_by`).
+         * Rotate an API key
+         * @description The new key takes over the name, the permissions and the end of the old one. The answer shows the new key, only this once. The old key works until its own end: the end requested here or the one it had, whichever comes first. Within five seconds after that it is refused everywhere. A rotation gives no more than before. The new key may have fewer permissions than the old one, never more (422), and the key that makes this request must have all of them (403). The new key may end at another time, but not after the key that makes this request (403). A key is rotated once. If it was rotated or revoked, or has expired, the answer is 409. If you lost the answer, rotate the key that replaced it (`replaced_by`).
          */
         readonly post: operations["rotateApiKey"];
         readonly delete?: never;
@@ -1362,7 +1364,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Revoke an API key
-         * @description It is refused everywhere within five seconds, for good. Every key that manages keys may revoke every key of the company, itself and the last one too; whoever runs Tally can issue another. Once more changes nothing.
+         * @description It is refused everywhere within five seconds, for good. Every key that manages keys may revoke every key of the company, also itself and the last one. The operator of Tally can issue another. If the key is revoked already, nothing changes.
          */
         readonly post: operations["revokeApiKey"];
         readonly delete?: never;
@@ -1380,7 +1382,7 @@ export interface paths {
         };
         /**
          * List who created and changed what
-         * @description Newest first: an entry for each request that created or changed something, kept without end. Reported usage is not in it, nor what Tally does by itself.
+         * @description Newest first. There is an entry for each request that created or changed something, kept without end. Reported usage and what Tally does by itself are not in it.
          */
         readonly get: operations["listAuditTrail"];
         readonly put?: never;
@@ -1398,17 +1400,17 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Tell what time it is for the company */
+        /** Get the company's time */
         readonly get: operations["getTestClock"];
         /**
          * Set the company's clock forward
-         * @description What depends on the time goes by this clock: whether grants have begun or expired, when refills are due, how far back and ahead usage may lie, the time that usage without `occurred_at` has, and ranges that end now. It goes on from the time that is set, second by second, because usage that is reported one after the other shall not all fall into one second, and a grant that expires in a minute shall do so in a minute. It goes forward only, until it is returned to real time, and at most ten years. Times that say when Tally did something (`accepted_at`, `created_at`, `updated_at`, `archived_at`) stay real. Every request that begins after the answer sees the time that was set.
+         * @description Everything that depends on the time uses this clock: whether grants have begun or expired, when refills are due, how far back and ahead usage may be, the time of usage without `occurred_at`, and ranges that end now. The clock continues from the time you set, second by second. So events that are reported one after the other do not all get the same second, and a grant that expires in a minute does so in a minute. The clock only goes forward, by at most ten years, until it is returned to real time. Times that say when Tally did something (`accepted_at`, `created_at`, `updated_at`, `archived_at`) stay real. Every request that begins after the answer uses the new time.
          */
         readonly put: operations["setTestClock"];
         readonly post?: never;
         /**
          * Return the company's clock to real time
-         * @description Usage that was reported at later times keeps them, and counts.
+         * @description Usage that was reported at later times keeps its times, and counts.
          */
         readonly delete: operations["resetTestClock"];
         readonly options?: never;
@@ -1427,7 +1429,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Move the company's clock ahead
-         * @description By so many seconds from what it shows. A repeat moves it again, unless both carry the same `Idempotency-Key`.
+         * @description By a number of seconds from the time it shows. A repeat moves it again, unless both requests have the same `Idempotency-Key`.
          */
         readonly post: operations["advanceTestClock"];
         readonly delete?: never;
@@ -1446,14 +1448,14 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Begin anew, with nothing
-         * @description Everything the company has but its API keys is gone: resources, usage, Idempotency-Keys, and the clock is back in
-         *     real time. Every id and key can be used again at once. The rows are deleted later.
+         * Reset the company to an empty one
+         * @description Everything of the company except its API keys is gone: resources, usage and Idempotency-Keys. The clock is back
+         *     in real time. Every id and key can be used again at once. The rows are deleted later.
          *
-         *     Every answer to a request that begins after this one was answered is empty, of whatever process. Usage that is
-         *     acknowledged after it counts; usage that was acknowledged before it never turns up again, however late it is loaded.
-         *     It therefore waits for the company's requests that write and are under way. When one of them does not end within
-         *     eight seconds, or is in a process that stands still, the answer is 503 and nothing was reset.
+         *     Every request that begins after this answer gets an empty answer, from any process. Usage that is acknowledged
+         *     after it counts. Usage that was acknowledged before it never appears again, even if it is loaded late. Therefore
+         *     the reset waits for running requests of the company that write. If one of them does not end within eight
+         *     seconds, or its process hangs, the answer is 503 and nothing was reset.
          */
         readonly post: operations["resetTestCompany"];
         readonly delete?: never;
@@ -1472,14 +1474,14 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Make up seed data
-         * @description Makes customers, accounts, metrics, grants, a refill configuration that is not active, a rate card and a contract that
-         *     follows it, and usage in the 90 days before what the clock shows. The same seed in an empty company makes the same names, external ids, quantities and
-         *     totals, at whatever time; ids of resources are random.
+         * Make seed data
+         * @description Makes customers, accounts, metrics, grants, an inactive refill configuration, a rate card and a contract that
+         *     follows it. It also makes usage in the 90 days before the time of the company's clock. The same seed in an empty
+         *     company always makes the same names, external ids, quantities and totals. Ids of resources are random.
          *
-         *     Asked for a second time, a seed makes nothing new and answers the same, also after a request whose answer was lost:
-         *     the usage is reported once more, and each of its events counts once. Another seed makes other data beside it.
-         *     Usage is counted a moment later: `POST /v2/test/drain` waits for that.
+         *     If you ask for a seed again, nothing new is made and the answer is the same, also when the first answer was
+         *     lost. The usage is reported once more, and each of its events counts once. Another seed makes other data beside
+         *     it. Usage is counted a moment later: `POST /v2/test/drain` waits for that.
          */
         readonly post: operations["seedTestCompany"];
         readonly delete?: never;
@@ -1499,7 +1501,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Wait until everything is counted
-         * @description Answers once all usage that was acknowledged before this request, of whatever company, is in usage and balances. The list of events shows it a few seconds later where gateways are processes of their own. When that takes longer than `timeout` the answer is 408: ask again.
+         * @description Answers once all usage of any company that was acknowledged before this request is in usage and balances. If gateways are separate processes, the list of events shows it a few seconds later. If this takes longer than `timeout`, the answer is 408: ask again.
          */
         readonly post: operations["drainTestCompany"];
         readonly delete?: never;
@@ -1570,18 +1572,18 @@ export interface components {
          */
         readonly Uuid: string;
         /**
-         * @description An id of your own. `.` and `..` are no new ids (422), as URLs lose them.
+         * @description Your own id. `.` and `..` cannot be used as new ids (422), because URLs lose them.
          * @example crm-4711
          */
         readonly ExternalId: string;
         /**
          * the name of a property, of letters, digits, dots, dashes and underscores,
-         * @description A dot is a part of the name, and no path into an object.
+         * @description A dot is a part of the name, not a path into an object.
          * @example model
          */
         readonly PropertyName: string;
         /**
-         * @description Text, and a number or boolean that is written so in JSON: `1` is `1` and `"1"`, `1.0` only `"1.0"`.
+         * @description Text, or a number or boolean as JSON writes it: `1` is `1` and `"1"`, `1.0` only `"1.0"`.
          * @example large
          */
         readonly PropertyValue: string;
@@ -1595,7 +1597,7 @@ export interface components {
         /**
          * Unix seconds
          * Format: int64
-         * @description Unix time in seconds, UTC. That of the last period that can be named lies after the year 9999.
+         * @description Unix time in seconds, UTC. The end of the last possible period is after the year 9999.
          * @example 1700158623
          */
         readonly PeriodEnd: number;
@@ -1698,7 +1700,7 @@ export interface components {
             readonly description?: string | null;
             /** @description Null clears it. */
             readonly external_id?: components["schemas"]["ExternalId"] | null;
-            /** @description The customer this account belongs to from now on; null for none. */
+            /** @description The customer this account belongs to from now on. Null means no customer. */
             readonly service_customer_id?: components["schemas"]["Uuid"] | null;
         };
         readonly Account: {
@@ -1711,7 +1713,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -1734,7 +1736,7 @@ export interface components {
             readonly data: readonly components["schemas"]["Balance"][];
         };
         /**
-         * @description `latest` is the quantity of the event that occurred last; among events of one second the one accepted last, then the one with the greatest id. Which was accepted last goes by the microsecond; answers show whole seconds of it. `count` is the number of events.
+         * @description `latest` is the quantity of the event that occurred last. Among events of one second it is the event that was accepted last, by the microsecond, then the event with the greatest id. Answers show only whole seconds of these times. `count` is the number of events.
          * @default sum
          * @enum {string}
          */
@@ -1802,7 +1804,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -1824,9 +1826,9 @@ export interface components {
             readonly currency?: components["schemas"]["CurrencyInput"] | null;
             /** @description In the metric's unit or the currency's major unit. A negative amount is a debit. */
             readonly amount: components["schemas"]["Amount"];
-            /** @description From when on it counts. */
+            /** @description The time from which it counts. */
             readonly effective_at: components["schemas"]["UnixTimestamp"];
-            /** @description From when on it no longer counts; after effective_at. */
+            /** @description The time from which it no longer counts. It is after effective_at. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
             readonly description?: string | null;
             /** @description The contract this credit comes from. */
@@ -1864,7 +1866,7 @@ export interface components {
             /** Format: int64 */
             readonly archived_at: number | null;
             /**
-             * @description Only active grants count. Voided and archived go before expired (`expires_at` has come) and scheduled (`effective_at` has not).
+             * @description Only active grants count. Of several statuses, voided and archived come first, then expired (`expires_at` has passed) and scheduled (`effective_at` is in the future).
              * @enum {string}
              */
             readonly status: "active" | "scheduled" | "voided" | "archived" | "expired";
@@ -1883,12 +1885,12 @@ export interface components {
              */
             readonly minimum_balance: components["schemas"]["Amount"];
             /**
-             * @description In the metric's unit, greater than minimum_balance. The balance after filling up.
+             * @description In the metric's unit, greater than minimum_balance. The balance after a refill.
              * @example 5000
              */
             readonly target_balance: components["schemas"]["Amount"];
             /**
-             * @description Whether the balance is filled up by itself. Set it to false to pause, and to true to go on.
+             * @description Whether the balance is filled up automatically. Set it to false to pause, and to true to continue.
              * @default true
              */
             readonly is_active?: boolean | null;
@@ -1903,7 +1905,7 @@ export interface components {
             readonly target_balance?: components["schemas"]["Amount"];
             readonly is_active?: boolean;
         };
-        /** @description Told apart by `account_id` and `metric_id`; it has no id of its own. */
+        /** @description Identified by `account_id` and `metric_id`. It has no id of its own. */
         readonly RefillConfiguration: {
             readonly account_id: components["schemas"]["AccountId"];
             readonly metric_id: components["schemas"]["MetricId"];
@@ -1917,18 +1919,18 @@ export interface components {
             readonly data: readonly components["schemas"]["RefillConfiguration"][];
             readonly has_more: components["schemas"]["HasMore"];
         };
-        /** @description An automatic refill, and what it was computed from. */
+        /** @description An automatic refill, and the figures it was computed from. */
         readonly Refill: {
             readonly grant_id: components["schemas"]["GrantId"];
             readonly account_id: components["schemas"]["AccountId"];
             readonly metric_id: components["schemas"]["MetricId"];
             /** @description The first refill of the configuration is 1, the next one 2. */
             readonly occurrence: number;
-            /** @description What was granted, which is target_balance minus balance. */
+            /** @description The granted amount, which is target_balance minus balance. */
             readonly amount: components["schemas"]["DecimalTotal"];
             readonly minimum_balance: components["schemas"]["DecimalTotal"];
             readonly target_balance: components["schemas"]["DecimalTotal"];
-            /** @description The grants in force at effective_at, this one left out. */
+            /** @description The grants in force at effective_at, without this one. */
             readonly grant_total: components["schemas"]["DecimalTotal"];
             /** @description All usage that was counted when the refill was made. */
             readonly usage_total: components["schemas"]["DecimalTotal"];
@@ -1958,7 +1960,7 @@ export interface components {
             readonly account_id: components["schemas"]["AccountId"];
             readonly metric_id?: components["schemas"]["MetricIdOrNull"];
             readonly currency?: components["schemas"]["CurrencyInputOrNull"];
-            /** @description How much was used, in the metric's unit or the currency's major unit. A negative quantity takes usage back. */
+            /** @description The quantity that was used, in the metric's unit or the currency's major unit. A negative quantity takes usage back. */
             readonly quantity: components["schemas"]["Amount"];
             /**
              * Unix seconds
@@ -1968,12 +1970,12 @@ export interface components {
              */
             readonly occurred_at?: number | null;
             /**
-             * @description A name of your own for this event, the same each time you report it. It tells events apart within one account, one metric or currency and one time: with another of these it is another event.
+             * @description Your own name for this event, which is the same each time you report the event. It identifies the event within one account, one metric or currency and one time. With another account, metric, currency or time it is another event.
              * @example request-8812
              */
             readonly idempotency_key?: string | null;
             /**
-             * @description Anything you want to find usage by. At most 16 KiB as JSON, nested at most 8 deep. A number that would lose digits in a 64-bit float is refused: send it as text. The order of fields means nothing, at any level. Queries and rates find top-level properties whose names have 1 to 100 letters, digits, dots, dashes and underscores.
+             * @description Properties by which you can query usage. At most 16 KiB as JSON, nested at most 8 deep. A number that would lose digits in a 64-bit float is refused: send it as text. The order of fields does not matter, at any level. Queries and rates find top-level properties whose names have 1 to 100 letters, digits, dots, dashes and underscores.
              * @example {
              *       "model": "large",
              *       "region": "eu"
@@ -2018,13 +2020,13 @@ export interface components {
             readonly quantity: components["schemas"]["DecimalTotal"];
             readonly account_id: components["schemas"]["AccountId"];
             readonly occurred_at: components["schemas"]["UnixTimestamp"];
-            /** @description As they were reported or corrected, with the fields in the order of their names. Those of events that an earlier version took stand as they were sent. */
+            /** @description The properties as they were reported or corrected, with the fields in the order of their names. Events that an earlier version accepted keep the order in which they were sent. */
             readonly properties: Record<string, unknown>;
             readonly accepted_at: components["schemas"]["UnixTimestamp"];
             readonly created_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was last corrected or voided; absent while it is as it was reported. */
+            /** @description When it was last corrected or voided. Absent if it was never corrected. */
             readonly corrected_at?: components["schemas"]["UnixTimestamp"];
-            /** @description When it was voided; it counts no more. Absent while it counts. */
+            /** @description When it was voided and stopped counting. Absent while it counts. */
             readonly voided_at?: components["schemas"]["UnixTimestamp"];
         };
         readonly UsageEventPage: {
@@ -2038,7 +2040,7 @@ export interface components {
          *     }
          */
         readonly EventChanges: {
-            /** @description How much was used after all. */
+            /** @description The corrected quantity. */
             readonly quantity?: components["schemas"]["Amount"];
             /**
              * @description All properties of the event from now on; the same limits as in a report.
@@ -2050,7 +2052,7 @@ export interface components {
             readonly properties?: Record<string, unknown>;
         };
         /**
-         * @description With `void` nothing else but the event; without it at least one of the other fields.
+         * @description With `void` only the event. Without it at least one of the other fields.
          * @example {
          *       "event_id": "event_6556589f5e1f0c2b3a49586776a5b4c3",
          *       "quantity": "4800"
@@ -2058,7 +2060,7 @@ export interface components {
          */
         readonly EventCorrection: {
             readonly event_id: components["schemas"]["EventId"];
-            /** @description How much was used after all. */
+            /** @description The corrected quantity. */
             readonly quantity?: components["schemas"]["Amount"];
             /**
              * @description All properties of the event from now on; the same limits as in a report.
@@ -2069,7 +2071,7 @@ export interface components {
              */
             readonly properties?: Record<string, unknown>;
             /**
-             * @description The event counts no more.
+             * @description The event no longer counts.
              * @example true
              * @constant
              */
@@ -2121,13 +2123,13 @@ export interface components {
              */
             readonly name: string | null;
             /**
-             * @description How many decimal places its amounts have in ISO 4217: 2 for dollars and cents. Null where the standard names none, as for gold. Tally keeps 18, whatever it says.
+             * @description The number of decimal places of its amounts in ISO 4217: 2 for dollars and cents. Null if the standard has none, as for gold. Tally keeps 18 in any case.
              * @example 2
              */
             readonly minor_units: number | null;
-            /** @description When usage in it was accepted first. */
+            /** @description When usage in it was first accepted. */
             readonly first_reported_at: components["schemas"]["UnixTimestamp"];
-            /** @description When usage in it was accepted last; repeats of an event count here too. */
+            /** @description When usage in it was last accepted. Repeats of an event count here too. */
             readonly last_reported_at: components["schemas"]["UnixTimestamp"];
         };
         readonly NewProduct: {
@@ -2158,7 +2160,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2185,10 +2187,10 @@ export interface components {
              * @enum {string}
              */
             readonly model: "flat";
-            /** @description What is due. */
+            /** @description The amount due. */
             readonly amount: components["schemas"]["NonNegativeAmount"];
             /**
-             * @description Whether it is due in each period, by the share of it that its line is in force; otherwise it is due once, whole, where its line starts.
+             * @description Whether it is due in each period, by the share of the period in which its line is in force. Otherwise it is due once, in full, when its line starts.
              * @default true
              */
             readonly recurring?: boolean | null;
@@ -2203,21 +2205,21 @@ export interface components {
              * @enum {string}
              */
             readonly model: "per_unit";
-            /** @description What `per` units cost. */
+            /** @description The cost of `per` units. */
             readonly unit_amount: components["schemas"]["NonNegativeAmount"];
             /**
-             * @description For how many units the unit amount is.
+             * @description The number of units that the unit amount is for.
              * @default 1
              */
             readonly per?: components["schemas"]["UnitCount"] | null;
             /**
-             * @description What is free of each quantity.
+             * @description The part of each quantity that is free.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             readonly description?: string | null;
         };
@@ -2230,21 +2232,21 @@ export interface components {
              * @enum {string}
              */
             readonly model: "graduated" | "volume";
-            /** @description Rising in `up_to`, which is null in the last tier and in no other. `graduated`: each tier prices what of the quantity lies in it. `volume`: the tier that the whole quantity lies in prices all of it. */
+            /** @description In rising order of `up_to`, which is null only in the last tier. `graduated`: each tier prices the part of the quantity that is in it. `volume`: the tier that contains the whole quantity prices all of it. */
             readonly tiers: readonly components["schemas"]["NewPriceTier"][];
             /**
-             * @description For how many units the unit amount is.
+             * @description The number of units that the unit amount is for.
              * @default 1
              */
             readonly per?: components["schemas"]["UnitCount"] | null;
             /**
-             * @description What is free of each quantity.
+             * @description The part of each quantity that is free.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             readonly description?: string | null;
         };
@@ -2257,18 +2259,18 @@ export interface components {
              * @enum {string}
              */
             readonly model: "package";
-            /** @description How many units a package has; greater than 0. */
+            /** @description The number of units in a package; greater than 0. */
             readonly package_size: components["schemas"]["NonNegativeAmount"];
-            /** @description What a package costs. One that was begun is due. The sum of a period fills packages, not each event. */
+            /** @description The price of a package. A package is due as soon as it is begun. The sum of a period fills packages, not each event. */
             readonly package_amount: components["schemas"]["NonNegativeAmount"];
             /**
-             * @description What is free of each quantity.
+             * @description The part of each quantity that is free.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             readonly description?: string | null;
         };
@@ -2281,16 +2283,16 @@ export interface components {
              * @enum {string}
              */
             readonly model: "percentage";
-            /** @description How much of the quantity is due, in percent; at most 1000. */
+            /** @description The percentage of the quantity that is due; at most 1000. */
             readonly percent: components["schemas"]["NonNegativeAmount"];
             /**
-             * @description What is free of each quantity.
+             * @description The part of each quantity that is free.
              * @default 0
              */
             readonly included_quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             readonly description?: string | null;
         };
@@ -2300,15 +2302,15 @@ export interface components {
          */
         readonly UnitCount: string;
         readonly NewPriceTier: {
-            /** @description The last quantity that lies in the tier, greater than 0; null when there is none. */
+            /** @description The last quantity of the tier, greater than 0. Null if there is none. */
             readonly up_to: components["schemas"]["NonNegativeAmount"] | null;
             /**
-             * @description What `per` units of the price cost in the tier.
+             * @description The cost of `per` units of the price in the tier.
              * @default 0
              */
             readonly unit_amount?: components["schemas"]["NonNegativeAmount"] | null;
             /**
-             * @description What is due as soon as any of the quantity lies in the tier.
+             * @description The amount that is due as soon as any of the quantity is in the tier.
              * @default 0
              */
             readonly flat_amount?: components["schemas"]["NonNegativeAmount"] | null;
@@ -2355,16 +2357,16 @@ export interface components {
              * @enum {string}
              */
             readonly model: "flat";
-            /** @description What is due. */
+            /** @description The amount due. */
             readonly amount: components["schemas"]["NonNegativeAmount"];
-            /** @description Whether it is due in each period, by the share of it that its line is in force; otherwise it is due once, whole, where its line starts. */
+            /** @description Whether it is due in each period, by the share of the period in which its line is in force. Otherwise it is due once, in full, when its line starts. */
             readonly recurring: boolean;
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2377,22 +2379,22 @@ export interface components {
              * @enum {string}
              */
             readonly model: "per_unit";
-            /** @description What `per` units cost. */
+            /** @description The cost of `per` units. */
             readonly unit_amount: components["schemas"]["NonNegativeAmount"];
-            /** @description For how many units the unit amount is. */
+            /** @description The number of units that the unit amount is for. */
             readonly per: components["schemas"]["UnitCount"];
-            /** @description What is free of each quantity. */
+            /** @description The part of each quantity that is free. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2405,22 +2407,22 @@ export interface components {
              * @enum {string}
              */
             readonly model: "graduated" | "volume";
-            /** @description Rising in `up_to`, which is null in the last tier and in no other. `graduated`: each tier prices what of the quantity lies in it. `volume`: the tier that the whole quantity lies in prices all of it. */
+            /** @description In rising order of `up_to`, which is null only in the last tier. `graduated`: each tier prices the part of the quantity that is in it. `volume`: the tier that contains the whole quantity prices all of it. */
             readonly tiers: readonly components["schemas"]["PriceTier"][];
-            /** @description For how many units the unit amount is. */
+            /** @description The number of units that the unit amount is for. */
             readonly per: components["schemas"]["UnitCount"];
-            /** @description What is free of each quantity. */
+            /** @description The part of each quantity that is free. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2433,22 +2435,22 @@ export interface components {
              * @enum {string}
              */
             readonly model: "package";
-            /** @description How many units a package has; greater than 0. */
+            /** @description The number of units in a package; greater than 0. */
             readonly package_size: components["schemas"]["NonNegativeAmount"];
-            /** @description What a package costs. One that was begun is due. */
+            /** @description The price of a package. A package is due as soon as it is begun. */
             readonly package_amount: components["schemas"]["NonNegativeAmount"];
-            /** @description What is free of each quantity. */
+            /** @description The part of each quantity that is free. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2461,20 +2463,20 @@ export interface components {
              * @enum {string}
              */
             readonly model: "percentage";
-            /** @description How much of the quantity is due, in percent; at most 1000. */
+            /** @description The percentage of the quantity that is due; at most 1000. */
             readonly percent: components["schemas"]["NonNegativeAmount"];
-            /** @description What is free of each quantity. */
+            /** @description The part of each quantity that is free. */
             readonly included_quantity: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at least in a period; also without usage. */
+            /** @description The least amount due in a period, also without usage. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
-            /** @description What is due at most in a period; not below the minimum. */
+            /** @description The highest amount due in a period; not below the minimum. */
             readonly maximum_amount?: components["schemas"]["NonNegativeAmount"];
             readonly description?: string;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2500,12 +2502,12 @@ export interface components {
         readonly NewRateCard: {
             /** @example Standard 2025 */
             readonly name: string;
-            /** @description Of all its prices; with minor units in ISO 4217. Upper case becomes lower case. */
+            /** @description The currency of all its prices, with minor units in ISO 4217. Upper case becomes lower case. */
             readonly currency: components["schemas"]["CurrencyInput"];
             readonly description?: string | null;
             readonly external_id?: components["schemas"]["ExternalId"] | null;
             /**
-             * @description At any second at most 200 may be in force that name 2,000 prices together, and at most twice as much may not have ended. All that have not ended may tell 4,000 values of properties apart.
+             * @description At any second at most 200 rates may be in force, with 2,000 prices together. At most twice as many may not have ended. All rates that have not ended may have 4,000 values of properties together.
              * @default []
              */
             readonly rates?: readonly components["schemas"]["NewRate"][] | null;
@@ -2539,26 +2541,26 @@ export interface components {
          *     }
          */
         readonly RateCardChange: {
-            /** @description When rates end and others start. Without it, now. */
+            /** @description When rates end and other rates start. Without it, now. */
             readonly effective_at?: components["schemas"]["UnixTimestamp"] | null;
             /**
-             * @description Rates that are in force then. One that starts then is withdrawn, and is in force never.
+             * @description Rates that are in force at that time. A rate that starts at that time is withdrawn, and is never in force.
              * @default []
              */
             readonly end?: readonly components["schemas"]["RateId"][] | null;
             /**
-             * @description Rates that start then, or later.
+             * @description Rates that start at that time, or later.
              * @default []
              */
             readonly add?: readonly components["schemas"]["NewRate"][] | null;
         };
-        /** @description Of a metric, of a currency, or of neither: then it is a fixed charge, whose price is flat and recurring, and which has neither filters nor `group_by`. All prices of a rate are of one product. */
+        /** @description For a metric, for a currency, or for neither. A rate for neither is a fixed charge. Its price is flat and recurring, and it has neither filters nor `group_by`. All prices of a rate are of one product. */
         readonly NewRate: {
             readonly metric_id?: components["schemas"]["MetricId"] | null;
-            /** @description Rates usage that is reported in this currency, in upper or lower case; not what is billed in. */
+            /** @description Rates usage that is reported in this currency, in upper or lower case. It is not the currency of the invoice. */
             readonly currency?: components["schemas"]["CurrencyInput"] | null;
             /**
-             * @description How events are boiled down to the quantity that is priced.
+             * @description How events are aggregated to the quantity that is priced.
              * @default sum
              */
             readonly aggregation?: components["schemas"]["UsageAggregation"] | null;
@@ -2567,18 +2569,18 @@ export interface components {
              * @default []
              */
             readonly filters?: readonly components["schemas"]["RateFilter"][] | null;
-            /** @description The property whose values have prices of their own; the usage of each value is measured by itself. There can be no filter on it. */
+            /** @description The property whose values have their own prices. The usage of each value is measured separately. No filter may use this property. */
             readonly group_by?: components["schemas"]["PropertyName"] | null;
-            /** @description By value of the property; with `group_by`, and only with it. */
+            /** @description The prices by value of the property. Only with `group_by`, and then required. */
             readonly prices?: readonly components["schemas"]["ValuePrice"][] | null;
-            /** @description Without `group_by` the price of all usage, and required. With it, the price of all other values together and of events without the property; without one the rate does not reach these. */
+            /** @description Without `group_by` this is the price of all usage, and required. With `group_by` it is the price of all other values together and of events without the property. If it is left out, the rate does not cover these. */
             readonly price_id?: components["schemas"]["PriceId"] | null;
-            /** @description From when on it is in force. Without it, of a new rate card 0, and of a change its `effective_at`, before which it must not lie. */
+            /** @description The time from which it is in force. By default it is 0 in a new rate card, and `effective_at` in a change. It cannot be before that `effective_at`. */
             readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description From when on it is no longer in force; after `starts_at`. */
+            /** @description The time from which it is no longer in force; after `starts_at`. */
             readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
         };
-        /** @description Passes an event whose property has one of the values. */
+        /** @description Accepts an event if its property has one of the values. */
         readonly RateFilter: {
             readonly property: components["schemas"]["PropertyName"];
             readonly values: readonly components["schemas"]["PropertyValue"][];
@@ -2609,7 +2611,7 @@ export interface components {
          */
         readonly Rate: {
             readonly id: components["schemas"]["RateId"];
-            /** @description Of all its prices. */
+            /** @description The product of all its prices. */
             readonly product_id: components["schemas"]["ProductId"];
             /** @description Null for usage in a currency, and for a fixed charge. */
             readonly metric_id: components["schemas"]["MetricId"] | null;
@@ -2622,7 +2624,7 @@ export interface components {
             readonly prices?: readonly components["schemas"]["ValuePrice"][];
             readonly price_id?: components["schemas"]["PriceId"];
             readonly starts_at: components["schemas"]["UnixTimestamp"];
-            /** @description Absent while it is open. At `starts_at`, it was withdrawn. */
+            /** @description Absent while it is open. Equal to `starts_at` if it was withdrawn. */
             readonly ends_at?: components["schemas"]["UnixTimestamp"];
             readonly created_at: components["schemas"]["UnixTimestamp"];
         };
@@ -2640,7 +2642,7 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
         };
@@ -2658,10 +2660,10 @@ export interface components {
             readonly updated_at: components["schemas"]["UnixTimestamp"];
             /**
              * Format: int64
-             * @description When it was archived; null while it is not.
+             * @description When it was archived. Null while it is not archived.
              */
             readonly archived_at: number | null;
-            /** @description Those that have not ended by now, also those that begin later; in order of creation. */
+            /** @description The rates that have not ended by now, including those that begin later, in order of creation. */
             readonly rates: readonly components["schemas"]["Rate"][];
         };
         /**
@@ -2687,19 +2689,19 @@ export interface components {
             readonly start_at: components["schemas"]["UnixTimestamp"];
             /** @description The second after the last; not after now, and at most 366 days after `start_at`. */
             readonly end_at: components["schemas"]["UnixTimestamp"];
-            /** @description How long periods are, from `start_at` on; the last one ends at `end_at`, and counts as a whole one like the others. Without it all of the time is one period. */
+            /** @description How long periods are, from `start_at` on. The last one ends at `end_at`, and counts as a whole period. Without it all of the time is one period. */
             readonly cadence?: components["schemas"]["ContractCadence"] | null;
-            /** @description As if the card were changed so: all periods are rated by what is in force once all of it is. What would refuse the change refuses this. */
+            /** @description Rates the card as if it were changed like this. All periods are rated by the rates in force after all the changes. Changes that the card would refuse are refused here, too. */
             readonly changes?: components["schemas"]["RateCardChange"] | null;
             /**
-             * @description `contracts`: the card that each account follows at `start_at`, with its overrides and discount, and nothing where it follows none. Or the id of a rate card, as it stands at `start_at`. Or `none`.
+             * @description `contracts`: the card that each account follows at `start_at`, with its overrides and discount, or nothing if it follows none. Or the id of a rate card, as it is at `start_at`. Or `none`.
              * @default contracts
              */
             readonly against?: string | null;
             /** @description Without it, all accounts that used something from `start_at` to `end_at`, or follow a card in between. */
             readonly account_ids?: readonly components["schemas"]["AccountId"][] | null;
             /**
-             * @description Shows the lines of each account; with `account_ids` alone.
+             * @description Shows the lines of each account. Only with `account_ids`.
              * @default false
              */
             readonly include_lines?: boolean | null;
@@ -2715,11 +2717,11 @@ export interface components {
             /** @description By account id. */
             readonly data: readonly components["schemas"]["SimulatedAccount"][];
             readonly has_more: components["schemas"]["HasMore"];
-            /** @description Of all amounts; that of the card. */
+            /** @description Of all amounts. It is the card's currency. */
             readonly currency: components["schemas"]["Currency"];
-            /** @description Usage that was accepted before is counted, whenever it occurred. */
+            /** @description Usage that was accepted before this second is counted, at any time of occurrence. */
             readonly usage_as_of: components["schemas"]["UnixTimestamp"];
-            /** @description On the first page alone. */
+            /** @description Only on the first page. */
             readonly totals?: components["schemas"]["SimulationTotals"];
         };
         /**
@@ -2732,51 +2734,51 @@ export interface components {
          */
         readonly SimulatedAccount: {
             readonly account_id: components["schemas"]["AccountId"];
-            /** @description What it pays by what the card is set against. */
+            /** @description What it pays by the baseline. */
             readonly baseline: components["schemas"]["NonNegativeTotal"];
             /** @description What it would pay by the card. */
             readonly candidate: components["schemas"]["NonNegativeTotal"];
             /** @description The candidate less the baseline. */
             readonly difference: components["schemas"]["DecimalTotal"];
-            /** @description With `include_lines`. First those of the baseline, each by period, then as on an invoice. */
+            /** @description Only with `include_lines`. First the lines of the baseline, each side by period, then as on an invoice. */
             readonly lines?: readonly components["schemas"]["SimulatedLine"][];
         };
-        /** @description As on an invoice; `side` says which of the two it is on. */
+        /** @description As on an invoice. `side` says which of the two sides it is on. */
         readonly SimulatedLine: {
             /** @enum {string} */
             readonly side: "baseline" | "candidate";
-            /** @description Whose overrides and discount count; null where the card is rated by itself. */
+            /** @description The account whose overrides and discount count. Null if the card is rated by itself. */
             readonly contract_line_id: components["schemas"]["ContractLineId"] | null;
-            /** @description One that `changes` adds has an id for this answer alone. */
+            /** @description A rate that `changes` adds has an id only in this answer. */
             readonly rate_id: components["schemas"]["RateId"];
             readonly product_id: components["schemas"]["ProductId"];
             readonly price: components["schemas"]["Price"];
             readonly start_at: components["schemas"]["UnixTimestamp"];
             readonly end_at: components["schemas"]["PeriodEnd"];
             readonly metric_id: components["schemas"]["MetricId"] | null;
-            /** @description What usage is measured in where that is a currency; amounts are in that of the rate card. */
+            /** @description The currency of the usage, if usage is measured in a currency. Amounts are in the currency of the rate card. */
             readonly currency: components["schemas"]["Currency"] | null;
-            /** @description null where no usage is measured. */
+            /** @description Null if no usage is measured. */
             readonly aggregation: components["schemas"]["UsageAggregation"] | null;
             readonly filters: readonly components["schemas"]["RateFilter"][];
             readonly group_by: string | null;
-            /** @description Of the `group_by` property; null for all others together, and where there is no `group_by`. */
+            /** @description The value of the `group_by` property. Null for all other values together, and without `group_by`. */
             readonly value: string | null;
             readonly quantity: components["schemas"]["LineQuantity"];
             /**
              * Format: int64
-             * @description null where no usage is measured.
+             * @description Null if no usage is measured.
              */
             readonly event_count: number | null;
             readonly billable_quantity: components["schemas"]["BillableQuantity"];
-            /** @description For graduated and volume prices alone. */
+            /** @description Only for graduated and volume prices. */
             readonly tiers?: readonly components["schemas"]["LineTier"][];
             readonly discount_percent: components["schemas"]["NonNegativeAmount"];
             readonly share: components["schemas"]["LineShare"];
             readonly bound?: components["schemas"]["LineBound"];
             readonly exact_amount: components["schemas"]["ExactNumber"];
             readonly amount: components["schemas"]["LineAmount"];
-            /** @description The SELECT over the analysts' view `events` that gives the quantity; null where no usage is measured. */
+            /** @description The SELECT over the analysts' view `events` that gives the quantity. Null if no usage is measured. */
             readonly query: string | null;
         };
         readonly SimulationTotals: {
@@ -2790,7 +2792,7 @@ export interface components {
             /** @description How many would pay less. */
             readonly decreased: number;
             readonly unchanged: number;
-            /** @description Of the differences, the least first: each is that of an account, and as many percent of the accounts are not above it. 0 without accounts. */
+            /** @description Quantiles of the differences, the least first. Each is the difference of one account, and the given percentage of accounts has no greater difference. 0 without accounts. */
             readonly quantiles: {
                 readonly p5: components["schemas"]["DecimalTotal"];
                 readonly p25: components["schemas"]["DecimalTotal"];
@@ -2798,12 +2800,12 @@ export interface components {
                 readonly p75: components["schemas"]["DecimalTotal"];
                 readonly p95: components["schemas"]["DecimalTotal"];
             };
-            /** @description Whose bills would change most, at most 20 each way, the greatest difference first. */
+            /** @description The accounts whose bills would change most, at most 20 each way, the greatest difference first. */
             readonly largest: {
                 readonly increases: readonly components["schemas"]["SimulatedAccount"][];
                 readonly decreases: readonly components["schemas"]["SimulatedAccount"][];
             };
-            /** @description How many accounts are left out, as they follow a card in another currency at `start_at`. */
+            /** @description How many accounts are left out because they follow a card in another currency at `start_at`. */
             readonly in_other_currencies: number;
         };
         /**
@@ -2823,11 +2825,11 @@ export interface components {
             /** @description One of ISO 4217 that has minor units, in upper or lower case. */
             readonly currency: components["schemas"]["CurrencyInput"];
             readonly cadence: components["schemas"]["ContractCadence"];
-            /** @description From when on it runs; at most five calendar years back. Without it, now. */
+            /** @description When it starts, at most five calendar years ago. Without it, now. */
             readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Where a period begins; before or after the start, as you like. Without it, starts_at. */
+            /** @description Where a period begins; before or after the start. Without it, starts_at. */
             readonly anchor_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description From when on it runs no longer, after starts_at. Without it, it is open. */
+            /** @description When it stops; after starts_at. Without it, it is open. */
             readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
             readonly name?: string | null;
             readonly description?: string | null;
@@ -2841,43 +2843,43 @@ export interface components {
          */
         readonly ContractCadence: "day" | "week" | "month" | "quarter" | "half_year" | "year";
         /**
-         * @description Exactly one of `rate_card_id`, `price_id`, `minimum_amount` and `credit` says what kind of line it is. `price_overrides` go with a rate card, `quantity` with a price that is not flat, `discount_percent` with either.
+         * @description Exactly one of `rate_card_id`, `price_id`, `minimum_amount` and `credit` says what kind of line it is. `price_overrides` belong to a rate card, `quantity` to a price that is not flat, `discount_percent` to either.
          * @example {
          *       "rate_card_id": "rate_card_9a8b7c6d5e4f43a2b1c0d9e8f7a6b5c4",
          *       "discount_percent": "10"
          *     }
          */
         readonly NewContractLine: {
-            /** @description From when on it is in force; not before the contract, nor, in a change, before that. Without it, from the start of the contract, or the time of the change. */
+            /** @description The time from which it is in force. It cannot be before the contract, nor, in a change, before the change. Without it, the start of the contract, or the time of the change. */
             readonly starts_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description From when on it is in force no longer; after starts_at, and not after the contract. */
+            /** @description The time from which it is no longer in force; after starts_at, and not after the contract. */
             readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
             readonly description?: string | null;
             /** @description It rates usage by this card, whose currency is the contract's. An account follows one card at a time. */
             readonly rate_card_id?: components["schemas"]["RateCardId"] | null;
-            /** @description Prices of this contract in the place of those of the card. They outlive changes of the card. */
+            /** @description Prices of this contract that replace those of the card. They also apply after changes of the card. */
             readonly price_overrides?: readonly components["schemas"]["PriceOverride"][] | null;
-            /** @description At most 100. Without it, 0. Minimum amounts of prices hold after it. */
+            /** @description At most 100. Without it, 0. Minimum amounts of prices are applied after it. */
             readonly discount_percent?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description It charges this price, which is in the contract's currency and no percentage, for the quantity. */
+            /** @description It charges this price for the quantity. The price is in the contract's currency and no percentage. */
             readonly price_id?: components["schemas"]["PriceId"] | null;
-            /** @description Without it, 1. It stands for time, so a part of a period is charged by its share. */
+            /** @description Without it, 1. It is charged for time, so a part of a period is charged by its share. */
             readonly quantity?: components["schemas"]["NonNegativeAmount"] | null;
-            /** @description What a whole period comes to at least, in the contract's currency; one at a time. */
+            /** @description The least total of a whole period, in the contract's currency. Only one line at a time can set it. */
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"] | null;
             readonly credit?: components["schemas"]["NewContractCredit"] | null;
         };
         readonly PriceOverride: {
             /** @description Wherever the card prices this product, */
             readonly product_id: components["schemas"]["ProductId"];
-            /** @description for this value of the rate's `group_by`; null is the rest. Without it, for all that no other override names. */
+            /** @description for this value of the rate's `group_by`. Null is the rest. Without it, for everything that no other override names. */
             readonly value?: string | null;
-            /** @description this price of the product stands in its place, where what is rated can feed it. */
+            /** @description this price of the product replaces it, if the rate can feed this price. */
             readonly price_id: components["schemas"]["PriceId"];
         };
         /** @description Exactly one of `metric_id` and `currency` says what the credit is for. */
         readonly NewContractCredit: {
-            /** @description Greater than 0. What is granted with each period, in full, as soon as the line is in force in it. */
+            /** @description Greater than 0. The amount that is granted with each period, in full, as soon as the line is in force in the period. */
             readonly amount: components["schemas"]["NonNegativeAmount"];
             readonly metric_id?: components["schemas"]["MetricId"] | null;
             /** @description One of ISO 4217 that has minor units, in upper or lower case. */
@@ -2886,7 +2888,7 @@ export interface components {
             readonly expires?: components["schemas"]["ContractCreditExpiry"] | null;
         };
         /**
-         * @description `period_end` is for currencies alone: a balance counts all usage ever, so that the expiry of credit takes back what was used of it.
+         * @description `period_end` is only for currencies. A balance counts all usage ever, so when credit expires, the usage that it paid counts against later credit.
          * @enum {string}
          */
         readonly ContractCreditExpiry: "never" | "period_end";
@@ -2903,7 +2905,7 @@ export interface components {
             readonly description?: string | null;
             /** @description Null clears it. */
             readonly external_id?: components["schemas"]["ExternalId"] | null;
-            /** @description A later end than there is, or null for none. To end a contract earlier, cancel it. */
+            /** @description An end later than the current one, or null for none. To end a contract earlier, cancel it. */
             readonly ends_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         /**
@@ -2920,15 +2922,15 @@ export interface components {
          *     }
          */
         readonly ContractLineChanges: {
-            /** @description When the lines end, and the earliest that others start; not before now. Without it, now. */
+            /** @description When the lines end, and the earliest start of the new ones; not before now. Without it, now. */
             readonly effective_at?: components["schemas"]["UnixTimestamp"] | null;
             /**
-             * @description Lines that are in force then.
+             * @description Lines that are in force at that time.
              * @default []
              */
             readonly end?: readonly components["schemas"]["ContractLineId"][] | null;
             /**
-             * @description A contract has at most 200 lines that are not ended.
+             * @description A contract has at most 200 lines that have not ended.
              * @default []
              */
             readonly add?: readonly components["schemas"]["NewContractLine"][] | null;
@@ -2941,12 +2943,12 @@ export interface components {
          */
         readonly ContractCancellation: {
             readonly mode: components["schemas"]["CancellationMode"];
-            /** @description With the mode `at`, and with no other; from now to ends_at. */
+            /** @description Only with the mode `at`, and required there. From now to ends_at. */
             readonly cancel_at?: components["schemas"]["UnixTimestamp"] | null;
             readonly reason?: string | null;
         };
         /**
-         * @description `immediate`: now, and a contract that is scheduled never begins. `period_end`: with the end of the period of now, or of the first one. `at`: at `cancel_at`.
+         * @description `immediate`: now; a scheduled contract then never begins. `period_end`: with the end of the current period, or of the first one. `at`: at `cancel_at`.
          * @enum {string}
          */
         readonly CancellationMode: "immediate" | "period_end" | "at";
@@ -2963,9 +2965,9 @@ export interface components {
             /** @description Null while it is open. */
             readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
             readonly status: components["schemas"]["ContractStatus"];
-            /** @description Null when none was asked for, or it was taken back. */
+            /** @description Null if there is no cancellation, or it was taken back. */
             readonly cancellation: components["schemas"]["Cancellation"] | null;
-            /** @description The period of now; null while the contract does not run. */
+            /** @description The current period. Null while the contract does not run. */
             readonly current_period: components["schemas"]["ContractPeriod"] | null;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
@@ -2987,24 +2989,24 @@ export interface components {
             /** @description Null while it is open. */
             readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
             readonly status: components["schemas"]["ContractStatus"];
-            /** @description Null when none was asked for, or it was taken back. */
+            /** @description Null if there is no cancellation, or it was taken back. */
             readonly cancellation: components["schemas"]["Cancellation"] | null;
-            /** @description The period of now; null while the contract does not run. */
+            /** @description The current period. Null while the contract does not run. */
             readonly current_period: components["schemas"]["ContractPeriod"] | null;
             readonly created_at: components["schemas"]["UnixTimestamp"];
             readonly updated_at: components["schemas"]["UnixTimestamp"];
-            /** @description Those that are not ended, in order of creation. */
+            /** @description The lines that have not ended, in order of creation. */
             readonly lines: readonly components["schemas"]["ContractLine"][];
         };
         /**
-         * @description `scheduled` before starts_at, `active` from then on; also while a cancellation is pending. `canceled` from the time of the cancellation on, `ended` from ends_at on.
+         * @description `scheduled` before starts_at, `active` from then on, also while a cancellation is pending. `canceled` from the time of the cancellation on, `ended` from ends_at on.
          * @enum {string}
          */
         readonly ContractStatus: "scheduled" | "active" | "canceled" | "ended";
         readonly Cancellation: {
             /**
              * Format: int64
-             * @description From when on the contract runs no longer, in Unix seconds.
+             * @description The time from which the contract no longer runs, in Unix seconds.
              */
             readonly cancel_at: number;
             readonly mode: components["schemas"]["CancellationMode"];
@@ -3012,10 +3014,10 @@ export interface components {
             readonly requested_at: components["schemas"]["UnixTimestamp"];
         };
         readonly ContractPeriod: {
-            /** @description The period as far as the contract has it … */
+            /** @description The part of the period in which the contract runs. */
             readonly start_at: components["schemas"]["UnixTimestamp"];
             readonly end_at: components["schemas"]["PeriodEnd"];
-            /** @description … and the whole of it, which amounts are for. */
+            /** @description The whole period, which amounts are for. */
             readonly full_start_at: components["schemas"]["UnixTimestamp"];
             readonly full_end_at: components["schemas"]["PeriodEnd"];
         };
@@ -3024,13 +3026,13 @@ export interface components {
             readonly id: components["schemas"]["ContractLineId"];
             readonly description?: string;
             readonly starts_at: components["schemas"]["UnixTimestamp"];
-            /** @description Null while it is open; with starts_at when it was withdrawn. It is in force no longer than the contract runs. */
+            /** @description Null while it is open. Equal to starts_at if it was withdrawn. A line is not in force after its contract has ended. */
             readonly ends_at: components["schemas"]["UnixTimestamp"] | null;
             readonly rate_card_id?: components["schemas"]["RateCardId"];
             readonly price_overrides?: readonly components["schemas"]["PriceOverride"][];
             readonly discount_percent?: components["schemas"]["NonNegativeAmount"];
             readonly price_id?: components["schemas"]["PriceId"];
-            /** @description Of a flat price 1. */
+            /** @description 1 for a flat price. */
             readonly quantity?: components["schemas"]["NonNegativeAmount"];
             readonly minimum_amount?: components["schemas"]["NonNegativeAmount"];
             readonly credit?: components["schemas"]["ContractCredit"];
@@ -3050,17 +3052,17 @@ export interface components {
         };
         readonly NewInvoicePreview: {
             readonly contract_id: components["schemas"]["Uuid"];
-            /** @description The period this second lies in. Without it the one of now; the first of a contract that is to begin, the last of one that is over. */
+            /** @description The period that contains this second. By default it is the current period, the first one of a contract that has not begun, and the last one of a contract that is over. */
             readonly at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Only usage that occurred before; without it, `known_at`, or else now: with `changes` or `cancel_at` the second after, in which they hold. Not after that second. */
+            /** @description Only usage that occurred before this second counts. By default it is `known_at`, or else now. With `changes` or `cancel_at` the default is the second after now, in which they are in effect. It cannot be later than that second. */
             readonly as_of?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Only what was accepted, corrected, granted or voided before: the `usage_as_of` of an earlier answer, for instance. It is `usage_as_of` of the answer, whose `status` is that of then, and stands for now where `at` and `as_of` are left out. Not after what would be `usage_as_of` without it. Always in real time: for a test company whose clock was moved, name `as_of`, too. */
+            /** @description Only what was accepted, corrected, granted or voided before this second counts. For example, use the `usage_as_of` of an earlier answer. The answer has it as its `usage_as_of`, and the `status` at that time. It is also the default of `at` and `as_of`. It cannot be later than the `usage_as_of` of an answer without it. It is always in real time: for a test company whose clock was moved, give `as_of`, too. */
             readonly known_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Adds `difference`: what has come since this second and before `usage_as_of`, such as the `usage_as_of` of the answer that an invoice was made of. The answer then counts nothing that came later than its `usage_as_of`. Not after it, nor after `known_at`. */
+            /** @description Adds `difference`: what has come since this second and before `usage_as_of`. For example, use the `usage_as_of` of the answer from which an invoice was made. The answer then counts nothing that came later than its `usage_as_of`. It cannot be after `usage_as_of`, nor after `known_at`. */
             readonly difference_since?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description As if the contract were changed so; `effective_at` is now unless it is given. */
+            /** @description Previews the contract as if it were changed like this. The default of `effective_at` is now. */
             readonly changes?: components["schemas"]["ContractLineChanges"] | null;
-            /** @description As if the contract were canceled for then. */
+            /** @description Previews the contract as if it were canceled for this time. */
             readonly cancel_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         readonly InvoicePreview: {
@@ -3069,26 +3071,26 @@ export interface components {
             readonly currency: components["schemas"]["Currency"];
             readonly status: components["schemas"]["ContractStatus"];
             readonly period: components["schemas"]["ContractPeriod"];
-            /** @description Usage that occurred before is in it. */
+            /** @description Usage that occurred before this second is in it. */
             readonly as_of: components["schemas"]["UnixTimestamp"];
-            /** @description What was accepted, corrected, granted or voided before is counted, whenever it occurred. Nothing that came later is with `known_at` or `difference_since`; without them, what came while the answer was made may be. */
+            /** @description What was accepted, corrected, granted or voided before this second is counted, at any time of occurrence. With `known_at` or `difference_since`, nothing that came later is counted. Without them, what came while the answer was made may be counted. */
             readonly usage_as_of: components["schemas"]["UnixTimestamp"];
-            /** @description By the contract's lines, then by rates (both by start, then by id), then by value, the rest last. */
+            /** @description By the contract's lines, then by rates (both by start, then by id), then by value, with the rest last. */
             readonly lines: readonly components["schemas"]["InvoiceLine"][];
             /** @description The amounts of all lines, added up. */
             readonly subtotal: components["schemas"]["NonNegativeTotal"];
-            /** @description What the contract's minimum adds. */
+            /** @description The amount that the contract's minimum adds. */
             readonly minimum_adjustment: components["schemas"]["NonNegativeTotal"];
             /** @description Before tax. */
             readonly total: components["schemas"]["NonNegativeTotal"];
-            /** @description Which grants of the account in this currency pay for it, in the order in which they are spent. That is what expires soonest first, of that what took effect first, and then by id. */
+            /** @description The grants of the account in this currency that pay for it, in the order in which they are spent. The grant that expires first is spent first, then the one that took effect first, then by id. */
             readonly credits_applied: readonly components["schemas"]["AppliedCredit"][];
-            /** @description What credit takes off. It lowers no balance; whoever settles the invoice debits it. */
+            /** @description The part that credit pays. It lowers no balance: when you settle the invoice, debit it. */
             readonly credit_total: components["schemas"]["NonNegativeTotal"];
             readonly amount_due: components["schemas"]["NonNegativeTotal"];
-            /** @description Usage within lines that follow a card which none of its rates reaches. Where a metric has rates under several aggregations, what the one leaves that reaches most. */
+            /** @description Usage within lines that follow a card, but covered by none of its rates. If a metric has rates under several aggregations, this is the usage that the widest aggregation does not cover. */
             readonly unrated: readonly components["schemas"]["UnratedUsage"][];
-            /** @description What whoever reads the invoice should look at. */
+            /** @description Problems that a person should check before using the invoice. */
             readonly warnings: readonly components["schemas"]["InvoiceWarning"][];
             readonly difference?: components["schemas"]["InvoiceDifference"];
         };
@@ -3099,24 +3101,24 @@ export interface components {
             readonly currency: components["schemas"]["Currency"];
             readonly status: components["schemas"]["ContractStatus"];
             readonly period: components["schemas"]["ContractPeriod"];
-            /** @description Usage that occurred before is in it. */
+            /** @description Usage that occurred before this second is in it. */
             readonly as_of: components["schemas"]["UnixTimestamp"];
-            /** @description Usage that was accepted before is counted, whenever it occurred. */
+            /** @description Usage that was accepted before this second is counted, at any time of occurrence. */
             readonly usage_as_of: components["schemas"]["UnixTimestamp"];
             /** @description The amounts of all lines, added up. */
             readonly subtotal: components["schemas"]["NonNegativeTotal"];
-            /** @description What the contract's minimum adds. */
+            /** @description The amount that the contract's minimum adds. */
             readonly minimum_adjustment: components["schemas"]["NonNegativeTotal"];
             /** @description Before tax. */
             readonly total: components["schemas"]["NonNegativeTotal"];
-            /** @description Which grants of the account in this currency pay for it, in the order in which they are spent. That is what expires soonest first, of that what took effect first, and then by id. */
+            /** @description The grants of the account in this currency that pay for it, in the order in which they are spent. The grant that expires first is spent first, then the one that took effect first, then by id. */
             readonly credits_applied: readonly components["schemas"]["AppliedCredit"][];
-            /** @description What credit takes off. It lowers no balance; whoever settles the invoice debits it. */
+            /** @description The part that credit pays. It lowers no balance: when you settle the invoice, debit it. */
             readonly credit_total: components["schemas"]["NonNegativeTotal"];
             readonly amount_due: components["schemas"]["NonNegativeTotal"];
-            /** @description Usage within lines that follow a card which none of its rates reaches. Where a metric has rates under several aggregations, what the one leaves that reaches most. */
+            /** @description Usage within lines that follow a card, but covered by none of its rates. If a metric has rates under several aggregations, this is the usage that the widest aggregation does not cover. */
             readonly unrated: readonly components["schemas"]["UnratedUsage"][];
-            /** @description What whoever reads the invoice should look at. */
+            /** @description Problems that a person should check before using the invoice. */
             readonly warnings: readonly components["schemas"]["InvoiceWarning"][];
         };
         readonly InvoiceSummaryPage: {
@@ -3124,7 +3126,7 @@ export interface components {
             readonly has_more: components["schemas"]["HasMore"];
         };
         readonly AppliedCredit: {
-            /** @description null for credit that is due by a line of the contract and not yet written. */
+            /** @description Null for credit of a line of the contract that is due and not yet written. */
             readonly grant_id: components["schemas"]["GrantId"] | null;
             readonly amount: components["schemas"]["NonNegativeTotal"];
         };
@@ -3135,17 +3137,17 @@ export interface components {
             readonly event_count: number;
             readonly quantity: components["schemas"]["DecimalTotal"];
         };
-        /** @description As it was counted, also below 0, an average with 18 places; or agreed; 1 for a fixed charge. */
+        /** @description The counted quantity, also below 0, with 18 places for an average. Or the agreed quantity. 1 for a fixed charge. */
         readonly LineQuantity: components["schemas"]["ExactNumber"];
-        /** @description What is priced: above what is included, and never below 0. Of an average it is exact, such as `2/3`. */
+        /** @description The quantity that is priced: the part above the included quantity, never below 0. For an average it is exact, such as `2/3`. */
         readonly BillableQuantity: components["schemas"]["ExactNumber"];
         readonly LineTier: {
-            /** @description null for the last one. */
+            /** @description Null for the last one. */
             readonly up_to: components["schemas"]["NonNegativeAmount"] | null;
             readonly quantity: components["schemas"]["ExactNumber"];
             readonly exact_amount: components["schemas"]["ExactNumber"];
         };
-        /** @description How much of the whole period the line has. */
+        /** @description The part of the whole period that the line has. */
         readonly LineShare: {
             /** Format: int64 */
             readonly seconds: number;
@@ -3153,49 +3155,49 @@ export interface components {
             readonly of: number;
         };
         /**
-         * @description What the amount was brought to, when it would otherwise be another.
+         * @description The bound that set the amount, if one did.
          * @enum {string}
          */
         readonly LineBound: "minimum" | "maximum";
-        /** @description The exact amount, rounded to the currency's minor unit, a tie up. Beside it the contract's minimum alone is rounded, of a whole invoice. */
+        /** @description The exact amount, rounded to the currency's minor unit, a tie up. Only one other amount is rounded: the contract's minimum, of a whole invoice. */
         readonly LineAmount: components["schemas"]["NonNegativeTotal"];
         readonly InvoiceLine: {
             readonly contract_line_id: components["schemas"]["ContractLineId"];
-            /** @description null for a price of the contract itself. */
+            /** @description Null for a price of the contract itself. */
             readonly rate_id: components["schemas"]["RateId"] | null;
             readonly product_id: components["schemas"]["ProductId"];
             readonly price: components["schemas"]["Price"];
             readonly start_at: components["schemas"]["UnixTimestamp"];
             readonly end_at: components["schemas"]["PeriodEnd"];
             readonly metric_id: components["schemas"]["MetricId"] | null;
-            /** @description What usage is measured in where that is a currency; amounts are in that of the preview. */
+            /** @description The currency of the usage, if usage is measured in a currency. Amounts are in the currency of the preview. */
             readonly currency: components["schemas"]["Currency"] | null;
-            /** @description null where no usage is measured. */
+            /** @description Null if no usage is measured. */
             readonly aggregation: components["schemas"]["UsageAggregation"] | null;
             readonly filters: readonly components["schemas"]["RateFilter"][];
             readonly group_by: string | null;
-            /** @description Of the `group_by` property; null for all others together, and where there is no `group_by`. */
+            /** @description The value of the `group_by` property. Null for all other values together, and without `group_by`. */
             readonly value: string | null;
             readonly quantity: components["schemas"]["LineQuantity"];
             /**
              * Format: int64
-             * @description null where no usage is measured.
+             * @description Null if no usage is measured.
              */
             readonly event_count: number | null;
             readonly billable_quantity: components["schemas"]["BillableQuantity"];
-            /** @description What lies in each tier that was entered, before discount, share and bounds; for graduated and volume prices alone. */
+            /** @description The quantity in each tier that was reached, before discount, share and bounds. Only for graduated and volume prices. */
             readonly tiers?: readonly components["schemas"]["LineTier"][];
             readonly discount_percent: components["schemas"]["NonNegativeAmount"];
             readonly share: components["schemas"]["LineShare"];
             readonly bound?: components["schemas"]["LineBound"];
             readonly exact_amount: components["schemas"]["ExactNumber"];
             readonly amount: components["schemas"]["LineAmount"];
-            /** @description The SELECT over the analysts' view `events` that gives the quantity; null where no usage is measured, and with `known_at` or `difference_since`: the view has events as they are now. */
+            /** @description The SELECT over the analysts' view `events` that gives the quantity. Null if no usage is measured, and with `known_at` or `difference_since`, because the view has events as they are now. */
             readonly query: string | null;
         };
         readonly InvoiceWarning: {
             /**
-             * @description `negative_quantity`: a rate counted less than nothing, and 0 is billed. `override_unused`: a price of the contract is for a product that its card does not price.
+             * @description `negative_quantity`: a rate counted a quantity below 0, and 0 is billed. `override_unused`: a price of the contract is for a product that its card does not price.
              * @enum {string}
              */
             readonly code: "negative_quantity" | "override_unused";
@@ -3204,11 +3206,11 @@ export interface components {
             readonly value?: string | null;
             readonly price_override?: components["schemas"]["PriceOverride"];
         };
-        /** @description How the answer differs from what it was at `since`, with `difference_since` alone. What was then and the difference add up to what is now, line by line. */
+        /** @description How the answer differs from the answer at `since`. Only with `difference_since`. For each line, the earlier value plus the difference is the value now. */
         readonly InvoiceDifference: {
-            /** @description The `difference_since` that was asked for. */
+            /** @description The `difference_since` of the request. */
             readonly since: components["schemas"]["UnixTimestamp"];
-            /** @description All lines of then and now, in the order of the invoice. */
+            /** @description All lines of the earlier and the current answer, in the order of the invoice. */
             readonly lines: readonly {
                 readonly contract_line_id: components["schemas"]["ContractLineId"];
                 readonly rate_id: components["schemas"]["RateId"] | null;
@@ -3222,17 +3224,17 @@ export interface components {
             readonly total: components["schemas"]["NumberChange"];
             readonly credit_total: components["schemas"]["NumberChange"];
             readonly amount_due: components["schemas"]["NumberChange"];
-            /** @description The first events of the account, within lines that follow a card, that came, were corrected or voided since: by when that last happened, then by id. */
+            /** @description The first events of the account, within lines that follow a card, that were accepted, corrected or voided since. They are ordered by when that last happened, then by id. */
             readonly events: readonly components["schemas"]["ChangedEvent"][];
-            /** @description Whether there are more events than these; a later `difference_since` shows the others. */
+            /** @description Whether there are more events than these. A later `difference_since` shows the others. */
             readonly has_more: boolean;
         };
         readonly NumberChange: {
-            /** @description null for a line that was not there, which counts as 0. */
+            /** @description Null for a line that did not exist then, which counts as 0. */
             readonly then: components["schemas"]["DecimalTotal"] | null;
-            /** @description null for a line that is there no more. */
+            /** @description Null for a line that no longer exists. */
             readonly now: components["schemas"]["DecimalTotal"] | null;
-            /** @description Now less then. */
+            /** @description The value now, less the earlier value. */
             readonly difference: components["schemas"]["DecimalTotal"];
         };
         readonly ChangedEvent: {
@@ -3241,9 +3243,9 @@ export interface components {
             readonly currency: components["schemas"]["Currency"] | null;
             readonly occurred_at: components["schemas"]["UnixTimestamp"];
             readonly accepted_at: components["schemas"]["UnixTimestamp"];
-            /** @description When it was last corrected, as far as the answer knows; null when it was not. */
+            /** @description When it was last corrected, as of this answer. Null if it was not corrected. */
             readonly corrected_at: components["schemas"]["UnixTimestamp"] | null;
-            /** @description null for one that had not come. */
+            /** @description Null for an event that was not yet accepted. */
             readonly then: components["schemas"]["EventState"] | null;
             readonly now: components["schemas"]["EventState"];
         };
@@ -3251,7 +3253,7 @@ export interface components {
         readonly EventState: {
             readonly quantity: components["schemas"]["DecimalTotal"];
             readonly voided: boolean;
-            /** @description The lines it is counted in: several where its metric is rated under several aggregations, none where it is void or no rate reaches it. */
+            /** @description The lines it is counted in. There are several if its metric is rated under several aggregations, and none if it is void or no rate covers it. */
             readonly lines: readonly {
                 readonly contract_line_id: components["schemas"]["ContractLineId"];
                 readonly rate_id: components["schemas"]["RateId"];
@@ -3265,7 +3267,7 @@ export interface components {
          */
         readonly NonNegativeTotal: string;
         /**
-         * @description Decimal text, or a fraction in lowest terms where no decimal is exact.
+         * @description Decimal text, or a fraction in lowest terms if no decimal is exact.
          * @example 100/31
          */
         readonly ExactNumber: string;
@@ -3294,7 +3296,7 @@ export interface components {
             /** @description What it is called in the list. */
             readonly name: string;
             readonly permissions: components["schemas"]["Permissions"];
-            /** @description When it ends by itself; left out, it does not. */
+            /** @description When it ends by itself. By default it does not end. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         /**
@@ -3304,13 +3306,13 @@ export interface components {
          *     }
          */
         readonly ApiKeyRotation: {
-            /** @description How long the old key goes on beside the new one; 0 ends it at once. */
+            /** @description How long the old key stays valid beside the new one. 0 ends it at once. */
             readonly overlap_seconds?: number | null;
             /** @description When the old key ends, within 90 days from now. */
             readonly old_key_ends_at?: components["schemas"]["UnixTimestamp"] | null;
-            /** @description Those of the new key, some of the old one's; left out, all of them. */
+            /** @description The permissions of the new key, some of the old key's. By default all of them. */
             readonly permissions?: components["schemas"]["Permissions"] | null;
-            /** @description When the new key ends by itself, null for never; left out, when the old one would have. */
+            /** @description When the new key ends by itself; null for never. By default it ends when the old one would have. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"] | null;
         };
         readonly ApiKey: {
@@ -3322,16 +3324,16 @@ export interface components {
             /** @enum {string} */
             readonly status: "active" | "expired" | "revoked";
             readonly created_at: components["schemas"]["UnixTimestamp"];
-            /** @description The key that gave it; null when an operator did. */
+            /** @description The key that made it. Null if an operator made it. */
             readonly issued_by: components["schemas"]["Uuid"] | null;
             /**
              * Format: int64
-             * @description When it was last used, to the minute; null when it was not yet.
+             * @description When it was last used, to the minute. Null if it was never used.
              */
             readonly last_used_at: number | null;
             /** @description When it ends, or ended, by itself. */
             readonly expires_at?: components["schemas"]["UnixTimestamp"];
-            /** @description The key that took its place when it was rotated. */
+            /** @description The key that replaced it when it was rotated. */
             readonly replaced_by?: components["schemas"]["Uuid"];
             /**
              * Format: int64
@@ -3345,20 +3347,20 @@ export interface components {
                 /** @example sandbox */
                 readonly name: string;
                 /**
-                 * @description Whether its data is real, or for trying things out.
+                 * @description Whether its data is real, or for tests.
                  * @enum {string}
                  */
                 readonly mode: "live" | "test";
             };
-            /** @description What analysts find its rows by. A test company gets another one with each reset. */
+            /** @description The id by which analysts find its rows. A test company gets another one with each reset. */
             readonly namespace_id: components["schemas"]["Uuid"];
             readonly api_key: components["schemas"]["ApiKey"];
-            /** @description What time it is for the company, which for a test company its clock says. */
+            /** @description The company's time, which for a test company is the time of its clock. */
             readonly now: components["schemas"]["UnixTimestamp"];
-            /** @description What time it is. */
+            /** @description The current time. */
             readonly real_now: components["schemas"]["UnixTimestamp"];
             /**
-             * @description Of the Tally that answers, which is that of this document.
+             * @description The version of the Tally that answers, which is that of this document.
              * @example 0.1.0
              */
             readonly version: string;
@@ -3381,13 +3383,13 @@ export interface components {
         readonly AuditEntry: {
             readonly id: components["schemas"]["Uuid"];
             readonly created_at: components["schemas"]["UnixTimestamp"];
-            /** @description The key that was used; null when an operator did it by a command. */
+            /** @description The key that was used. Null if an operator did it by a command. */
             readonly api_key_id: components["schemas"]["Uuid"] | null;
             /** @description What was done, such as `account.changed`. */
             readonly action: string;
             /** @description To what, by its id as it stands in its path. */
             readonly resource_id: string;
-            /** @description What was asked for, as in the request; never a key. */
+            /** @description The request as it was sent, without any key. */
             readonly changes: Record<string, unknown>;
         };
         readonly AuditEntryPage: {
@@ -3395,9 +3397,9 @@ export interface components {
             readonly has_more: components["schemas"]["HasMore"];
         };
         readonly TestClock: {
-            /** @description What time it is for the company. */
+            /** @description The company's time. */
             readonly now: components["schemas"]["UnixTimestamp"];
-            /** @description What time it is. */
+            /** @description The current time. */
             readonly real_now: components["schemas"]["UnixTimestamp"];
         };
         readonly TestClockTime: {
@@ -3414,7 +3416,7 @@ export interface components {
             /**
              * a seed
              * Format: int64
-             * @description Which world; each number has one of its own.
+             * @description A number that chooses the data. Each number makes its own.
              * @default 1
              * @example 7
              */
@@ -3432,7 +3434,7 @@ export interface components {
             readonly product_ids: readonly components["schemas"]["ProductId"][];
             readonly price_ids: readonly components["schemas"]["PriceId"][];
             readonly rate_card_id: components["schemas"]["RateCardId"];
-            /** @description Of the first account, from the first usage on. */
+            /** @description Of the first account, from its first usage on. */
             readonly contract_id: components["schemas"]["Uuid"];
             /**
              * Format: int64
@@ -3446,7 +3448,7 @@ export interface components {
         readonly TestDrain: {
             /**
              * a number of seconds from 1 to 25
-             * @description How many seconds to wait at most; never longer than nine tenths of what a request may take.
+             * @description How many seconds to wait at most. It never waits longer than nine tenths of the time limit of a request.
              * @default 10
              * @example 20
              */
@@ -3458,7 +3460,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description It does. */
+        /** @description The service answers. */
         readonly Health: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3478,7 +3480,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description The key is missing, wrong, expired or revoked. An address that tries many wrong keys is told to wait, and gets this answer all the same. */
+        /** @description The key is missing, wrong, expired or revoked. An address that tries many wrong keys gets this answer with Retry-After. */
         readonly Unauthorized: {
             headers: {
                 /** @description Seconds to wait, once an address has tried too many wrong keys. */
@@ -3489,7 +3491,7 @@ export interface components {
                  */
                 readonly "RateLimit-Policy"?: string;
                 /**
-                 * @description How many of those are left (`r`), and the seconds until all are (`t`).
+                 * @description The number of keys that are left (`r`), and the seconds until all are available again (`t`).
                  * @example "wrong-keys";r=599;t=60
                  */
                 readonly RateLimit?: string;
@@ -3499,7 +3501,7 @@ export interface components {
                 readonly "text/plain": "Invalid API key";
             };
         };
-        /** @description The key does not have the permission that this operation needs, gives what it does not have, or belongs to a live company where only test companies may. */
+        /** @description The key lacks the permission that this operation needs, or would give more than it has. Or it belongs to a live company, and the operation is for test companies. */
         readonly Forbidden: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3528,7 +3530,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description It exists already, or is in a state that does not allow this; or the Idempotency-Key was used before, and the text names what for. */
+        /** @description The resource exists already, or is in a state that does not allow this. Or the Idempotency-Key was used before, and the text names what for. */
         readonly Conflict: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3548,7 +3550,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description The body is not JSON, or is encoded in a way that is not known. */
+        /** @description The body is not JSON, or its encoding is unknown. */
         readonly UnsupportedMediaType: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3568,7 +3570,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description Too many requests, in a second or at once; try again after the seconds in Retry-After. A company may have 1,000 under way at a time in a process, one whose answer is not read among them. */
+        /** @description Too many requests, in a second or at the same time. Try again after the seconds in Retry-After. A company may have 1,000 requests in progress in a process, including requests whose answer is not read. */
         readonly RateLimited: {
             headers: {
                 /** @description Seconds to wait. */
@@ -3579,7 +3581,7 @@ export interface components {
                  */
                 readonly "RateLimit-Policy"?: string;
                 /**
-                 * @description How many are left (`r`), and the seconds until all are (`t`).
+                 * @description The number of requests that are left (`r`), and the seconds until all are available again (`t`).
                  * @example "requests";r=0;t=1
                  */
                 readonly RateLimit?: string;
@@ -3599,7 +3601,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description A fault of ours. Whether anything was written is not known. */
+        /** @description An error in Tally. It is not known whether anything was written. */
         readonly InternalError: {
             headers: {
                 readonly [name: string]: unknown;
@@ -3609,7 +3611,7 @@ export interface components {
                 readonly "text/plain": string;
             };
         };
-        /** @description A part of the service is out of reach, or it takes nothing of the kind for a while, such as usage while its disk is nearly full or its clock may be wrong. Whether anything was written is not known: send the same request again after the seconds in Retry-After. */
+        /** @description A part of the service is unavailable, or refuses this kind of request for a while, such as usage while its disk is nearly full or its clock may be wrong. It is not known whether anything was written. Send the same request again after the seconds in Retry-After. */
         readonly Unavailable: {
             headers: {
                 /** @description Seconds to wait. */
@@ -3623,7 +3625,7 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The API key, by its id; not the key itself, which belongs in no URL. */
+        /** @description The API key, by its id. The key itself must not be in a URL. */
         readonly ApiKeyId: components["schemas"]["Uuid"];
         /** @description The account. */
         readonly AccountId: components["schemas"]["AccountId"];
@@ -3643,7 +3645,7 @@ export interface components {
         readonly ContractId: components["schemas"]["Uuid"];
         /** @description The usage event. */
         readonly EventId: components["schemas"]["EventId"];
-        /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+        /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
         readonly IdempotencyKey: string;
         /** @description How many items a page has at most. */
         readonly Limit: number;
@@ -3655,7 +3657,7 @@ export interface components {
         readonly StartAtOrFiveYears: components["schemas"]["UnixTimestamp"];
         /** @description The first second after the range. Without it, now. */
         readonly EndAtOrNow: components["schemas"]["UnixTimestamp"];
-        /** @description How events are boiled down to one quantity. */
+        /** @description How events are aggregated to one quantity. */
         readonly Aggregation: components["schemas"]["UsageAggregation"];
         /** @description Only usage of this currency, in upper or lower case. */
         readonly Currency: components["schemas"]["CurrencyInput"];
@@ -3767,7 +3769,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last customer of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
-                /** @description Only the customer that has this id of yours. */
+                /** @description Only the customer with this id of yours. */
                 readonly external_id?: components["schemas"]["ExternalId"];
             };
             readonly header?: never;
@@ -3799,7 +3801,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3912,7 +3914,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last account of the page before, in the order asked for. */
                 readonly starting_after?: components["schemas"]["AccountId"];
-                /** @description `created_at`: newest first. `customer_name`: by the customer's name, then the account's, upper and lower case alike; accounts without a customer come last. */
+                /** @description `created_at`: newest first. `customer_name`: by the customer's name, then the account's, ignoring case. Accounts without a customer come last. */
                 readonly sort?: "created_at" | "customer_name";
             };
             readonly header?: never;
@@ -3944,7 +3946,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -3983,7 +3985,7 @@ export interface operations {
         readonly parameters: {
             readonly query: {
                 /**
-                 * @description The accounts, 1 to 100 ids with commas between them, none of them twice.
+                 * @description The accounts: 1 to 100 ids, separated by commas, each only once.
                  * @example [
                  *       "account_0f8fad5bd9cb469fa16570867728950e",
                  *       "account_1b9d6bcdbbfd4b2d9b5dab8dfbbd4bed"
@@ -4225,7 +4227,7 @@ export interface operations {
                 readonly start_at: components["parameters"]["StartAt"];
                 /** @description The first second after the range. */
                 readonly end_at: components["parameters"]["EndAt"];
-                /** @description How events are boiled down to one quantity. */
+                /** @description How events are aggregated to one quantity. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4263,7 +4265,7 @@ export interface operations {
     readonly getAccountMonthlyUsage: {
         readonly parameters: {
             readonly query?: {
-                /** @description How events are boiled down to one quantity. */
+                /** @description How events are aggregated to one quantity. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4340,7 +4342,7 @@ export interface operations {
                 readonly start_at: components["parameters"]["StartAt"];
                 /** @description The first second after the range. */
                 readonly end_at: components["parameters"]["EndAt"];
-                /** @description How events are boiled down to one quantity. */
+                /** @description How events are aggregated to one quantity. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4470,7 +4472,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4691,7 +4693,7 @@ export interface operations {
                 readonly start_at?: components["parameters"]["StartAtOrFiveYears"];
                 /** @description The first second after the range. Without it, now. */
                 readonly end_at?: components["parameters"]["EndAtOrNow"];
-                /** @description How events are boiled down to one quantity. */
+                /** @description How events are aggregated to one quantity. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description Only usage of this currency, in upper or lower case. */
                 readonly currency?: components["parameters"]["Currency"];
@@ -4784,7 +4786,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -4932,7 +4934,7 @@ export interface operations {
             readonly query?: {
                 /** @description How many items a page has at most. */
                 readonly limit?: components["parameters"]["Limit"];
-                /** @description The `account_id` and the `metric_id` of the last configuration of the page before, with a slash in between, as in its path. */
+                /** @description The `account_id` and the `metric_id` of the last configuration of the page before, with a slash in between, as in the configuration's path. */
                 readonly starting_after?: components["schemas"]["RefillConfigurationKey"];
                 /** @description Only configurations of this account. */
                 readonly account_id?: components["schemas"]["AccountId"];
@@ -4968,7 +4970,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5122,7 +5124,7 @@ export interface operations {
             readonly query?: {
                 /** @description How many items a page has at most. */
                 readonly limit?: components["parameters"]["Limit"];
-                /** @description The id of the last event of the page before; a filter need not let it through. */
+                /** @description The id of the last event of the page before. The filters need not match this event. */
                 readonly starting_after?: components["schemas"]["EventId"];
                 /** @description Only events of this account. */
                 readonly account_id?: components["schemas"]["AccountId"];
@@ -5158,7 +5160,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5170,7 +5172,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The event is durable, and in balances within moments. This is the report as it was taken, under the event's id; when the event had been reported before, the first report counts. */
+            /** @description The event is durable, and in balances within moments. The answer is the report as it was accepted, under the event's id. If the event was reported before, the first report counts. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5206,7 +5208,7 @@ export interface operations {
                  * @example large
                  */
                 readonly value: components["schemas"]["PropertyValue"];
-                /** @description How events are boiled down to one quantity. */
+                /** @description How events are aggregated to one quantity. */
                 readonly aggregation?: components["parameters"]["Aggregation"];
                 /** @description The first second of the range. Without it, five calendar years before now. */
                 readonly start_at?: components["parameters"]["StartAtOrFiveYears"];
@@ -5259,7 +5261,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5343,7 +5345,7 @@ export interface operations {
             readonly 401: components["responses"]["Unauthorized"];
             readonly 403: components["responses"]["Forbidden"];
             readonly 408: components["responses"]["RequestTimeout"];
-            /** @description An event was voided, which cannot be taken back. */
+            /** @description The event was voided, which cannot be undone. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5359,7 +5361,7 @@ export interface operations {
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
-            /** @description A part of the service is out of reach, or the event log has not taken the correction yet: send the same request again after the seconds in Retry-After. A correction that was kept is not made twice, and is sent on by itself. */
+            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice, and Tally sends it to the log by itself. */
             readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -5435,7 +5437,7 @@ export interface operations {
             readonly 403: components["responses"]["Forbidden"];
             readonly 404: components["responses"]["NotFound"];
             readonly 408: components["responses"]["RequestTimeout"];
-            /** @description The event was voided, which cannot be taken back. */
+            /** @description The event was voided, which cannot be undone. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5451,7 +5453,7 @@ export interface operations {
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
-            /** @description A part of the service is out of reach, or the event log has not taken the correction yet: send the same request again after the seconds in Retry-After. A correction that was kept is not made twice, and is sent on by itself. */
+            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice, and Tally sends it to the log by itself. */
             readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -5481,7 +5483,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The event, voided; durable, and out of balances within moments. */
+            /** @description The event, voided. The void is durable, and balances leave the event out within moments. */
             readonly 202: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5500,7 +5502,7 @@ export interface operations {
             readonly 429: components["responses"]["RateLimited"];
             readonly 431: components["responses"]["HeadersTooLarge"];
             readonly 500: components["responses"]["InternalError"];
-            /** @description A part of the service is out of reach, or the event log has not taken the correction yet: send the same request again after the seconds in Retry-After. A correction that was kept is not made twice, and is sent on by itself. */
+            /** @description A part of the service is unavailable, or the event log has not accepted the correction yet. Send the same request again after the seconds in Retry-After. A correction that was stored is not made twice, and Tally sends it to the log by itself. */
             readonly 503: {
                 headers: {
                     /** @description Seconds to wait. */
@@ -5612,7 +5614,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last product of the page before. */
                 readonly starting_after?: components["schemas"]["ProductId"];
-                /** @description Only the product that has this id of yours. */
+                /** @description Only the product with this id of yours. */
                 readonly external_id?: components["schemas"]["ExternalId"];
             };
             readonly header?: never;
@@ -5644,7 +5646,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -5865,7 +5867,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6053,7 +6055,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last rate card of the page before. */
                 readonly starting_after?: components["schemas"]["RateCardId"];
-                /** @description Only the rate card that has this id of yours. */
+                /** @description Only the rate card with this id of yours. */
                 readonly external_id?: components["schemas"]["ExternalId"];
             };
             readonly header?: never;
@@ -6085,7 +6087,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6132,7 +6134,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description The card with its rates that have not ended, also those that begin later. */
+            /** @description The card with its rates that have not ended, including those that begin later. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6310,7 +6312,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6325,7 +6327,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The rate card with its rates that have not ended, also those that begin later. */
+            /** @description The rate card with its rates that have not ended, including those that begin later. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6397,9 +6399,9 @@ export interface operations {
                 readonly starting_after?: components["schemas"]["Uuid"];
                 /** @description Only contracts of this account. */
                 readonly account_id?: components["schemas"]["AccountId"];
-                /** @description Only contracts with a line, ever, that follows this rate card. */
+                /** @description Only contracts that have, or had, a line that follows this rate card. */
                 readonly rate_card_id?: components["schemas"]["RateCardId"];
-                /** @description Only the contract that has this id of yours. */
+                /** @description Only the contract with this id of yours. */
                 readonly external_id?: components["schemas"]["ExternalId"];
             };
             readonly header?: never;
@@ -6431,7 +6433,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6579,7 +6581,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6622,7 +6624,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6665,7 +6667,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
@@ -6710,9 +6712,9 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The contract_id of the last preview of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
-                /** @description The period that this second lies in. Default now. */
+                /** @description The period that contains this second. Default now. */
                 readonly at?: components["schemas"]["UnixTimestamp"];
-                /** @description Usage that occurred before counts. Default now; not in the future. */
+                /** @description Usage that occurred before this second counts. Default now; not in the future. */
                 readonly as_of?: components["schemas"]["UnixTimestamp"];
             };
             readonly header?: never;
@@ -6841,7 +6843,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -6899,7 +6901,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The API key, by its id; not the key itself, which belongs in no URL. */
+                /** @description The API key, by its id. The key itself must not be in a URL. */
                 readonly api_key_id: components["parameters"]["ApiKeyId"];
             };
             readonly cookie?: never;
@@ -6930,11 +6932,11 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path: {
-                /** @description The API key, by its id; not the key itself, which belongs in no URL. */
+                /** @description The API key, by its id. The key itself must not be in a URL. */
                 readonly api_key_id: components["parameters"]["ApiKeyId"];
             };
             readonly cookie?: never;
@@ -6945,7 +6947,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description The new key, and what has become of the old one. */
+            /** @description The new key, and the old one as it is now. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6974,7 +6976,7 @@ export interface operations {
             readonly query?: never;
             readonly header?: never;
             readonly path: {
-                /** @description The API key, by its id; not the key itself, which belongs in no URL. */
+                /** @description The API key, by its id. The key itself must not be in a URL. */
                 readonly api_key_id: components["parameters"]["ApiKeyId"];
             };
             readonly cookie?: never;
@@ -7014,7 +7016,7 @@ export interface operations {
                 readonly limit?: components["parameters"]["Limit"];
                 /** @description The id of the last entry of the page before. */
                 readonly starting_after?: components["schemas"]["Uuid"];
-                /** @description Only entries of this resource, by its id as it stands in its path. That of a refill configuration is its account's and its metric's id with a slash in between. */
+                /** @description Only entries of this resource, by the id in its path. For a refill configuration, this is its account's id and its metric's id with a slash in between. */
                 readonly resource_id?: string;
                 /** @description Only what was done with this key. */
                 readonly api_key_id?: components["schemas"]["Uuid"];
@@ -7070,7 +7072,7 @@ export interface operations {
         };
         readonly requestBody?: never;
         readonly responses: {
-            /** @description What the clock shows. */
+            /** @description The time of the clock. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7113,7 +7115,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What the clock shows from now on. */
+            /** @description The time of the clock from now on. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7179,7 +7181,7 @@ export interface operations {
         readonly parameters: {
             readonly query?: never;
             readonly header?: {
-                /** @description A name of your own for this request, 1 to 255 characters. It is done once: used again on the same route, it is answered with 409, which names what was made or changed, and says so when this request asks for something else: then nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again; what counts is what it asks for, not the order of its fields. A report that had begun then goes on, and counts once; with another content it is answered with 422 until that report is done, for it is not known whether it counts. */
+                /** @description Your own name for this request, 1 to 255 characters. The request is done once. If the name is used again on the same route, the answer is 409, which names what was made or changed. If the second request asks for something else, the 409 says so, and nothing of it was done. A route is the path with its ids: the same name on another path is another request. A request that was refused leaves its key free. After a 5xx, a 408 or a cut connection send the same request again. Only its content counts, not the order of its fields. A report that had begun then continues, and counts once. With another content it is answered with 422 until that report is done, because it is not known whether that report counts. */
                 readonly "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             readonly path?: never;
@@ -7196,7 +7198,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What the clock shows from now on. */
+            /** @description The time of the clock from now on. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7282,7 +7284,7 @@ export interface operations {
             };
         };
         readonly responses: {
-            /** @description What it is made of, in the order it was made in. */
+            /** @description Everything that was made, in the order of making. */
             readonly 200: {
                 headers: {
                     readonly [name: string]: unknown;
