@@ -23,6 +23,18 @@ import { makeWorld } from './support/usage-world.ts'
 /** Whose commands are run, in this order, in one shell. */
 const TOURS = ['README.md', 'docs/guides/sandbox.md', 'docs/guides/corrections.md']
 
+/** Words that stop a reader whose language English is not, and what to say instead. */
+const BETTER_WORDS: ReadonlyMap<string, string> = new Map([
+  ['told', 'said, answered, reported'],
+  ['told apart', 'distinguished, split'],
+  ['whoever', 'anyone who, if you'],
+  ['anew', 'again'],
+  ['heeded', 'applied, considered'],
+  ['of whom', 'a sentence of its own'],
+  ['who comes', 'the next caller, the next request'],
+  ['as often as one likes', 'several of each, several times'],
+])
+
 describe('documents', function () {
   this.timeout(120_000)
   const read = (name: string) => readFile(path.join(PROJECT_ROOT, name), 'utf8')
@@ -122,6 +134,23 @@ describe('documents', function () {
       })
       expect(child.stdout.trim(), child.stderr).to.equal('false true -0.5')
     })
+  })
+
+  it('say it in words that are easy to read', async () => {
+    const checked = new Map([...all].filter(([name]) => !/^(?:CHANGELOG|docs\/decisions\/)/.test(name)))
+    checked.set('openapi.yaml', await read('openapi.yaml'))
+    expect([...checked.keys()]).to.include.members(['README.md', 'ARCHITECTURE.md', 'docs/billing.md'])
+    const longestFirst = [...BETTER_WORDS.keys()].toSorted((a, b) => b.length - a.length)
+    const pattern = new RegExp(`\\b(?:${longestFirst.join('|')})\\b`, 'gi')
+    const found = [...checked].flatMap(([name, text]) =>
+      text.split('\n').flatMap((line, index) =>
+        [...line.matchAll(pattern)].map(([word]) => {
+          const better = BETTER_WORDS.get(word.toLowerCase()) ?? ''
+          return `${name}:${index + 1}: not "${word}" but: ${better}`
+        }),
+      ),
+    )
+    expect(found).to.deep.equal([])
   })
 
   it('list every setting with its default, as the program reads them', () => {
