@@ -419,9 +419,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a correction that only reorders fields counts as a change, if they were stored in no order',
     file: 'shared/domain/correct-event.ts',
-    right: 'isSameContent({ ...event, ...change }, event)',
+    right: 'isSameContent({ ...event, ...correction }, event)',
     wrong:
-      'isSameContent({ ...event, ...change }, event) && contentOf({ ...event, ...change }) === contentOf(event)',
+      'isSameContent({ ...event, ...correction }, event) && contentOf({ ...event, ...correction }) === contentOf(event)',
     suites: ['shared/domain/correct-event'],
   },
   {
@@ -469,8 +469,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'a correction starts from the row that was read before its turn',
     file: 'services/gateway/correct-usage.ts',
-    right: 'correctEvent(found.event, change, now)',
-    wrong: 'correctEvent(reports.stored.get(eventId) ?? found.event, change, now)',
+    right: 'correctEvent(found.event, correction, now)',
+    wrong: 'correctEvent(reports.stored.get(eventId) ?? found.event, correction, now)',
     suites: ['services/corrections'],
   },
   {
@@ -1073,7 +1073,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'another ClickHouse beside the same PostgreSQL is accepted',
     file: 'shared/clickhouse/require-usage-store.ts',
-    right: '!ids.includes(known)',
+    right: '!ids.includes(registered)',
     wrong: 'ids.length === 0',
     suites: ['shared/clickhouse/require-usage-store', 'services/standalone/servers'],
     each: true,
@@ -1339,7 +1339,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/postgres/grants.ts',
     right: 'OR created_at < to_timestamp($5))',
     wrong: 'OR created_at IS NOT NULL)',
-    suites: ['shared/postgres/known-up-to', 'services/api/invoice-previews'],
+    suites: ['shared/postgres/complete-up-to', 'services/api/invoice-previews'],
     each: true,
   },
   {
@@ -1347,7 +1347,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: 'shared/postgres/grants.ts',
     right: 'CASE WHEN coalesce(g.voided_at < to_timestamp($5), true) THEN g.voided_at END AS voided_at',
     wrong: 'voided_at',
-    suites: ['shared/postgres/known-up-to'],
+    suites: ['shared/postgres/complete-up-to'],
   },
   {
     name: 'credit of a contract that was written later was written before',
@@ -1358,32 +1358,32 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'rows of a transaction that is not committed count as known',
-    file: 'shared/postgres/known-up-to.ts',
+    file: 'shared/postgres/complete-up-to.ts',
     right: 'Math.min(loadedUpTo, underWay - ',
     wrong: 'Math.min(loadedUpTo, Math.max(underWay, Date.now() * 1_000) - ',
-    suites: ['shared/postgres/known-up-to', 'services/api/invoice-previews'],
+    suites: ['shared/postgres/complete-up-to', 'services/api/invoice-previews'],
     each: true,
   },
   {
     name: 'a correction that was not sent counts as known',
-    file: 'shared/postgres/known-up-to.ts',
+    file: 'shared/postgres/complete-up-to.ts',
     right: '(sent_at IS NULL OR sent_at >= to_timestamp($2))',
     wrong: 'sent_at >= to_timestamp($2)',
-    suites: ['shared/postgres/known-up-to'],
+    suites: ['shared/postgres/complete-up-to'],
   },
   {
     name: 'a correction counts as known once it was sent',
-    file: 'shared/postgres/known-up-to.ts',
+    file: 'shared/postgres/complete-up-to.ts',
     right: '(sent_at IS NULL OR sent_at >= to_timestamp($2))',
     wrong: 'sent_at IS NULL AND $2::float8 > 0',
-    suites: ['shared/postgres/known-up-to'],
+    suites: ['shared/postgres/complete-up-to'],
   },
   {
     name: 'a correction has the time of the gateway’s clock, even if that clock is behind',
     file: 'services/gateway/correct-usage.ts',
     right: 'Math.max(clock(), takenAt)',
     wrong: 'clock()',
-    suites: ['shared/postgres/known-up-to'],
+    suites: ['shared/postgres/complete-up-to'],
   },
   {
     name: 'a contract had the status before that it has now',
@@ -1502,8 +1502,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'usage of an invoice is split by whole slots, also by open ones',
     file: 'shared/clickhouse/usage/rated-usage-statement.ts',
-    right: 'fromEvents: `account_id, ${segmentOf(SECOND_OF.events)}, ${UNNAMED}',
-    wrong: 'fromEvents: `account_id, ${segmentOf(`intDiv(${SECOND_OF.events}, 300) * 300`)}, ${UNNAMED}',
+    right: 'fromEvents: `account_id, ${afterCut(SECOND_OF.events)}, ${UNNAMED}',
+    wrong: 'fromEvents: `account_id, ${afterCut(`intDiv(${SECOND_OF.events}, 300) * 300`)}, ${UNNAMED}',
     suites: ['shared/clickhouse/rated-usage'],
   },
   {
@@ -1551,10 +1551,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: 'parts of usage that were put aside are not detected',
-    file: 'shared/clickhouse/broken-parts.ts',
+    file: 'shared/clickhouse/broken-data-parts.ts',
     right: '  if (others.length > 0) throw lost(others)\n',
     wrong: '',
-    suites: ['shared/clickhouse/broken-parts'],
+    suites: ['shared/clickhouse/broken-data-parts'],
   },
   {
     name: 'the audit does not compare months',
