@@ -4,46 +4,46 @@ import type { Logger } from '../logging/logger.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
 import { rollupEpochRepository } from './rollups/rollup-epochs.ts'
 
-/** A part of a table that ClickHouse could not read, and has put aside: its rows are in no answer any more. */
+/** A data part that ClickHouse could not read and has put aside. Its rows are missing from every answer. */
 export interface BrokenDataPart {
   table: string
-  /** As its folder is called: `broken-on-start_202611_1_28_6`. */
+  /** The name of its folder: `broken-on-start_202611_1_28_6`. */
   name: string
   path: string
 }
 
-// What somebody has put aside by hand has no reason.
+// A part that was detached by hand has no reason.
 const BROKEN = `
   SELECT table, name, path FROM system.detached_parts
   WHERE database = currentDatabase() AND reason LIKE '%broken%' ORDER BY table, name LIMIT 1000`
 const READABLE = 'SELECT 1 FROM usage_events LIMIT 0'
 
-/** Made of the events, and can be made again; marks say what they lack. */
+/** These tables are computed from the events and can be computed again; marks say what they lack. */
 const OF_ROLLUPS = /^usage_(by_(slot|day|month)|dirty_slots)/
-/** Kept for a day, to find accounts sooner that a sweep finds, too. */
+/** Kept for a day, only to find accounts sooner; a sweep finds them too. */
 const NOT_MISSED = /^corrected_usage$/
 
 const NAMED_MAX = 3
 const WHAT_TO_DO = 'docs/operations.md says what to do under "When ClickHouse has lost a part"'
 
 /**
- * Parts that were put aside as broken.
+ * Lists the data parts that were put aside as broken.
  *
  * @internal
  */
 export const listBrokenDataParts = (client: ClickHouse): Promise<BrokenDataPart[]> =>
   queryRows<BrokenDataPart>(client, BROKEN, {})
 
-/** … that make answers wrong until somebody acts. */
+/** Lists the broken data parts that make answers wrong until an operator acts. */
 export const listLostDataParts = async (client: ClickHouse): Promise<BrokenDataPart[]> =>
   (await listBrokenDataParts(client)).filter(({ table }) => !NOT_MISSED.test(table))
 
 /**
- * Looks whether the tables are whole, as far as ClickHouse knows. Tables let it put no part aside by itself
- * (max_suspicious_broken_parts), so one that was has been put aside on purpose, or by somebody's setting.
+ * Checks that the tables are whole, as far as ClickHouse knows. ClickHouse puts no part aside by itself
+ * (max_suspicious_broken_parts). A part that was put aside was put there on purpose, or because of a setting.
  *
- * @param log where it is this process that keeps rollups: those that lack a part are given up, and computed anew; else
- *   that is a reason to end, too
+ * @param log given by the process that keeps rollups: it gives up rollups that lack a part and computes them again.
+ *   Without it, lost parts of rollups are an error, too
  * @throws StartupError in one line, with what to do
  */
 export async function requireWholeTables(client: ClickHouse, log: Logger | undefined): Promise<void> {
@@ -62,15 +62,15 @@ export async function requireWholeTables(client: ClickHouse, log: Logger | undef
   const now = await epochs.now()
   for (const { epoch, state } of await epochs.list())
     if (epoch > 0 && state !== 'given up') await epochs.giveUp(epoch, now)
-  // Only now: as long as they lie there, rollups are not to be relied on.
+  // Only now: while the broken parts are there, rollups must not be used.
   for (const { table, name } of ofRollups) await dropDataPart(client, table, name)
   log.warn(
     { parts: ofRollups.map(({ table, name }) => `${table} ${name}`) },
-    'rollups had lost parts: they are computed anew, and until then usage is read from the events, which is exact and slower',
+    'rollups had lost parts: they are computed again, and until then usage is read from the events, which is exact and slower',
   )
 }
 
-/** ClickHouse's codes: a table does not load, or a part of it was refused. */
+/** ClickHouse's codes: a table does not load, or one of its parts was refused. */
 const UNLOADED = new Set(['231', '695', '722'])
 
 const isUnloaded = (err: unknown): err is Error =>
@@ -92,7 +92,7 @@ function lost(parts: readonly BrokenDataPart[]): StartupError {
 
 const PLAIN_NAME = /^[\w-]+$/
 
-/** A text in the statement: DROP takes no parameter there. */
+/** The name is part of the statement's text: DROP takes no parameter there. */
 async function dropDataPart(client: ClickHouse, table: string, name: string): Promise<void> {
   for (const text of [table, name])
     if (!PLAIN_NAME.test(text)) throw new Error(`not a name of ClickHouse: ${text}`)

@@ -12,22 +12,22 @@ import { writeEngineConfig } from './embedded/engine-config.ts'
 import { explainFailedOpen } from './embedded/explain-failed-open.ts'
 import { type QueryTurns, queryTurns, tenantOf } from './query-turns.ts'
 
-/** The one API to ClickHouse, whether it is a server or the engine in our process. */
+/** The client of ClickHouse, whether it is a server or the engine in this process. */
 export interface ClickHouse extends ClickHouseClient {
-  /** Those of short reads, and of those that may take long: which of them queries of this client wait for. */
+  /** `mine` is what this client's queries wait for; `long` is for reads that may take long. */
   turns: { mine: QueryTurns; long: QueryTurns }
 }
 
 export interface OpenedClickHouse extends Closeable {
   client: ClickHouse
   database: string
-  /** Makes the database of a server; an embedded one is made when it is opened. */
+  /** Makes the database of a server; an embedded database is made when it is opened. */
   makeDatabase?: () => Promise<void>
-  /** Set when it is embedded: what further connections to it are opened with. */
+  /** Set when ClickHouse is embedded: opens further connections to it. */
   engine?: EmbeddedEngine
 }
 
-/** The ClickHouse engine in our process. */
+/** The ClickHouse engine in this process. */
 export interface EmbeddedEngine {
   folder: string
   engineArgs: readonly string[]
@@ -35,27 +35,27 @@ export interface EmbeddedEngine {
 
 export type ClickHouseOptions = {
   database: string
-  /** The longest one query may run, in seconds. */
+  /** The longest time that one query may run, in seconds. */
   queryTimeoutS: number
-  /** Queries at once; more wait. */
+  /** The number of queries that run at once; more wait. */
   connections: number
 } & ({ url: string } | EmbeddedOptions)
 
 interface EmbeddedOptions {
   folder: string
   /**
-   * The databases whose analysts' views may be read in this process; settled when the engine starts. Default: this
-   * one's.
+   * The databases whose analysts' views may be read in this process. Fixed when the engine starts. Default: the
+   * database of this client.
    */
   analyticsDatabases?: readonly string[]
 }
 
-/** Filters on columns outside the sorting key must see the row that counts, not one that FINAL drops. */
+/** A filter on a column outside the sorting key must see the row that counts, not one that FINAL drops. */
 export const FINAL_SETTINGS: ClickHouseSettings = { optimize_move_to_prewhere_if_final: 0 }
 
 /**
- * Settings that are written out on every query, because their defaults differ between versions and engines: inserts are
- * acknowledged once they are stored and views have copied them, no block is taken for a copy of an earlier one, and a
+ * Settings that every query names, because their defaults differ between versions and engines. An insert is
+ * acknowledged once it is stored and the views have copied it. No block is dropped as a copy of an earlier one. A
  * batch may span any number of months.
  */
 const SETTINGS: ClickHouseSettings = {
@@ -72,7 +72,7 @@ const SETTINGS: ClickHouseSettings = {
 }
 
 /**
- * Opens a ClickHouse server, or the engine on a folder of ours.
+ * Opens a ClickHouse server, or the engine on a folder of Tally's.
  *
  * @throws StartupError in one line when the engine does not open
  */
@@ -80,7 +80,7 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<Opened
   const { database } = options
   const settings = { ...SETTINGS, max_execution_time: options.queryTimeoutS }
   if ('url' in options) {
-    const server = { url: options.url, log: { level: ClickHouseLogLevel.OFF } } // its errors reach us, and our log
+    const server = { url: options.url, log: { level: ClickHouseLogLevel.OFF } } // its errors reach the caller, and Tally's log
     const client = createClient({
       ...server,
       database,
@@ -122,7 +122,7 @@ function inTurns(client: ClickHouseClient, connections: number): ClickHouse {
   return Object.assign(client, { turns: { mine: short, long } })
 }
 
-/** The same client, for reads that may take long: they leave some connections to others. */
+/** This client for reads that may take long: they leave some connections to other reads. */
 export const forLongReads = (client: ClickHouse): ClickHouse =>
   withMembers(client, { turns: { ...client.turns, mine: client.turns.long } })
 
@@ -137,9 +137,10 @@ export const withMembers = (client: ClickHouse, members: Partial<ClickHouse>): C
   })
 
 /**
- * Makes a database that is missing. It looks first, so that it can be made beforehand for a user who may make none.
+ * Makes a database if it is missing. It checks first, so that the database can be made beforehand for a user without
+ * the right to make one.
  *
- * @param client in no database: a server refuses every query in one that is missing
+ * @param client connected to no database: a server refuses every query in a database that is missing
  */
 async function makeDatabaseWith(client: ClickHouse, database: string): Promise<void> {
   const name = quoteIdentifier(database)
@@ -152,9 +153,9 @@ async function makeDatabaseWith(client: ClickHouse, database: string): Promise<v
 }
 
 /**
- * Runs a query in its turn and gives its rows; values come as text, but for numbers of up to 32 bits.
+ * Runs a query in its turn and returns its rows. Values come as text, except numbers of up to 32 bits.
  *
- * @param settings besides those of the client
+ * @param settings added to those of the client
  * @throws DomainError overloaded when no turn comes in time
  */
 export function queryRows<Row>(
@@ -174,7 +175,7 @@ export function queryRows<Row>(
   })
 }
 
-/** @param work is given the settings that go with its turn */
+/** @param work gets the settings that go with its turn */
 async function inTurn<T>(
   { turns: { mine } }: ClickHouse,
   params: Record<string, unknown>,
@@ -189,8 +190,8 @@ async function inTurn<T>(
 }
 
 /**
- * The same, some rows after the other: for answers so large that everybody else would wait while they are taken apart.
- * A server keeps what it answers until all of it is there, see queryBytes.
+ * Runs a query in its turn and gives its rows one after the other. For answers so large that parsing them at once
+ * would block the event loop. A server holds back its answer until it is complete, see queryBytes.
  */
 export async function* streamRows<Row>(
   client: ClickHouse,
@@ -213,10 +214,10 @@ export async function* streamRows<Row>(
 }
 
 /**
- * Runs a query that names a binary format, and gives what it prints.
+ * Runs a query that names a binary format, and returns the bytes.
  *
- * Why wait_end_of_query: a server that fails half-way would otherwise have begun to answer, and a short answer of bytes
- * looks like a whole one.
+ * Why wait_end_of_query: otherwise a server that fails half-way has already begun to answer, and a truncated answer
+ * in bytes looks like a complete one.
  */
 export function queryBytes(
   client: ClickHouse,

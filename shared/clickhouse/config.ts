@@ -1,19 +1,19 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** Threads of Node's pool that are left to files, name look-ups and compression. */
+/** Threads of Node's pool that are left for files, name look-ups and compression. */
 const THREADS_LEFT = 4
 
 const CONNECTIONS_MIN = 2
 
-/** Connections of the loader's own, so that no reader keeps it waiting. */
+/** Connections that only the loader uses, so that no reader keeps it waiting. */
 export const LOADER_CONNECTIONS = 2
 
-/** The one of rollups in the same process: one statement after the other. */
+/** The connection of rollups in the same process: it runs one statement after the other. */
 export const ROLLUP_CLICKHOUSE_CONNECTIONS = 1
 
 const OWN_CONNECTIONS = LOADER_CONNECTIONS + ROLLUP_CLICKHOUSE_CONNECTIONS
 
-/** Settings of ClickHouse. */
+/** Reads the settings of ClickHouse. */
 export function readClickHouseConfig(read: EnvReader) {
   const threads = read.integer('UV_THREADPOOL_SIZE', {
     about: "threads of Node's pool; each query of the embedded ClickHouse takes one while it runs",
@@ -42,7 +42,7 @@ export function readClickHouseConfig(read: EnvReader) {
   return { url, database, analystQueries, queryTimeoutS: readQueryTimeoutS(read), connections }
 }
 
-/** Settings of ClickHouse for a service in a process of its own. */
+/** Reads the settings of ClickHouse for a service in a process of its own. */
 export function readClickHouseServerConfig(read: EnvReader) {
   const database = readDatabase(read)
   const url = read.requiredUrl('CLICKHOUSE_URL', SCHEMES, { about: URL_ABOUT })
@@ -81,7 +81,7 @@ const readQueryTimeoutS = (read: EnvReader): number =>
     max: 3_600,
   })
 
-/** @clickhouse/client would take the path for the database, instead of the one that our statements name. */
+/** Otherwise @clickhouse/client would take the path for the database, instead of the one that our statements name. */
 function refusePath(read: EnvReader, url: string | undefined): void {
   if (url !== undefined && url !== '' && new URL(url).pathname !== '/')
     read.refuse('CLICKHOUSE_URL must have no path: CLICKHOUSE_DATABASE names the database')

@@ -7,8 +7,8 @@ import { type OpenedClickHouse, queryRows } from './clickhouse.ts'
 
 /**
  * Applies the files of clickhouse/ that are still missing, one statement each. ClickHouse has no transactions for
- * these: every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the
- * migration lock in PostgreSQL, so no other process migrates meanwhile.
+ * these, so every statement can be repeated, and a file counts as applied once it is recorded. The caller holds the
+ * migration lock in PostgreSQL, so no other process migrates at the same time.
  */
 export async function migrateClickHouse(
   { client, database, makeDatabase }: OpenedClickHouse,
@@ -32,7 +32,7 @@ export async function migrateClickHouse(
     const query = sql
       .replaceAll('{database}', database)
       .replaceAll('{analytics}', analyticsDatabase(database))
-    // However long it takes: a table may be filled from another.
+    // No time limit: the statement may fill one table from another.
     await client.command({ query, clickhouse_settings: { max_execution_time: 0 } })
     await client.insert({
       table: 'schema_migrations',

@@ -15,12 +15,12 @@ export interface ClickHouseServer {
 }
 
 /**
- * Opens a ClickHouse server for a service, closed with the process.
+ * Opens a ClickHouse server for a service; it is closed with the process.
  *
- * @param db of the PostgreSQL that it belongs to
- * @param keepsRollups the log of a process that does: see requireWholeTables
- * @throws StartupError in one line when it does not answer, is not migrated, has lost a part of a table, or is not the
- *   one that the usage is in
+ * @param db the PostgreSQL that it belongs to
+ * @param keepsRollups the log of a process that keeps rollups: see requireWholeTables
+ * @throws StartupError in one line when the server does not answer, is not migrated, has lost a data part, or is not
+ *   the one that holds the usage
  */
 export async function openClickHouseServer(
   server: ClickHouseServer,

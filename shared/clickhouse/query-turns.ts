@@ -2,24 +2,25 @@ import type { ClickHouseSettings } from '@clickhouse/client'
 import type { FairSemaphore, PermitRequest } from '../batching/fair-semaphore.ts'
 import { requestSemaphore } from '../batching/request-semaphore.ts'
 
-/** What a query waits for before it takes a connection, and what goes on before it once it has one. */
+/** What a query waits for before it takes a connection, and which queries it lets go first once it has one. */
 export interface QueryTurns {
-  /** @returns gives the connection back */
+  /** @returns a function that gives the connection back */
   acquire(request: PermitRequest): Promise<() => void>
-  /** What its query gives way to. */
+  /** The priority of its queries. */
   settings: ClickHouseSettings
-  /** How many wait. */
+  /** The number of queries that wait. */
   queued(): number
 }
 
-/** Of all connections so many are kept free of reads that may take long: for balances, and for what corrections look up. */
+/** So many connections are kept free of reads that may take long: for balances, and for what corrections look up. */
 const FOR_SHORT_READS = 2
-/** Between two blocks a query rests while others of a smaller number run, but no longer than so. */
+/** The longest time that a query pauses between two blocks while queries with a smaller number run. */
 const REST_MS = 50
 
 /**
- * Short reads go before long ones, and those before what analysts ask, on the cores of one ClickHouse: a query gives
- * way to those of a smaller number. Inserts, rollups and merges have none, and neither give way nor are given way to.
+ * Short reads go before long ones, and long ones before analysts' queries, on the cores of one ClickHouse: a query
+ * yields to those with a smaller number. Inserts, rollups and merges have no number: they do not yield, and no query
+ * yields to them.
  */
 export const settingsOfPriority = (priority: 1 | 2 | 3): ClickHouseSettings => ({
   priority: String(priority),
@@ -29,12 +30,12 @@ export const settingsOfPriority = (priority: 1 | 2 | 3): ClickHouseSettings => (
 /** As long as a request may take. */
 const WAIT_MS = 30_000
 const WAITING_MAX = 10_000
-/** … of one company. */
+/** The limit for one company. */
 const WAITING_MAX_OF_ONE = 1_000
 
 /**
- * Turns at the connections to a ClickHouse, by company. One company never has all of them while there are more than
- * two, and reads that may take long never have those that are kept for short ones.
+ * Turns at the connections to a ClickHouse, shared by company. One company never has all of them while there are more
+ * than two. Reads that may take long never use those that are kept for short reads.
  */
 export function queryTurns(connections: number): Record<'short' | 'long', QueryTurns> {
   const waiting = { waitMs: WAIT_MS, waitingMax: WAITING_MAX, waitingMaxOfOne: WAITING_MAX_OF_ONE }
@@ -73,7 +74,10 @@ export function queryTurns(connections: number): Record<'short' | 'long', QueryT
   }
 }
 
-/** Whose query it is, by its parameters: that of one namespace, or of nobody by themselves. */
+/**
+ * The company that a query belongs to, by its parameters. A query of several namespaces, or of none, belongs to no
+ * company.
+ */
 export function tenantOf({ namespaceId, namespaceIds }: Record<string, unknown>): string {
   if (typeof namespaceId === 'string') return namespaceId
   const [only, ...others] = Array.isArray(namespaceIds) ? (namespaceIds as unknown[]) : []

@@ -5,11 +5,11 @@ import { PROJECT_ROOT } from '../config/project-root.ts'
 import { StartupError } from '../errors/startup-error.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
 
-/** What ClickHouse says when a table or a database is not there. */
+/** ClickHouse's codes for a missing table and a missing database. */
 const MISSING = new Set(['60', '81'])
 
 /**
- * Looks whether the tables are those this version was made for; services never migrate.
+ * Checks that the tables are those this version was made for; services never migrate.
  *
  * @throws StartupError when migrations are missing, or were applied by a newer version
  */

@@ -4,14 +4,14 @@ import type { Queryable } from '../postgres/core/pool.ts'
 import { usageStoreRepository } from '../postgres/usage-store.ts'
 import { type ClickHouse, queryRows } from './clickhouse.ts'
 
-// One; a migration that was cut short may have made several.
+// The first one; a migration that was interrupted may have made several.
 const IDS = 'SELECT toString(id) AS id FROM usage_store ORDER BY id'
 
 /**
- * Looks whether this is the ClickHouse that usage is loaded into.
+ * Checks that this is the ClickHouse that usage is loaded into.
  *
- * @param enters whether the first there is becomes that one
- * @throws StartupError in one line when it is another, none is known yet, or a server is out of reach
+ * @param enters whether this one is registered when none is yet
+ * @throws StartupError in one line when it is another one, when none is known yet, or when a server is out of reach
  */
 export async function requireUsageStore(
   client: ClickHouse,

@@ -14,7 +14,7 @@ type ExecParams = Parameters<Conn['exec']>[0]
 type CommandParams = Parameters<Conn['command']>[0]
 
 export interface ChdbConnectionOptions extends SessionPoolOptions {
-  /** In force unless a query says otherwise. */
+  /** Used unless a query says otherwise. */
   settings: ClickHouseSettings
 }
 
@@ -32,12 +32,12 @@ const EMPTY_SUMMARY = {
 }
 
 /**
- * Several chDB connections behind the one Connection that @clickhouse/client asks for.
+ * Several chDB connections behind the one Connection that @clickhouse/client expects.
  *
- * Why not one `createChdbConnection` for each client: chDB binds query parameters through a process-wide queue, so a
- * slow query with parameters keeps every other one waiting, on whatever connection (measured: 3,454 ms for a constant
- * beside a slow query, against 2.7 ms here). `SET param_name` sets the same parameters on one connection only, so each
- * query gets a free connection to itself and sets its own there.
+ * Why not one `createChdbConnection` for each client: chDB passes query parameters through a process-wide queue. A
+ * slow query with parameters then delays every other query, on any connection
+ * (docs/decisions/0002-chdb-connection-pool.md). `SET param_name` sets the same parameters on one connection only. So
+ * each query gets a free connection to itself and sets its parameters there.
  */
 export class ChdbConnection implements Conn {
   private readonly sessions: SessionPool
@@ -136,7 +136,7 @@ async function bufferOf(values: string | Readable): Promise<Buffer> {
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks)
 }
 
-/** The engine's errors in the shape @clickhouse/client gives those of a server: with `code` and `type`. */
+/** The engine's errors in the shape that @clickhouse/client gives to errors of a server: with `code` and `type`. */
 function clickHouseError(err: unknown): Error {
   if (!(err instanceof Error)) return new Error(String(err))
   const parsed = parseError(err.message)
@@ -144,7 +144,7 @@ function clickHouseError(err: unknown): Error {
   return parsed
 }
 
-/** Chunk by chunk, as from a server: whoever takes a long answer apart can let others have their turn in between. */
+/** Chunk by chunk, as from a server: the reader of a long answer can yield between two chunks. */
 const readableOf = (bytes: Uint8Array): Readable =>
   Readable.from(chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)), { objectMode: false })
 

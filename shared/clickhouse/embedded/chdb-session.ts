@@ -1,29 +1,29 @@
 import type { ClickHouseSettings } from '@clickhouse/client'
 import { type ChdbResult, type RawInsertParams, Session } from 'chdb'
 
-/** One or several statements, run on a connection that no other query uses meanwhile. */
+/** One or several statements, run on a connection that no other query uses at the same time. */
 export interface Statement {
   text: string
-  /** Exactly these are in force, and the engine's defaults for the rest. */
+  /** The only settings that apply; all others have the engine's defaults. */
   settings: ClickHouseSettings
-  /** Values of `{name:Type}`, as ClickHouse's HTTP protocol has them: text with backslash escapes. */
+  /** Values of `{name:Type}`, as in ClickHouse's HTTP protocol: text with backslash escapes. */
   params?: Readonly<Record<string, string>>
   /** For a query without a FORMAT clause. */
   format?: string
 }
 
 export interface ChdbSessionOptions {
-  /** The data folder; one a process, as the engine demands. */
+  /** The data folder; the engine allows one in a process. */
   folder: string
-  /** What the engine is started with when this is the first connection of the process. */
+  /** The engine starts with these when this is the first connection of the process. */
   engineArgs: readonly string[]
-  /** Run once, when the connection opens. */
+  /** Runs once, when the connection opens. */
   setup: string
-  /** Run before each query too: what no query may be without. */
+  /** Runs before each query: settings that no query may be without. */
   prelude?: string
 }
 
-/** Settings of ClickHouse's HTTP layer; clients send some of them, and the engine does not know them. */
+/** Settings of ClickHouse's HTTP layer. Clients send some of them, but the engine does not know them. */
 const HTTP_ONLY = new Set([
   'wait_end_of_query',
   'buffer_size',
@@ -35,14 +35,14 @@ const HTTP_ONLY = new Set([
   'default_format',
 ])
 
-/** The engine did not open; it tells nobody but standard error why. */
+/** The engine did not open; it writes the reason only to standard error. */
 export class FailedOpen extends Error {}
 
-/** After a failure it is not known which settings took: all are set again. */
+/** After a failure it is not known which settings were set, so all are set again. */
 const UNKNOWN = '?'
 
 /**
- * A connection to chDB that remembers what is set on it: chDB keeps settings and parameters until they are set anew.
+ * A connection to chDB that remembers what is set on it: chDB keeps settings and parameters until they are set again.
  */
 export class ChdbSession {
   private readonly session: Session
@@ -59,14 +59,14 @@ export class ChdbSession {
     this.prelude = prelude === undefined ? '' : `${prelude}; `
   }
 
-  /** Opens a connection; the first of a process starts the engine, which takes a moment. */
+  /** Opens a connection; the first one in a process starts the engine, which takes a moment. */
   static async open(options: ChdbSessionOptions): Promise<ChdbSession> {
     const opened = new ChdbSession(options)
     await opened.session.queryAsync(options.setup)
     return opened
   }
 
-  /** Runs statements one after the other and gives what they print. */
+  /** Runs statements one after the other and returns what they print. */
   async run({ text, settings, params = {}, format }: Statement): Promise<ChdbResult> {
     requireParameters(text, params)
     return this.guarded(() => {
@@ -76,7 +76,7 @@ export class ChdbSession {
     })
   }
 
-  /** Inserts rows as they are: no copy into one large JavaScript string. @returns the number of rows written */
+  /** Inserts rows as bytes, without a copy as one large JavaScript string. @returns the number of rows written */
   insertRaw(params: RawInsertParams, settings: ClickHouseSettings): Promise<number> {
     return this.guarded(async () => {
       const set = `${this.prelude}${assign(this.settingStatements(settings))}`
@@ -90,8 +90,8 @@ export class ChdbSession {
   }
 
   /**
-   * Why it is rinsed after each failure: chDB keeps the rows a failed query had already printed, and puts them in front
-   * of the answer to the next one on the connection (measured: 1,688,890 bytes of another query before a `1`).
+   * Why a rinse follows each failure: chDB keeps the rows that a failed query had already printed, and puts them
+   * before the answer to the next query on the connection.
    */
   private async guarded<T>(work: () => Promise<T>): Promise<T> {
     if (this.mustRinse) await this.rinse()
@@ -101,18 +101,18 @@ export class ChdbSession {
     } catch (err) {
       for (const name of [...before, ...this.settings.keys()]) this.settings.set(name, UNKNOWN)
       this.mustRinse = true
-      await this.rinse().catch(() => undefined) // it is tried again before the next query, whose error it then is
+      await this.rinse().catch(() => undefined) // the next query tries again, and gets the error
       throw err
     }
   }
 
-  /** Why SET and not SELECT: a time limit of the failed query, which may still be in force, does not touch it. */
+  /** Why SET and not SELECT: the time limit of the failed query, which may still apply, does not affect it. */
   private async rinse(): Promise<void> {
     await this.session.queryAsync('SET max_execution_time = 0')
     this.mustRinse = false
   }
 
-  /** What must be set anew so that exactly these settings are in force; remembers them as set. */
+  /** The statements that make exactly these settings apply; remembers them as set. */
   private settingStatements(wanted: ClickHouseSettings): string[] {
     const statements: string[] = []
     const texts = new Map<string, string>()
@@ -139,11 +139,11 @@ function parameterStatements(params: Readonly<Record<string, string>>): string[]
   })
 }
 
-/** A parameter; what is quoted or a comment goes first, because a brace in it is none. */
+/** A parameter. Quoted text and comments come first, because a brace in them is not a parameter. */
 const PARAMETER = /(['"`])(?:\\[^]|(?!\1)[^\\])*(?:\1|\\?$)|--[^\n]*|\/\*[^]*?(?:\*\/|$)|\{\s*(\w+)\s*:/g
 
 /**
- * Why: chDB cannot unset a parameter, so that one which was forgotten would have its value from an earlier query.
+ * Why: chDB cannot unset a parameter, so a parameter that was forgotten would have its value from an earlier query.
  *
  * @throws Error as the engine would
  */

@@ -2,26 +2,26 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { NONE_BYTES } from '../../lifecycle/disk-space.ts'
 
-/** May do everything. */
+/** This role may do everything. */
 const SERVICE_ROLE = 'tally_service'
 
-/** May read the analysts' views and nothing else: no other table, no file, no address. */
+/** This role may read the analysts' views and nothing else: no other table, no file, no address. */
 export const ANALYST_ROLE = 'tally_analyst'
 
 const FILE = 'engine.xml'
 
 /**
- * Writes what the embedded engine is started with: its one user gets its rights through roles, so that a connection can
- * give up all but those of analysts. Without a file of ours the engine would take one called config.xml from the
+ * Writes the configuration that the embedded engine starts with. Its one user has all rights through roles, so that a
+ * connection can give up all but those of analysts. Without this file the engine would take a config.xml from the
  * working directory or the home directory.
  *
- * Why the zone of the whole process: the engine takes its own from there when it starts, and not from a file as a server
- * does. It would be the machine's, and days and times that analysts write without a zone would be other ones. Nothing
- * else of ours is told in a local time.
+ * Why the time zone of the whole process is set: the engine takes its zone from the process when it starts, not from
+ * a file as a server does. Otherwise it would use the machine's zone, and days and times that analysts write without
+ * a zone would be wrong. Tally itself uses local time nowhere.
  *
- * @param folder the engine's data folder; made, for us alone, when it is missing
+ * @param folder the engine's data folder; made, readable by this user alone, if it is missing
  * @param analyticsDatabases the databases whose views analysts may read
- * @returns arguments for the first connection; later ones find the engine as it was started
+ * @returns arguments for the first connection; later ones use the engine as it was started
  */
 export async function writeEngineConfig(
   folder: string,
@@ -37,12 +37,12 @@ export async function writeEngineConfig(
 }
 
 /**
- * Why a user without a password: it exists inside this process only, where no network reaches the engine.
+ * Why a user without a password: the user exists only inside this process, and no network reaches the engine.
  *
- * Why larger dictionaries than the default of 8,192: with more accounts than that, each event would be stored with the
- * whole id of its account. Merges go by this profile, too.
+ * Why larger dictionaries than the default of 8,192: with more accounts than that, each event would be stored with
+ * the full id of its account. Merges use this profile, too.
  *
- * Why some of the disk is left free: inserts, merges and rollups end before PostgreSQL has no room left for its WAL.
+ * Why some of the disk is kept free: inserts, merges and rollups stop before PostgreSQL has no room left for its WAL.
  */
 const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse>
   <storage_configuration><disks><default>
@@ -72,7 +72,10 @@ const configOf = (analyticsDatabases: readonly string[]): string => `<clickhouse
 </clickhouse>
 `
 
-/** Names of databases are letters, digits and underscores (readClickHouseConfig), which mean nothing in XML or SQL. */
+/**
+ * Names of databases are letters, digits and underscores (readClickHouseConfig), which have no special meaning in XML
+ * or SQL.
+ */
 function grantOf(database: string): string {
   if (!/^\w+$/.test(database))
     throw new Error(`not a name for an analytics database: ${JSON.stringify(database)}`)

@@ -3,18 +3,18 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { StartupError } from '../../errors/startup-error.ts'
 
-/** Opening takes seconds; what takes longer than this tells nothing more. */
+/** Opening takes seconds; an attempt that takes longer than this gives no more information. */
 const OPEN_MS = 60_000
 const OUTPUT_MAX = 1_000_000
 const NAMED_MAX = 3
 
-/** What the engine is opened with once more; it has said by then what it has to say. */
+/** Opens the engine once more; by the end it has written its reason. */
 const SCRIPT = `
   const { Session } = require(process.argv[1])
   try { new Session(process.argv[2], { connectionArgs: process.argv.slice(3) }) } catch {}
   process.kill(process.pid, 'SIGKILL')`
 
-/** A part of a table that the engine cannot load. */
+/** A data part that the engine cannot load. */
 interface UnreadableDataPart {
   table: string
   part: string
@@ -22,13 +22,13 @@ interface UnreadableDataPart {
 }
 
 /**
- * Finds out why the engine did not open. It says so on standard error alone, and which part is broken only in its log,
- * so it is opened once more, in another process, whose log is read. Nothing is changed: a part that is broken stays
- * where it is.
+ * Finds out why the engine did not open. The engine writes the reason to standard error only, and names the broken
+ * part only in its log. So it is opened once more in another process, and that process's log is read. This changes
+ * nothing: a broken part stays where it is.
  *
  * @param folder the engine's data folder
- * @param engineArgs what it is started with
- * @returns in one line, what to do about it
+ * @param engineArgs the engine's arguments
+ * @returns an error of one line that says what to do
  */
 export async function explainFailedOpen(
   folder: string,
@@ -63,7 +63,7 @@ async function outputOf(folder: string, engineArgs: readonly string[]): Promise<
 }
 
 const LOADING = /<Error> (\S+) \([^)]*\): while loading part (\S+) on path \S+ (Code: [^\n]*)/g
-/** What follows the reason is about the part's columns, and long. */
+/** What follows the reason lists the part's columns, and is long. */
 const END_OF_REASON = /: columns: |: \(while |, Stack trace/
 
 /** @internal */
@@ -74,7 +74,7 @@ export function findUnreadableDataParts(output: string): UnreadableDataPart[] {
   return [...parts.values()]
 }
 
-/** The innermost of what the engine says; it wraps one error in another. */
+/** The innermost error that the engine prints; it wraps one error in another. */
 function causeIn(output: string): string {
   const codes = [...output.matchAll(/Code: \d+\. DB::(?:Errno)?Exception: ((?:(?!Code: )[^\n])*)/g)]
   const [, last] = codes.at(-1) ?? []

@@ -2,7 +2,9 @@ import { DomainError } from '../../errors/domain-error.ts'
 import { ChdbSession, type ChdbSessionOptions } from './chdb-session.ts'
 
 export interface SessionPoolOptions extends ChdbSessionOptions {
-  /** How many queries run at once; each takes one thread of Node's pool (UV_THREADPOOL_SIZE) while it runs. */
+  /**
+   * The number of queries that run at once; each takes one thread of Node's pool (UV_THREADPOOL_SIZE) while it runs.
+   */
   connections: number
 }
 
@@ -10,7 +12,9 @@ export interface SessionPoolOptions extends ChdbSessionOptions {
 const WAIT_MS = 30_000
 const WAITING_MAX = 10_000
 
-/** Several connections to chDB; each query has one to itself, and waits for one for a while when all are taken. */
+/**
+ * Several connections to chDB. Each query has one to itself; when all are taken, it waits for one for a limited time.
+ */
 export class SessionPool {
   private readonly all: readonly ChdbSession[]
   private readonly free: ChdbSession[]
@@ -27,13 +31,13 @@ export class SessionPool {
     return new SessionPool(sessions)
   }
 
-  /** @throws DomainError overloaded when none came free in time */
+  /** @throws DomainError overloaded when no connection is free in time */
   async use<T>(work: (session: ChdbSession) => Promise<T>): Promise<T> {
     const session = this.free.pop() ?? (await this.wait())
     try {
       return await work(session)
     } finally {
-      const [next] = this.waiting // a Set keeps the order in which they came
+      const [next] = this.waiting // a Set keeps the order of arrival
       if (next === undefined) this.free.push(session)
       else next(session)
     }

@@ -1,9 +1,9 @@
 import { ClickHouseError } from '@clickhouse/client'
 
 /**
- * Codes by which ClickHouse says that the data is at fault, so that sending it again would not help. Every other error
- * is taken for trouble that passes, 252 (too many parts) included: taking trouble for bad data would send good usage to
- * the dead letters.
+ * ClickHouse's codes for faults of the data, where sending it again would not help. Every other error counts as
+ * temporary, 252 (too many parts) included: taking a temporary error for bad data would send good usage to the dead
+ * letters.
  *
  * @see https://github.com/ClickHouse/ClickHouse/blob/master/src/Common/ErrorCodes.cpp
  */
@@ -26,16 +26,16 @@ const DATA_ERRORS = new Set([
   '407', // DECIMAL_OVERFLOW
 ])
 
-/** Why ClickHouse does not take data. */
+/** Why ClickHouse does not accept data. */
 export interface DataFault {
   code: string
   /** The code's name. */
   type: string
-  /** What it says. It quotes part of a row, so it must not reach a log. */
+  /** ClickHouse's message. It quotes part of a row, so it must not be logged. */
   reason: string
 }
 
-/** What ClickHouse finds wrong with the data it was sent, or undefined when the trouble is another one. */
+/** What ClickHouse finds wrong with the data it was sent; undefined for any other error. */
 export function findDataFault(err: unknown): DataFault | undefined {
   if (!(err instanceof ClickHouseError) || !DATA_ERRORS.has(err.code)) return undefined
   const { code, type = '', message } = err

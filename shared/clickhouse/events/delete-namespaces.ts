@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
-// Whichever there are, so that one that is added later cannot be forgotten; views have nothing of their own. Rollups
-// come last: who computes some meanwhile finds no events any more.
+// Found by their columns, so that a table added later is not forgotten; views hold no rows. Rollups come last: a
+// rollup that is computed in the meantime finds no events any more.
 const TABLES = `
   SELECT t.name AS name FROM system.tables AS t
   WHERE t.database = currentDatabase() AND t.engine LIKE '%MergeTree'
@@ -10,7 +10,8 @@ const TABLES = `
   ORDER BY startsWith(t.name, 'usage_by_'), t.name`
 const PARTITIONS = (table: string) => `
   SELECT DISTINCT _partition_id AS id FROM ${table} WHERE namespace_id IN {namespaceIds:Array(String)} ORDER BY id`
-// Of one partition: the parts of all others stay as they are. A text in the statement: DELETE takes no parameter there.
+// Only in one partition: the parts of all others stay as they are. The partition is part of the statement's text:
+// DELETE takes no parameter there.
 const DELETE_IN = (table: string, partition: string) => `
   DELETE FROM ${table} IN PARTITION ID '${partition}' WHERE namespace_id IN {namespaceIds:Array(String)}
   SETTINGS lightweight_deletes_sync = 0`
@@ -19,18 +20,19 @@ const UNDER_WAY = `
   WHERE database = currentDatabase() AND table = {table:String} AND NOT is_done`
 
 const NAME = /^[A-Za-z_]\w*$/
-/** Of values with a dash between them: `1-202611`. */
+/** Values with dashes between them: `1-202611`. */
 const PARTITION_ID = /^[\w-]+$/
 const POLL_MS = 20
 
-/** Deletes everything that namespaces have in ClickHouse. */
+/** Deletes all rows of these namespaces in ClickHouse. */
 export type DeleteNamespaces = (namespaceIds: readonly string[], signal: AbortSignal) => Promise<void>
 
 /**
- * Deletes all rows of namespaces, in every table that has a namespace_id. Where there are none nothing is done: the
- * sorting keys begin with the namespace, or with one of a few epochs or kinds before it, so to look costs little; where
- * slots come before it, a column of the last days is read. One partition after the other: each deletion writes a mask
- * beside the parts of its partition, and waits for the one before. Its signal ends it early, between two steps.
+ * Deletes all rows of namespaces in every table that has a namespace_id. It does nothing where there are no such
+ * rows. Checking costs little where the sorting key begins with the namespace, or with one of a few epochs or kinds
+ * before it. Where slots come first, a column of the last days is read. It handles one partition after the other:
+ * each deletion writes a mask beside the parts of its partition, and waits for the one before. The signal ends it
+ * early, between two steps.
  */
 export const deleteNamespaces =
   (client: ClickHouse): DeleteNamespaces =>
@@ -48,7 +50,7 @@ export const deleteNamespaces =
     }
   }
 
-/** A deletion goes on by itself, also when nobody waits for it; a query that waited could not be given up. */
+/** Polls, because a deletion goes on by itself and a query that waits for it could not be given up. */
 async function untilDone(client: ClickHouse, table: string, signal: AbortSignal): Promise<void> {
   for (;;) {
     const [left] = await queryRows<{ count: string; reason: string }>(client, UNDER_WAY, { table })
@@ -58,7 +60,7 @@ async function untilDone(client: ClickHouse, table: string, signal: AbortSignal)
   }
 }
 
-/** Both are ClickHouse's own; still, nothing goes into a statement unseen. */
+/** The names are ClickHouse's own; still, none goes into a statement unchecked. */
 function requireLike(pattern: RegExp, name: string): void {
   if (!pattern.test(name)) throw new Error(`not a name of ClickHouse: ${name}`)
 }

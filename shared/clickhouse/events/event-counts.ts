@@ -2,19 +2,20 @@ import { randomUUID } from 'node:crypto'
 import type { Micros } from '../../time/microsecond-clock.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
-/** How many events of a namespace there are in a month. */
+/** The number of events of a namespace in a month. */
 export interface EventCount {
   namespaceId: string
-  /** Of those accepted before the first time that was named. */
+  /** Events accepted before the first time given. */
   again: number
-  /** … and before the second. */
+  /** Events accepted before the second time given. */
   now: number
 }
 
 const MONTHS = `
   SELECT DISTINCT toUInt32(partition) AS month FROM system.parts
   WHERE active AND database = currentDatabase() AND table = 'usage_events' ORDER BY month`
-// One thread: whoever reports and asks goes first. Rows of one event are of one month: partitions are read by themselves.
+// One thread, because reports and requests go first. Rows of one event are of one month, so partitions are read
+// separately.
 const COUNT = `
   SELECT namespace_id,
     toString(countIf(toUnixTimestamp64Micro(accepted_at) < {again:Int64})) AS again,
@@ -25,21 +26,21 @@ const COUNT = `
   SETTINGS max_threads = 1, do_not_merge_across_partitions_select_final = 1`
 const KILL = "KILL QUERY WHERE Settings['log_comment'] = {comment:String} ASYNC"
 
-/** Counts events, each once, corrected and voided ones too. */
+/** Counts events, each once, including corrected and voided ones. */
 export const eventCountRepository = (client: ClickHouse) => {
-  /** What the statements of this process are found by. */
+  /** Identifies the statements of this process. */
   const comment = `event counts:${randomUUID()}`
   return {
-    /** The months there are events of, as 202609. */
+    /** The months that have events, as 202609. */
     async listMonths(): Promise<number[]> {
       return (await queryRows<{ month: number }>(client, MONTHS, {})).map(({ month }) => month)
     },
 
     /**
-     * Of each namespace that has events in a month.
+     * Counts the events of each namespace that has events in a month.
      *
-     * @param again before when what counts as `again` was accepted
-     * @param now … and what counts as `now`
+     * @param again counts as `again` what was accepted before this
+     * @param now counts as `now` what was accepted before this
      */
     async count(month: number, again: Micros, now: Micros): Promise<EventCount[]> {
       const rows = await queryRows<{ namespace_id: string; again: string; now: string }>(
@@ -55,7 +56,7 @@ export const eventCountRepository = (client: ClickHouse) => {
       }))
     },
 
-    /** Ends a count that is under way. */
+    /** Ends a count that is running. */
     async cancel(): Promise<void> {
       await client.command({ query: KILL, query_params: { comment } })
     },

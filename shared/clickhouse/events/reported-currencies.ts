@@ -3,7 +3,7 @@ import { type ClickHouse, queryRows } from '../clickhouse.ts'
 /** A currency that usage was reported in. */
 export interface ReportedCurrency {
   code: string
-  /** When usage in it was accepted first and last, repeated reports included: Unix seconds. */
+  /** When usage in it was first and last accepted, repeated reports included: Unix seconds. */
   firstReportedAt: number
   lastReportedAt: number
 }
@@ -17,7 +17,7 @@ const LIST = `
 
 /** Which currencies were ever reported: a few rows, kept up to date by every insert of usage. */
 export const reportedCurrencyRepository = (client: ClickHouse) => ({
-  /** By code. */
+  /** In order of their codes. */
   async list(namespaceId: string): Promise<ReportedCurrency[]> {
     const rows = await queryRows<{ currency: string; first: number; last: number }>(client, LIST, {
       namespaceId,

@@ -8,14 +8,17 @@ export interface TouchedUsage {
   source: UsageSource
 }
 
-/** The same, and when a correction of it was stored: text, which only tells entries apart. */
+/**
+ * An account and a source with a correction. `storedAt` is when it was stored, as text that only distinguishes
+ * entries.
+ */
 export type CorrectedUsage = TouchedUsage & { storedAt: string }
 
 interface AcceptedRange {
-  /** Unix seconds, both included: events accepted in between … */
+  /** Unix seconds, both included: the events were accepted between these … */
   from: number
   to: number
-  /** … and from this second on. */
+  /** … and at or after this second. */
   recentFrom: number
   limit: number
 }
@@ -26,7 +29,7 @@ interface TouchedRow {
   source: string
 }
 
-// The list by acceptance is in order of namespaces first; those that are not asked about are passed over by the index.
+// The list by acceptance is sorted by namespace first; the index skips the namespaces that are not asked for.
 const ACCEPTED = `
   SELECT DISTINCT namespace_id, account_id, source FROM usage_events_by_acceptance
   WHERE startsWith(source, 'metric_')
@@ -41,15 +44,15 @@ const CORRECTED = `
   WHERE stored_at >= now64(6, 'UTC') - toIntervalSecond({withinS:UInt32}) AND startsWith(source, 'metric_')
   LIMIT {limit:UInt32}`
 
-/** An id of a namespace is 39 bytes in a parameter, and a server takes 128 KiB. */
+/** The id of a namespace takes 39 bytes in a parameter, and a server accepts 128 KiB. */
 const NAMESPACES_NAMED_MAX = 1_000
 
-/** Whose usage of metrics changed recently, of all namespaces. */
+/** Finds accounts and metrics whose usage changed recently, in all namespaces. */
 export const touchedUsageRepository = (client: ClickHouse) => ({
   /**
    * Accounts and metrics with events that were accepted in a range of time and are stored by now.
    *
-   * @param namespaceIds which ones matter; others may be among them
+   * @param namespaceIds the namespaces wanted; the answer may contain others
    */
   async listAccepted(
     namespaceIds: readonly string[],
@@ -64,7 +67,7 @@ export const touchedUsageRepository = (client: ClickHouse) => ({
     return rows.map(touchedFromRow)
   },
 
-  /** Accounts and metrics whose corrections were stored in the last seconds, by the clock of ClickHouse. */
+  /** Accounts and metrics whose corrections were stored in the last seconds, by ClickHouse's clock. */
   async listCorrected(withinS: number, limit: number): Promise<CorrectedUsage[]> {
     const rows = await queryRows<TouchedRow & { stored: string }>(client, CORRECTED, { withinS, limit })
     return rows.map((row) => ({ ...touchedFromRow(row), storedAt: row.stored }))

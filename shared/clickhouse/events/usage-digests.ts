@@ -8,7 +8,7 @@ const LINE_START = `concat('{"namespace_id":"', e.namespace_id, '","account_id":
     '","occurred_at":', toString(toUnixTimestamp(e.occurred_at)), ',"event_id":"event_', lower(hex(e.id)),
     '","quantity":"', toString(e.quantity), '","properties":', e.properties)`
 
-// Conditions on columns of the sorting key alone: all rows of an event pass, or none does.
+// Conditions on columns of the sorting key only: they match all rows of an event or none.
 const IN_SECONDS = `
   PREWHERE e.namespace_id = {namespaceId:String}
     AND toStartOfFiveMinutes(e.occurred_at) IN (SELECT toDateTime(arrayJoin({buckets:Array(UInt32)}), 'UTC'))
@@ -26,10 +26,10 @@ const COUNT_BY_SECOND = `
   GROUP BY second`
 const AS_BYTES = 'FORMAT RowBinary'
 
-/** Where the parts of a row lie: id, version, accepted_at, is it a report that counts, digest. */
+/** Byte offsets of a row's fields: id, version, accepted_at, whether it is a report that counts, digest. */
 export const DIGEST_ROW = { id: 0, version: 16, acceptedAt: 24, isReport: 32, digest: 33, bytes: 49 } as const
 
-/** Seconds in which usage occurred, to be read whole; with too many rows at once only a part of them. */
+/** Seconds of occurrence whose events are read; where there are too many rows, only one split of them at a time. */
 export interface SecondsSplit {
   seconds: readonly number[]
   split: number
@@ -37,11 +37,12 @@ export interface SecondsSplit {
 }
 
 /**
- * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW), its content as a digest that digestOfLogLine
- * makes of the line. What is compared by the million is thereby hashed where it lies, and little of it is moved.
+ * For the audit: events as they count now, each as 49 bytes (DIGEST_ROW). The content is given as the digest that
+ * digestOfLogLine makes of the line. ClickHouse computes the digests itself, so that comparing millions of events
+ * moves little data.
  */
 export const usageDigestRepository = (client: ClickHouse) => ({
-  /** How many rows there are of each of these seconds; several of an event while they are not merged. */
+  /** The number of rows in each of these seconds; an event has several while they are not merged. */
   async countBySecond(namespaceId: string, seconds: readonly number[]): Promise<Map<number, number>> {
     const counts = new Map<number, number>()
     for (let start = 0; start < seconds.length; start += IDS_AT_ONCE) {

@@ -12,7 +12,7 @@ export interface AcceptanceKey {
 /** An entry of the list. */
 export type AcceptedEntry = AcceptanceKey & { namespaceId: string }
 
-/** An entry whose id is left as the 16 bytes it is stored as: there are very many. */
+/** An entry whose id is kept as the 16 bytes it is stored as, because there are very many. */
 export type BinaryEntry = Omit<AcceptedEntry, 'id'> & { id: Buffer }
 
 export const entryFromBinary = ({ id, ...rest }: BinaryEntry): AcceptedEntry => ({
@@ -28,7 +28,7 @@ interface EntriesPage {
   limit: number
 }
 
-/** Which events are listed; undefined leaves it open. */
+/** Which events are listed; undefined does not filter. */
 export interface UsageEventFilter {
   accountId: string | undefined
   source: UsageSource | undefined
@@ -39,8 +39,8 @@ interface KeyRow {
   event_id: string
 }
 
-// Why no LIMIT BY and no FINAL against duplicates: with either, ClickHouse reads the list to its end for each page. Why
-// no buffering: with it, all that an index has found is read before the first rows are handed on.
+// Why no LIMIT BY and no FINAL against duplicates: with either, ClickHouse reads the list to its end for each page.
+// Why no buffering: with it, everything that an index has found is read before the first rows are returned.
 const KEYS_AFTER = `
   SELECT toUnixTimestamp(accepted_second) AS second, concat('event_', lower(hex(id))) AS event_id, account_id
   FROM usage_events_by_acceptance
@@ -65,8 +65,8 @@ const ENTRIES_ACCEPTED = `
   LIMIT {limit:UInt32}
   FORMAT RowBinary`
 
-// Ids of one key end alike. Why in parts: the table of a grouping holds every id, and a part of them takes as little
-// memory however many there are. Why a number of 64 bits: it takes a third of the memory that text does.
+// Ids of one key have the same end. Why in splits: grouping keeps every id in memory, and one split takes as little
+// memory however many there are. Why a number of 64 bits: it takes less memory than text.
 const COUNT_ACCEPTED = `
   SELECT toString(count()) AS count FROM usage_events_by_acceptance
   WHERE accepted_second >= toDateTime({from:UInt32}, 'UTC') AND accepted_second < toDateTime({to:UInt32}, 'UTC')`
@@ -88,7 +88,7 @@ const ALIKE = `
   HAVING length(ids) > 1
   ORDER BY ids
   LIMIT {limit:UInt32}`
-/** Each takes some 60 bytes of memory while they are grouped. */
+/** Bounds the memory that grouping takes. */
 const IDS_A_SPLIT = 4_000_000
 
 const LISTED = `
@@ -98,7 +98,7 @@ const LISTED = `
     AND accepted_second IN (SELECT toDateTime(arrayJoin({seconds:Array(UInt32)}), 'UTC'))
     AND id IN (SELECT toFixedString(unhex(arrayJoin({ids:Array(String)})), 16))`
 
-/** The list of usage events in order of the second they were accepted in, then of their ids. */
+/** Lists usage events in order of the second they were accepted in, then of their ids. */
 export const usageEventListRepository = (client: ClickHouse) => {
   const events = usageEventRepository(client)
 
@@ -106,7 +106,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
     /**
      * One page of events as they count now.
      *
-     * @param after the place of the last event of the page before, or undefined for the first page
+     * @param after the key of the last event of the page before, or undefined for the first page
      * @param before Unix second; events accepted in it or later are left out
      */
     async listByAcceptance(
@@ -127,9 +127,9 @@ export const usageEventListRepository = (client: ClickHouse) => {
         )
         for (const { id, acceptedSecond } of keys) {
           const event = current.get(id)
-          // A later report of the same event left a row here too; the event is listed where its first report stands.
+          // A later report of the same event left a row here too; the event is listed at its first report.
           if (event === undefined || unixSeconds(event.acceptedAt) !== acceptedSecond) continue
-          // Rows of one report that are not merged yet stand side by side.
+          // Rows of one report that are not merged yet are adjacent.
           if (listed.at(-1)?.id !== id) listed.push(event)
         }
         if (keys.length < limit) break
@@ -156,8 +156,8 @@ export const usageEventListRepository = (client: ClickHouse) => {
     },
 
     /**
-     * For the audit: events that were accepted in a range of seconds whose ids end alike, as those of one idempotency
-     * key do that was reported for several times.
+     * For the audit: events that were accepted in a range of seconds and whose ids have the same end. An idempotency
+     * key that was reported for several times has such events.
      */
     async listAlike(
       range: { from: number; to: number },
@@ -177,7 +177,7 @@ export const usageEventListRepository = (client: ClickHouse) => {
       return alike.slice(0, limit)
     },
 
-    /** For the audit: those of some events that are in the list under just these keys. */
+    /** For the audit: which of some events are in the list under exactly these keys. */
     async listListed<T extends AcceptanceKey>(namespaceId: string, keys: readonly T[]): Promise<Set<T>> {
       const listed = new Set<T>()
       for (let start = 0; start < keys.length; start += IDS_AT_ONCE) {
@@ -222,7 +222,7 @@ async function listKeys(
 
 const keyFromRow = (row: KeyRow): AcceptanceKey => ({ acceptedSecond: row.second, id: row.event_id })
 
-/** Namespace with its length in front, second, id: as RowBinary has them. */
+/** RowBinary: the namespace with its length before it, the second, the id. */
 function entriesFromBytes(bytes: Buffer): BinaryEntry[] {
   const entries: BinaryEntry[] = []
   let namespaceId = ''
@@ -231,7 +231,7 @@ function entriesFromBytes(bytes: Buffer): BinaryEntry[] {
     if (length > 127) throw new RangeError('a namespace id of more than 127 bytes')
     const end = at + 1 + length
     const text = bytes.toString('latin1', at + 1, end)
-    if (text !== namespaceId) namespaceId = text // one text for all
+    if (text !== namespaceId) namespaceId = text // one string for all
     entries.push({
       namespaceId,
       acceptedSecond: bytes.readUInt32LE(end),

@@ -6,9 +6,9 @@ import { parseMicros } from '../../time/micros-text.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
 /**
- * Work that an insert leaves to merges: making one row of those of an event (every reader uses FINAL anyway), and
- * building the index of properties (until a part is merged, its rows are read whole). Together they take a fifth of
- * what an insert costs.
+ * Work that an insert leaves to merges: collapsing the rows of an event (every reader uses FINAL anyway), and
+ * building the index of properties (until a part is merged, all its rows are read). See
+ * docs/decisions/0015-inserts-leave-work-to-merges.md.
  */
 const INSERT_SETTINGS: ClickHouseSettings = { optimize_on_insert: 0, materialize_skip_indexes_on_insert: 0 }
 
@@ -20,14 +20,14 @@ const INSERT = `
     property_pairs, accepted_at, corrected_at, voided, version)
   FORMAT JSONEachRow`
 
-/** Of rows of usage_events AS e; see eventFromRow. */
+/** Columns of usage_events AS e; see eventFromRow. */
 export const EVENT_COLUMNS = `
     concat('event_', lower(hex(e.id))) AS event_id, e.account_id AS account_id, e.source AS source,
     toString(e.quantity) AS quantity, toUnixTimestamp(e.occurred_at) AS occurred_at,
     toString(e.accepted_at) AS accepted_at, toString(e.corrected_at) AS corrected_at,
     e.properties AS properties, e.voided AS voided, toString(e.version) AS version`
-// Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass
-// or none does, and the wide columns are read for those alone.
+// Why PREWHERE, which FINAL does not choose by itself: these columns are in the sorting key, so all rows of an event
+// match or none does, and the wide columns are read only for those that match.
 const EVENTS_BY_KEY = `
   SELECT ${EVENT_COLUMNS}
   FROM usage_events AS e FINAL
@@ -43,7 +43,7 @@ const MISPLACED = `
     AND reinterpretAsUInt32(reverse(substring(id, 1, 4))) != toUnixTimestamp(occurred_at)
   LIMIT {limit:UInt32}`
 
-/** A server takes 128 KiB a parameter (http_max_field_value_size); an id, quoted and encoded, is 39 bytes. */
+/** A server accepts 128 KiB in a parameter (http_max_field_value_size); an id, quoted and encoded, takes 39 bytes. */
 export const IDS_AT_ONCE = 3_000
 
 export interface EventRow {
@@ -60,22 +60,22 @@ export interface EventRow {
 }
 
 /**
- * Usage events in ClickHouse, stored and looked up by id. Every event that is read counts once, however often it was
+ * Stores usage events in ClickHouse and finds them by id. Every event that is read counts once, however often it was
  * loaded.
  */
 export const usageEventRepository = (client: ClickHouse) => ({
   /**
-   * Stores lines of the event log as they are; when it resolves they are on disk. Storing a line again changes nothing.
+   * Stores lines of the event log unchanged; when it resolves they are on disk. Storing a line again changes nothing.
    *
    * @param lines newline-delimited JSON, each line as usageEventToLine writes it
    */
   insertLines: (lines: Buffer): Promise<void> => insert(client, INSERT, lines),
 
   /**
-   * The events of these ids as they count now; ids that are not stored are absent.
+   * The events with these ids as they count now; ids that are not stored are absent.
    *
-   * @param accountIds the accounts they are of, when that is known: without it whole key buckets are read, which takes
-   *   long when one holds many events (measured with 1.5 million: 450 ms for 100 events of one account, 20 ms with it)
+   * @param accountIds the accounts of the events, when they are known: without them whole key buckets are read, which
+   *   is slow when one holds many events
    */
   async listByIds(
     namespaceId: string,
@@ -85,7 +85,7 @@ export const usageEventRepository = (client: ClickHouse) => ({
     return new Map((await this.listRows(namespaceId, ids, accountIds)).map((event) => [event.id, event]))
   },
 
-  /** Every row that counts for these ids: one each, unless something else than a loader wrote into the table. */
+  /** Every row that counts for these ids: one each, unless something other than a loader wrote into the table. */
   async listRows(
     namespaceId: string,
     ids: readonly string[],
@@ -108,7 +108,7 @@ export const usageEventRepository = (client: ClickHouse) => ({
     return events
   },
 
-  /** For the audit: ids of rows that lie at another time than their id says, where no look-up finds them. */
+  /** For the audit: ids of rows whose time differs from the time in their id, so that no look-up finds them. */
   async listMisplaced(from: number, to: number, limit: number): Promise<string[]> {
     const rows = await queryRows<{ event_id: string }>(client, MISPLACED, { from, to, limit })
     return rows.map((row) => row.event_id)
@@ -116,13 +116,13 @@ export const usageEventRepository = (client: ClickHouse) => ({
 })
 
 async function insert(client: ClickHouse, query: string, lines: Buffer): Promise<void> {
-  // Why exec: insert() would have each line as an object, only to write it out again.
+  // Why exec: insert() would need each line as an object, only to write it as text again.
   const { stream } = await client.exec({
     query,
     clickhouse_settings: INSERT_SETTINGS,
     values: Readable.from([lines], { objectMode: false }),
   })
-  await stream.toArray() // to the end of the answer, which is empty
+  await stream.toArray() // until the answer ends; it is empty
 }
 
 export function eventFromRow(row: EventRow): CurrentEvent {

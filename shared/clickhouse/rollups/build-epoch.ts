@@ -9,25 +9,27 @@ export interface BuildEpochDeps {
   client: ClickHouse
   epochs: ReturnType<typeof rollupEpochRepository>
   tables: ReturnType<typeof rollupTables>
-  /** Told of the days that are done, of all there are. */
+  /** Called with the number of days that are done, and of all days. */
   onProgress?: (done: number, of: number) => void
-  /** Told of named points. */
+  /** Called at named points. */
   reached?: (point: 'rollup-building' | 'rollup-built') => void
   signal?: AbortSignal
   /**
-   * Told why days and months were left in several parts: they are read as right and more slowly, until ClickHouse
-   * merges them by itself.
+   * Called with the reason why days and months were left in several data parts. Reads are still right but slower,
+   * until ClickHouse merges the parts by itself.
    */
   onUnmerged?: (err: unknown) => void
 }
 
-/** Slots of days younger than this are computed: a day more than readers ask for. */
+/** Slots of days younger than this are computed: one day more than readers ask for. */
 export const SLOTS_KEPT_FOR_DAYS = SLOTS_READ_FOR_DAYS + 1
 
-/** Totals of slots of days from this one on are computed: a day more than readers ask for. @param now Unix seconds */
+/**
+ * Totals of slots are computed for days from this one on: one day more than readers ask for. @param now Unix seconds
+ */
 export const slotTotalsKeptFrom = (now: number): number => oldestSlotTotalsDay(now) - DAY_S
 
-/** Events, and days, that one statement reads at most; a larger day that has slots is read hour by hour. */
+/** One statement reads at most so many events, and days; a larger day that has slots is read hour by hour. */
 const EVENTS_AT_ONCE = 5_000_000
 const DAYS_AT_ONCE = 7
 const SLOTS_AT_ONCE_S = 3_600
@@ -39,19 +41,19 @@ const FILLED_DAYS = `
 interface DayCount {
   /** Unix seconds. */
   day: number
-  /** Of events. */
+  /** The number of events. */
   count: number
 }
 
 /**
- * Computes rollups of all events in a new epoch, beside the one in use, and has readers use it. Whoever recomputes late
- * slots does so in both from the first moment on, so nothing that happens meanwhile is missed. One at a time: the
- * caller holds a lock.
+ * Computes rollups of all events in a new epoch, beside the one in use, and then has readers use it. From the first
+ * moment on, late slots are recomputed in both epochs, so nothing that happens during the build is missed. One build
+ * at a time: the caller holds a lock.
  *
  * @param graceS seconds after its end at which a slot is closed
  * @returns the epoch
  * @throws DomainError conflict when another build gave this epoch up: the connection that held the lock was lost, so
- *   that one got it
+ *   another build got the lock
  */
 export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<number> {
   const { client, epochs, tables, onProgress = () => undefined, reached = () => undefined, signal } = deps
@@ -61,7 +63,7 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   const now = await epochs.now()
   const slotS = listed[0]?.slotS ?? 0
   if (slotS <= 0) throw new Error('the length of a slot is not known: ClickHouse is not migrated')
-  // Late usage is found by five minutes first, as events are sorted.
+  // Late usage is first looked up by five minutes, the key buckets of events.
   if (300 % slotS !== 0) throw new Error(`slots of ${slotS} s are no part of five minutes`)
   const epoch = Math.max(...listed.map((one) => one.epoch)) + 1
   const closing = now - graceS
@@ -107,13 +109,13 @@ export async function buildEpoch(deps: BuildEpochDeps, graceS: number): Promise<
   if (state !== 'in use')
     throw new DomainError(
       'conflict',
-      'somebody gave up these rollups meanwhile: is another rebuild under way?',
+      'these rollups were given up during the build: is another rebuild under way?',
     )
   await tables.mergeDataParts(target, signal).catch(onUnmerged)
   return epoch
 }
 
-/** Days that lie side by side and are computed alike, as many as may be read at once. */
+/** Groups adjacent days that are computed alike, as many as one statement may read. */
 function togetherOf(days: readonly DayCount[], slotsFrom: number): DayCount[][] {
   const together: DayCount[][] = []
   let events = 0

@@ -9,13 +9,13 @@ export interface CoverRead {
   fromDays: string
   fromSlots: string
   fromEvents: string
-  /** Of whom; fixed texts with parameters. */
+  /** Which usage is read: constant SQL texts with parameters. */
   filters: readonly string[]
-  /** A further condition, on time; it is given the SQL for the second in which a row begins. */
+  /** A further condition on time, made from the SQL for the second in which a row begins. */
   timeFilter?: (second: string) => string
 }
 
-/** The second in which what a row holds begins, on each of the levels. */
+/** SQL for the second in which a row's time begins, on each of the levels. */
 export const SECOND_OF = {
   months: "toUnixTimestamp(toDateTime(month, 'UTC'))",
   days: "toUnixTimestamp(toDateTime(day, 'UTC'))",
@@ -37,8 +37,8 @@ const OF_EPOCH = 'epoch = {epoch:UInt32}'
 /**
  * A SELECT for each level that a cover reads.
  *
- * @param totals whether days, and slots of the last days, come from the totals of the namespace, of which there are
- *   none by month
+ * @param totals whether days, and slots of the last days, are read from the totals of the namespace; there are no
+ *   totals by month
  */
 export function selectsOf(
   { months, days, slots, events }: UsageCover,
@@ -73,7 +73,7 @@ export function selectsOf(
   return { selects, params }
 }
 
-/** A condition for each run of months, without the column; its parameters are added. */
+/** A condition for each run of months, without the column; adds its parameters. */
 const monthRuns = (months: UsageCover['months'], params: Params): string[] =>
   months.map(({ startAt, endAt }, nth) => {
     Object.assign(params, { [`monthFrom${nth}`]: isoDay(startAt), [`monthTo${nth}`]: isoDay(endAt - DAY_S) })
@@ -86,7 +86,7 @@ function readMonths(ofMonths: readonly string[]): RollupRead[] {
   return [{ level: 'months', table: 'usage_by_month', conditions: [OF_EPOCH, inRuns, 'count > 0'] }]
 }
 
-/** Days outside of the months that are read; parameters are added. */
+/** Days outside of the months that are read; adds its parameters. */
 function readDays(
   days: UsageCover['days'],
   ofMonths: readonly string[],
@@ -104,7 +104,7 @@ function readDays(
   return [{ level: 'days', table, conditions }]
 }
 
-/** Slots: of days with totals from those, of the others from the accounts' own; parameters are added. */
+/** Slots: for days with totals from the totals, for other days from the accounts' own; adds its parameters. */
 function readSlots(
   slots: UsageCover['slots'],
   hasTotals: (day: number) => boolean,
@@ -138,8 +138,8 @@ function readSlots(
 const KEY_BUCKET = 'toStartOfFiveMinutes(occurred_at)'
 
 /**
- * The conditions of what is read from the events; each begins with one of the sorting key. No slot reaches from one
- * key bucket into the next: their lengths are parts of it (build-epoch.ts).
+ * The conditions for reading events; each begins with a condition on the sorting key. No slot crosses the edge of a
+ * key bucket, because slot lengths divide it (build-epoch.ts).
  */
 function eventsOf(
   { ranges, slots, days }: UsageCover['events'],
@@ -171,7 +171,7 @@ function eventsOf(
   return conditions.length === 0 ? undefined : { condition: `(${conditions.join(' OR ')})`, params }
 }
 
-/** Days since 1970 until a second. */
+/** Full days between 1970 and a second. */
 const dayNumber = (second: number): number => Math.floor(second / DAY_S)
 
 const isoDay = (second: number): string => new Date(second * 1_000).toISOString().slice(0, 10)

@@ -1,9 +1,9 @@
 import { nameOfAccount } from '../../domain/account-key.ts'
 import { type ClickHouse, queryRows } from '../clickhouse.ts'
 
-/** What the column kind says of a row: it is a mark of a slot, or of a whole day … */
+/** Values of the column kind: a mark of a slot or of a whole day; see COUNT_KIND for rows that are no marks. */
 export const MARK_KIND = { slot: 0, day: 1 } as const
-/** … or no mark, but the late count of an account: how often marks of it were inserted. It only grows. */
+/** A row of this kind is the late count of an account: how often marks of it were inserted. The count only grows. */
 const COUNT_KIND = 2
 type MarkKind = keyof typeof MARK_KIND
 
@@ -12,8 +12,8 @@ export const IS_OF_SLOT = `kind = ${MARK_KIND.slot}`
 export const IS_OF_DAY = `kind = ${MARK_KIND.day}`
 
 /**
- * Ends a select of marks: of those that stand. Changes are added up by insert, not by slot: when two services both
- * cancel a mark its sum is -1, which must not hide another mark of the slot.
+ * The end of a select of marks: keeps the marks that stand. Changes are added up by insert, not by slot. When two
+ * services both cancel a mark its sum is -1, which must not hide another mark of the slot.
  */
 export const STANDS = `
   GROUP BY namespace_id, account_id, kind, slot, insert_id, stage HAVING sum(change) > 0`
@@ -21,14 +21,14 @@ export const STANDS = `
 /** A slot, or a whole day, whose rollups may lack events. */
 export interface DirtySlot {
   namespaceId: string
-  /** Empty: of all accounts. */
+  /** Empty: the mark is of all accounts. */
   accountId: string
   /** Unix seconds: the start of the slot or of the day. */
   slot: number
   kind: MarkKind
 }
 
-/** The marks of one insert of usage, which were placed together, as they were read. */
+/** The marks that one insert of usage placed together. */
 export interface MarkedInsert {
   /** An unsigned number of 64 bits, as text. */
   insertId: string
@@ -45,20 +45,20 @@ export interface OldestMark {
   placedAt: number
 }
 
-/** When marks are worked off, in seconds. */
+/** The ages, in seconds, at which marks are worked off. */
 export interface MarksAfter {
-  /** Pending ones, whose loader fell silent. */
+  /** For pending marks whose loader stopped. */
   orphanS: number
-  /** All of them, once the oldest that can be worked off was placed so long ago. */
+  /** For all marks: work begins once the oldest that can be worked off is this old. */
   lateAfterS: number
 }
 
 const STANDING = `
   SELECT insert_id, stage, any(placed_at) AS placed_at FROM usage_dirty_slots WHERE ${IS_MARK} ${STANDS}`
 
-// A pending mark whose loader was killed counts as ready after a while: the loader that took its place has placed its
-// own. Marks gather until the oldest that can be worked off is of some age: what a round costs is much the same for one
-// and for hundreds. When even the oldest is of a time to come, as the clock was set back, nothing is waited for.
+// A pending mark whose loader was killed counts as ready after a while: the loader that took over has placed its own.
+// Marks gather until the oldest that can be worked off reaches some age, because one round costs much the same for
+// one mark as for hundreds. Nothing waits if the oldest mark is in the future, because the clock was set back.
 const LIST_READY = `
   SELECT toString(insert_id) AS insertId, stage FROM (
     SELECT insert_id, stage, min(placed_at) AS placed_at,
@@ -79,7 +79,8 @@ const OLDEST = `
 const OF_MARKS = `${IS_MARK} AND ((insert_id IN {readyInserts:Array(UInt64)} AND stage = ${READY}) OR (insert_id IN {orphans:Array(UInt64)} AND stage = ${PENDING}))`
 
 /**
- * What still stands of the marks a statement is about: their namespaces, accounts, slots and kinds. Params: markParams.
+ * The marks that a statement is about and that still stand: their namespaces, accounts, slots and kinds. Params:
+ * markParams.
  */
 export const MARKED = `(
   SELECT namespace_id, account_id, kind, slot FROM usage_dirty_slots WHERE ${OF_MARKS} ${STANDS})`
@@ -96,9 +97,9 @@ const CANCEL = `
   WHERE ${OF_MARKS}
     AND slot >= toDateTime({slotFrom:UInt32}, 'UTC') ${STANDS}`
 
-// Repairs marks that two services cancelled at once. Left alone their sum stays -1 for good and is read by everybody,
-// but hides nothing, as the marks of each insert have a number of their own. Two services that repair at once leave the
-// mark standing, and it is worked off once more.
+// Repairs marks that two services cancelled at once. Without a repair their sum stays -1. Every reader reads it, but
+// it hides nothing, as the marks of each insert have a number of their own. If two services repair at once the mark
+// stands again, and is worked off once more.
 const REPAIR = `
   INSERT INTO usage_dirty_slots (namespace_id, account_id, kind, slot, insert_id, stage, placed_at, change)
   SELECT namespace_id, account_id, kind, slot, insert_id, stage, any(placed_at) AS placed_at, -sum(change) FROM usage_dirty_slots
@@ -108,17 +109,14 @@ const REPAIR = `
 const OF_ACCOUNTS = `
   namespace_id IN {namespaceIds:Array(String)} AND account_id IN arrayPushBack({accountIds:Array(String)}, '')`
 
-/**
- * Late counts of accounts, as `part` "late". Under the empty id is what was marked for all accounts of a namespace at
- * once.
- */
+/** Late counts of accounts, with `part` = "late". The empty id counts marks for all accounts of a namespace. */
 export const LATE_COUNTS = `
   SELECT namespace_id, account_id, '' AS source, 'late' AS part, toString(sum(change)) AS total
   FROM usage_dirty_slots WHERE kind = ${COUNT_KIND} AND ${OF_ACCOUNTS} GROUP BY namespace_id, account_id`
 
 /**
- * The same, and as "marked" one row of each account of which a mark stands. Both are of one moment, as the table is
- * named once: who sees that a mark was counted sees the mark, if it stands.
+ * Late counts, and one row with `part` = "marked" for each account of which a mark stands. The table is named only
+ * once, so both are of one moment: a reader that sees a mark counted also sees the mark, if it stands.
  */
 export const LATE_COUNTS_AND_MARKS = `
   SELECT namespace_id, account_id, '' AS source, if(${IS_MARK}, 'marked', 'late') AS part, toString(sum(change)) AS total
@@ -135,7 +133,7 @@ const COLUMNS = [
   'change',
 ] as const
 
-/** Marks of late usage. */
+/** Stores and reads marks of late usage. */
 export const dirtySlotRepository = (client: ClickHouse) => {
   const insert = async (
     slots: readonly DirtySlot[],
@@ -155,8 +153,8 @@ export const dirtySlotRepository = (client: ClickHouse) => {
         change,
       })),
     )
-    // Once as marks are placed, and again as they are turned ready: pending ones whose loader fell silent may be worked
-    // off before it stores their rows after all.
+    // Counted when marks are placed, and again when they are turned ready: pending marks whose loader stopped may be
+    // worked off before it stores their rows after all.
     const counts = [...new Map(slots.map((one) => [nameOfAccount(one), one])).values()].map((one) => ({
       namespace_id: one.namespaceId,
       account_id: one.accountId,
@@ -169,7 +167,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     }))
     await client.insert({
       table: 'usage_dirty_slots',
-      // In this order: should ClickHouse ever store them one after the other, none is counted that cannot be seen.
+      // In this order: if ClickHouse stores them separately, no count is stored before its mark can be seen.
       values: [...marks, ...counts],
       columns: [...COLUMNS],
       format: 'JSONEachRow',
@@ -177,39 +175,39 @@ export const dirtySlotRepository = (client: ClickHouse) => {
   }
   return {
     /**
-     * Before late rows are inserted.
+     * Places marks before late rows are inserted.
      *
-     * @param insertId tells these marks from all others: random
+     * @param insertId a random number that identifies these marks
      * @param placedAt Unix seconds, by the clock of ClickHouse
      */
     placePending: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
       insert(slots, insertId, placedAt, [{ stage: PENDING, change: 1 }]),
 
-    /** After they are: in one insert, so that no reader finds neither. */
+    /** Turns marks ready after their rows are inserted. In one insert, so that every reader finds a mark. */
     turnReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
       insert(slots, insertId, placedAt, [
         { stage: PENDING, change: -1 },
         { stage: READY, change: 1 },
       ]),
 
-    /** Of slots that ended while their rows were inserted. */
+    /** Places marks of slots that ended while their rows were inserted. */
     placeReady: (slots: readonly DirtySlot[], insertId: string, placedAt: number) =>
       insert(slots, insertId, placedAt, [{ stage: READY, change: 1 }]),
 
     /**
-     * Those that can be worked off, the oldest first; none until the oldest is lateAfterS old, so that one round works
-     * off many.
+     * Lists the marks that can be worked off, the oldest first. Lists none until the oldest is lateAfterS old, so
+     * that one round works off many.
      */
     listReady: ({ orphanS, lateAfterS }: MarksAfter, limit: number): Promise<MarkedInsert[]> =>
       queryRows<MarkedInsert>(client, LIST_READY, { orphanS, lateAfterS, limit }),
 
-    /** Inserts with ready marks of slots from this one on. */
+    /** Lists inserts with ready marks of slots from this one on. */
     listReadyFrom: (slotFrom: number): Promise<MarkedInsert[]> =>
       queryRows<MarkedInsert>(client, LIST_READY_FROM, { slotFrom }),
 
     /**
-     * How many inserts have marks that stand, and when the oldest was placed, in Unix seconds: of inserts that are
-     * through, and of those that are not.
+     * The number of inserts with marks that stand, and when the oldest was placed, in Unix seconds: for finished
+     * inserts, and for pending ones.
      */
     async findOldest(): Promise<{ stored: OldestMark | undefined; pending: OldestMark | undefined }> {
       const rows = await queryRows<{ stage: Stage; marks: string; oldest: number }>(client, OLDEST, {})
@@ -221,9 +219,9 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     },
 
     /**
-     * Exactly these; one that was turned ready meanwhile stays.
+     * Cancels exactly these marks; a mark that was turned ready since it was read stays.
      *
-     * @param slotFrom only what they tell of slots from this one on
+     * @param slotFrom cancels only marks of slots from this one on
      */
     async cancel(marks: readonly MarkedInsert[], slotFrom = 0): Promise<void> {
       await client.command({ query: CANCEL, query_params: { ...markParams(marks), slotFrom } })
@@ -232,7 +230,7 @@ export const dirtySlotRepository = (client: ClickHouse) => {
     /**
      * Repairs marks that were cancelled more than once.
      *
-     * @param olderThanS of those that were placed at least so many seconds ago
+     * @param olderThanS only marks that were placed at least so many seconds ago
      */
     async repair(olderThanS: number): Promise<void> {
       await client.command({ query: REPAIR, query_params: { olderThanS } })

@@ -7,30 +7,30 @@ export interface RollupEpoch {
   epoch: number
   /** The length of its slots, in seconds. */
   slotS: number
-  /** Slots before this are in them, or are being computed. */
+  /** Slots before this are in the rollups, or are being computed. */
   closingThrough: number
-  /** Slots before this are in them. */
+  /** Slots before this are in the rollups. */
   closedThrough: number
   state: EpochState
   /** Unix seconds, by the clock of ClickHouse. */
   changedAt: number
 }
 
-/** What the loader goes by to tell what is late. */
+/** What the loader uses to decide what is late. */
 export interface SlotClock {
   /** Unix seconds, by the clock of ClickHouse. */
   now: number
   /** The length of a slot, in seconds. */
   slotS: number
   /**
-   * Some process has begun to close all slots before this, in one epoch or another; may be later than now, as the
-   * clock may be set back. Unix seconds.
+   * Some process has begun to close all slots before this, in any epoch. May be later than now, as the clock may be
+   * set back. Unix seconds.
    */
   closing: number
 }
 
 const STATES: readonly EpochState[] = ['being built', 'in use', 'given up']
-/** What the column has of an epoch that readers may use. */
+/** The column's value for an epoch that readers may use. */
 export const IN_USE = STATES.indexOf('in use')
 
 const LIST = `
@@ -51,7 +51,7 @@ interface EpochRow {
   changed_at: number
 }
 
-/** The epoch that readers use, of those listed; undefined before the first is built. */
+/** The listed epoch that readers use; undefined before the first is built. */
 export const inUse = (listed: readonly RollupEpoch[]): RollupEpoch | undefined =>
   listed.findLast(({ state }) => state === 'in use')
 
@@ -64,7 +64,7 @@ const NOTHING: Omit<EpochRow, 'epoch'> = {
 }
 const KEYS = Object.keys(NOTHING) as [string, ...string[]]
 
-/** Every field only ever grows: the greatest of what was written counts, whoever wrote it and when. */
+/** Stores and reads epochs. Every field only grows, so the greatest value written counts, in any order of writing. */
 export const rollupEpochRepository = (client: ClickHouse) => {
   const write = async (values: Partial<EpochRow> & { epoch: number }): Promise<void> => {
     await client.insert({
@@ -75,7 +75,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
     })
   }
   return {
-    /** By number. */
+    /** In order of their numbers. */
     async list(): Promise<RollupEpoch[]> {
       const rows = await queryRows<EpochRow>(client, LIST, {})
       return rows.map((row) => ({
@@ -88,17 +88,17 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       }))
     },
 
-    /** From now on whoever recomputes slots before this does so in this epoch too. */
+    /** From now on, slots before this that are recomputed are recomputed in this epoch too. */
     async begin(epoch: number, slotS: number, closingThrough: number, now: number): Promise<void> {
       await write({ epoch, slot_s: slotS, closing_through: closingThrough, changed_at: now })
     },
 
-    /** Before slots up to this one are computed. */
+    /** Called before slots up to this one are computed. */
     async closing(epoch: number, through: number): Promise<void> {
       await write({ epoch, closing_through: through })
     },
 
-    /** After they and their totals, and the days, totals and months that end with them, are stored. */
+    /** Called after the slots, their totals, and the days, totals and months that end with them are stored. */
     async closed(epoch: number, through: number): Promise<void> {
       await write({ epoch, closed_through: through })
     },
@@ -113,21 +113,21 @@ export const rollupEpochRepository = (client: ClickHouse) => {
       })
     },
 
-    /** From now on nobody computes anything for it any more. */
+    /** From now on nothing is computed for it any more. */
     async giveUp(epoch: number, now: number): Promise<void> {
       await write({ epoch, state: STATES.indexOf('given up'), changed_at: now })
     },
 
     /**
-     * Those that are being built: from now on nobody computes anything for them any more. The caller holds the lock of
-     * builds.
+     * Gives up the epochs that are being built: from now on nothing is computed for them any more. The caller holds
+     * the lock of builds.
      */
     async giveUpUnfinished(): Promise<void> {
       const [listed, now] = [await this.list(), await this.now()]
       for (const { epoch, state } of listed) if (state === 'being built') await this.giveUp(epoch, now)
     },
 
-    /** By which it is told what is late. @throws Error when the tables are not there */
+    /** Decides what is late. @throws Error when the tables are missing */
     async readClock(): Promise<SlotClock> {
       const [row] = await queryRows<{ now: number; slot_s: number; closing: number }>(client, CLOCK, {})
       if (row === undefined || row.slot_s === 0) throw new Error('ClickHouse is not migrated: no time slots')

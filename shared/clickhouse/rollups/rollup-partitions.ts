@@ -16,13 +16,14 @@ interface PartitionRow {
 }
 
 /**
- * The partitions that rollups of an epoch lie in.
+ * Merges and removes the partitions that rollups of an epoch are in.
  *
- * @param settings of statements that may take long
+ * @param settings for statements that may take long
  */
 export const rollupPartitions = (client: ClickHouse, settings: ClickHouseSettings) => ({
   /**
-   * Makes one part of each partition of days and of months, as what an account used is read from each part there is.
+   * Merges each partition of days and of months into one data part, because a read of an account's usage reads from
+   * every data part.
    */
   async mergeDataParts({ epoch }: { epoch: number }, signal?: AbortSignal): Promise<void> {
     const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs: [epoch] })
@@ -36,7 +37,7 @@ export const rollupPartitions = (client: ClickHouse, settings: ClickHouseSetting
     }
   },
 
-  /** Removes everything of these epochs. */
+  /** Removes all rollups of these epochs. */
   async drop(epochs: readonly number[]): Promise<void> {
     const rows = await queryRows<PartitionRow>(client, PARTITIONS_OF, { epochs })
     for (const { table, id } of rows)

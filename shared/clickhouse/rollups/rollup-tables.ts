@@ -24,22 +24,23 @@ import {
   TOTALS_OF_MARKS,
 } from './rollup-statements.ts'
 
-/** What marks of several days are of. */
+/** What the marks of several days are about. */
 export interface MarkKinds {
-  /** The days of accounts they tell of, a day of two accounts counted twice; 0 when they are of all accounts. */
+  /** Account-days marked: a day of two accounts counts twice. 0 when the marks are of all accounts. */
   accountDays: number
-  /** Whether some are of slots of all accounts. */
+  /** Whether some marks are of slots of all accounts. */
   ofSlots: boolean
-  /** … of whole days. */
+  /** Whether some marks are of whole days. */
   ofDays: boolean
 }
 
 /**
- * More days of accounts than this are looked for among all events of their days: each is 288 places of the sorting key.
+ * With more account-days than this, all events of the days are searched: each account-day is 288 places of the
+ * sorting key.
  */
 const ACCOUNT_DAYS_MAX = 1_000
 
-/** The epoch rollups are written for, and the length of its slots in seconds. */
+/** The epoch that rollups are written for, and the length of its slots in seconds. */
 export interface RollupTarget {
   epoch: number
   slotS: number
@@ -48,11 +49,11 @@ export interface RollupTarget {
 /** What a computation cost. */
 type RowsRead = number
 
-/** A day that marks tell of, and what kinds they are of. */
+/** A day with marks, and their kinds. */
 export interface MarkedDay {
   /** Unix seconds. */
   day: number
-  /** How many accounts they name. */
+  /** The number of accounts with marks. */
   accounts: number
   ofSlots: boolean
   ofDays: boolean
@@ -60,19 +61,19 @@ export interface MarkedDay {
 
 const KILL = "KILL QUERY WHERE Settings['log_comment'] = {comment:String} ASYNC"
 
-/** Rows read since the engine started, for one that does not tell what a statement read. */
+/** Rows read since the engine started: used when a statement's answer does not report its rows read. */
 const SELECTED = "SELECT toString(value) AS rows FROM system.events WHERE event = 'SelectedRows'"
 
 /**
- * Computes rollups from the events, and overwrites what was there. Each gives how many rows ClickHouse read.
+ * Computes rollups from the events, and overwrites what was there. Each method returns how many rows ClickHouse read.
  *
- * @param queryTimeoutS the longest one statement may run
+ * @param queryTimeoutS the longest time that one statement may run
  */
 export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
-  /** What the statements of this process are found by. */
+  /** Identifies the statements of this process. */
   const comment = `rollups:${randomUUID()}`
   const settings = { max_execution_time: queryTimeoutS, log_comment: comment }
-  /** Whether this ClickHouse reports with its answer what a statement read: a server does. */
+  /** Whether this ClickHouse reports in its answer what a statement read: a server does. */
   let reportsReadRows = false
   const selected = async (): Promise<number> => {
     const [row] = await queryRows<{ rows: string }>(client, SELECTED, {})
@@ -98,30 +99,30 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
   return {
     ...rollupPartitions(client, settings),
 
-    /** Every slot of a range, which begins and ends with one. */
+    /** Computes every slot of a range of whole slots. */
     computeSlots: ({ epoch, slotS }: RollupTarget, range: TimeRange) =>
       run(intoSlots(slotS, EVENTS_IN_RANGE), { epoch, ...rangeParams(range) }),
 
-    /** Totals of all accounts of every slot of a range, which lies in the last days: once the slots are computed. */
+    /** Computes totals of all accounts for every slot of a range in the last days. The slots are computed before. */
     computeSlotTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoSlotTotals('1'), { epoch, ...rangeParams(range) }),
 
-    /** Every day of a range of whole days, merged from its slots. */
+    /** Computes every day of a range of whole days, merged from its slots. */
     computeDaysFromSlots: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoDaysFromSlots('1'), { epoch, ...rangeParams(range) }),
 
-    /** … from the events. */
+    /** Computes every day of a range of whole days, from the events. */
     computeDaysFromEvents: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoDaysFromEvents('1'), { epoch, ...rangeParams(range) }),
 
-    /** Every month of a range of whole months, merged from its days. */
+    /** Computes every month of a range of whole months, merged from its days. */
     computeMonths: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoMonths('1'), { epoch, ...rangeParams(range) }),
 
     computeTotals: ({ epoch }: RollupTarget, range: TimeRange) =>
       run(intoTotals('1'), { epoch, ...rangeParams(range) }),
 
-    /** Ends the statements under way; what they have stored by then is right, row by row. */
+    /** Ends the statements that are running; each row they have stored by then is right. */
     async cancel(): Promise<void> {
       await client.command({ query: KILL, query_params: { comment } })
     },
@@ -140,7 +141,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       }))
     },
 
-    /** The slots of a range that marks tell of. */
+    /** Computes the marked slots of a range. */
     async computeMarkedSlots(
       { epoch, slotS }: RollupTarget,
       range: TimeRange,
@@ -157,7 +158,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       return rows
     },
 
-    /** Totals of the slots of a range that marks tell of, which begins with a day and lies in the last days. */
+    /** Computes totals of the marked slots of a range. The range begins with a day and is within the last days. */
     async computeMarkedSlotTotals(
       { epoch }: RollupTarget,
       range: TimeRange,
@@ -171,7 +172,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       return rows
     },
 
-    /** The days of a range that marks tell of, and then their totals. */
+    /** Computes the marked days of a range, and then their totals. */
     async computeMarkedDays(
       { epoch }: RollupTarget,
       range: TimeRange,
@@ -188,7 +189,7 @@ export const rollupTables = (client: ClickHouse, queryTimeoutS: number) => {
       return rows + (await run(intoTotals(TOTALS_OF_MARKS), params))
     },
 
-    /** What marks tell of a month: once its days are computed. */
+    /** Computes the marked parts of a month; its days are computed before. */
     async computeMarkedMonths(
       { epoch }: RollupTarget,
       range: TimeRange,

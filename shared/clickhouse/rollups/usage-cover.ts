@@ -4,23 +4,32 @@ import type { TimeRange } from '../../domain/time-range.ts'
 
 export const DAY_S = 86_400
 
-/** Slots of days younger than this are read and kept as slots; they stay for 40 days, which leaves a wide margin. */
+/**
+ * Slots of days younger than this are read and kept as slots; they are stored for 40 days, which leaves a wide
+ * margin.
+ */
 export const SLOTS_READ_FOR_DAYS = 33
 
 /**
  * Totals of all accounts by slot are read for this many days, today included: a day that has ended has a total of its
- * own. Services keep those of one day more (slotTotalsKeptFrom), from usage_by_slot_by_time, to which slots of today
- * and of three days before are copied; that table and usage_by_slot_total keep theirs for five days.
+ * own. Services keep those of one day more (slotTotalsKeptFrom). They compute them from usage_by_slot_by_time, to
+ * which slots of today and of three days before are copied. That table and usage_by_slot_total keep their rows for
+ * five days.
  */
 const SLOT_TOTALS_READ_FOR_DAYS = 2
 
-/** Months are read where they are this long together: days of fewer cost less than one more table does. */
+/**
+ * A run of months is read if it is at least this long: the days of a shorter one cost less than reading one more
+ * table.
+ */
 const MONTHS_MIN_S = 180 * DAY_S
 
-/** Runs of months at most, the longest: each is left out of the days by a condition of its own. */
+/**
+ * At most so many runs of months, the longest ones: each needs a condition of its own that excludes it from the days.
+ */
 const MONTH_RUNS_MAX = 4
 
-/** Which rollups can be relied upon, as of one moment. */
+/** Which rollups are valid, at one moment. */
 export interface RollupState {
   epoch: number
   /** Unix seconds, by the clock of ClickHouse. */
@@ -29,9 +38,7 @@ export interface RollupState {
   slotS: number
   /** Slots before this are in the rollups. The start of a slot. */
   closedThrough: number
-  /**
-   * No usage is known to have been in a month before this one, whose start it is; Infinity when there are no months.
-   */
+  /** No usage is known before this month, whose start it is; Infinity when there are no months. */
   monthsFrom: number
   /** Starts of slots that may lack events. */
   dirtySlots: readonly number[]
@@ -39,15 +46,17 @@ export interface RollupState {
   dirtyDays: readonly number[]
 }
 
-/** From where each second of a range is read: from exactly one place. */
+/** Where each second of a range is read: in exactly one place. */
 export interface UsageCover {
-  /** Whole months from usage_by_month: runs of them, in order, none of which meet. */
+  /** Whole months from usage_by_month: runs of them, in order; no two of them touch. */
   months: TimeRange[]
-  /** Whole days from usage_by_day: those in between, but for the months and for some. */
+  /** Whole days from usage_by_day: those in between, without the months and without some exceptions. */
   days: (TimeRange & { except: number[] }) | undefined
-  /** Whole slots from usage_by_slot, or their totals: those of these days that lie in between, but for some. */
+  /**
+   * Whole slots from usage_by_slot, or their totals: those of these days within the range, without some exceptions.
+   */
   slots: (TimeRange & { days: number[]; except: number[] }) | undefined
-  /** The rest from the events: ranges, whole slots and whole days, none of which meet. */
+  /** The rest, from the events: ranges, whole slots and whole days; no two of them overlap or touch. */
   events: { ranges: TimeRange[]; slots: number[]; days: number[] }
 }
 
@@ -61,20 +70,23 @@ export const oldestSlotDay = (now: number): number => dayOf(now) - SLOTS_READ_FO
 export const oldestSlotTotalsDay = (now: number): number =>
   dayOf(now) - (SLOT_TOTALS_READ_FOR_DAYS - 1) * DAY_S
 
-/** What matters to where usage is read, besides the range. */
+/** What decides where usage is read, besides the range. */
 export interface CoverOptions {
   /**
-   * Unix seconds: nothing that is read as one has one of these within. A day with one is read by slots, and its slot
-   * from the events.
+   * Unix seconds at which usage is split: nothing that is read as one contains one of these inside. A day that
+   * contains one is read by slots, and a slot that contains one from the events.
    */
   cuts?: readonly number[]
-  /** Whether months may be read; else days are, for readers who tell days apart or read totals of all accounts. */
+  /**
+   * Whether months may be read; otherwise days are, for readers that need single days or that read totals of all
+   * accounts.
+   */
   hasMonths?: boolean
 }
 
 /**
- * Decides where usage of a range is read: from months and days where they are whole, closed and clean, then slots, then
- * events.
+ * Decides where usage of a range is read: from months and days where they are whole, closed and clean, then from
+ * slots, then from the events.
  */
 export function coverUsage(
   { startAt, endAt }: TimeRange,
@@ -128,7 +140,7 @@ export function coverUsage(
   coverPart(endDay, closedEnd)
 
   const splits = [...notWhole, ...cuts.filter((cut) => monthOf(cut) !== cut)]
-  // Where there is no month, its days cost nothing: a history of weeks is not worth a table more.
+  // Days before the first month with usage cost nothing, and a history of weeks is not worth one more table.
   const withMonths = { startAt: Math.max(firstDay, state.monthsFrom), endAt: endDay }
   const months = hasMonths ? wholeMonths(withMonths, splits) : []
   const daysS = endDay - firstDay - secondsOf(months) - notWhole.length * DAY_S
@@ -144,7 +156,7 @@ export function coverUsage(
 }
 
 /**
- * Runs of whole months of a range in which none of these seconds lie; none where they are few.
+ * Runs of whole months of a range that contain none of these seconds inside; empty when they are too short in total.
  *
  * @param splits seconds, in any order
  */
@@ -165,7 +177,7 @@ function wholeMonths({ startAt, endAt }: TimeRange, splits: readonly number[]): 
   return secondsOf(longest) < MONTHS_MIN_S ? [] : longest.sort((a, b) => a.startAt - b.startAt)
 }
 
-/** What there is while there are no rollups: everything is read from the events. */
+/** The state while there are no rollups: everything is read from the events. */
 export const NO_ROLLUPS: RollupState = {
   epoch: 0,
   now: 0,
@@ -178,7 +190,7 @@ export const NO_ROLLUPS: RollupState = {
 
 const lengthOf = ({ startAt, endAt }: TimeRange): number => endAt - startAt
 
-/** How long ranges are together, none of which meet. */
+/** The total length of ranges that do not overlap. */
 const secondsOf = (ranges: readonly TimeRange[]): number =>
   ranges.reduce((sum, range) => sum + lengthOf(range), 0)
 

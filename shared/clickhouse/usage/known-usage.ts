@@ -29,21 +29,21 @@ import {
 import { IN_RANGE, OF_ACCOUNT, rangeParams } from './usage-aggregates.ts'
 
 /**
- * What events were before a time, as their revisions have it: ClickHouse keeps what an event is. Those that were never
- * corrected are absent.
+ * What events were before a time, from their revisions: ClickHouse keeps only what an event is now. Events that were
+ * never corrected are absent.
  */
 export type EventsBefore = (
   ids: readonly string[],
   before: Micros,
 ) => Promise<ReadonlyMap<string, CorrectedEvent>>
 
-/** What of an event its corrections change, and what it is known by. */
+/** The parts of an event that its corrections change, and its identity. */
 type CorrectedEvent = Omit<UsageEvent, 'namespaceId' | 'accountId' | 'version'>
 
-/** An event that came, was corrected or voided between two times, and what it was at either. */
+/** An event that arrived, was corrected or was voided between two times, and what it was at each. */
 export interface EventDifference {
   id: string
-  /** undefined: it was not there. */
+  /** undefined: it was not there yet. */
   then: EventState | undefined
   now: EventState
 }
@@ -51,20 +51,20 @@ export interface EventDifference {
 /** An event as it was at some time. */
 export type EventState = Omit<CurrentEvent, 'accountId' | 'version'>
 
-/** Reads of one plan, which share a permit. All times in Unix seconds. */
+/** Reads for one plan, which share a permit. All times in Unix seconds. */
 export interface KnownReads {
-  /** What an invoice is rated by, as it was known: by what was accepted and corrected before a second. */
+  /** The usage that an invoice is rated by, as it was known: from what was accepted and corrected before a second. */
   usageBefore(second: number): Promise<RatedUsage>
   /**
-   * The events in the plan's ranges that were accepted or corrected from one second on and before another, by when
-   * they last changed, then by id.
+   * The events in the plan's ranges that were accepted or corrected from one second on and before another. Ordered by
+   * their last change, then by id.
    *
-   * @param limit of them, the first
+   * @param limit returns the first so many
    */
   differencesBetween(since: number, before: number, limit: number): Promise<EventDifference[]>
 }
 
-/** Revisions are looked up so many at once, each with up to 16 KiB of properties. */
+/** Revisions are looked up in batches of this size, each with up to 16 KiB of properties. */
 const REVISIONS_AT_ONCE = 1_000
 
 const SINCE = "fromUnixTimestamp64Micro({since:Int64}, 'UTC')"
@@ -75,7 +75,7 @@ const CHANGED = `
   FROM usage_events FINAL
   PREWHERE ${IN_RANGE} ${OF_ACCOUNT}
   WHERE accepted_at < ${BEFORE} AND (accepted_at >= ${SINCE} OR ifNull(corrected_at >= ${SINCE}, 0)) AND ${OF_PIECES}`
-// Within: what is selected there has the names of columns.
+// In a subquery, because the selected values have the names of columns.
 const STANDING_CHANGES = `
   SELECT ${EVENT_COLUMNS}
   FROM (SELECT * ${CHANGED} AND NOT ${REPLACED} ORDER BY ifNull(corrected_at, accepted_at), id LIMIT {limit:UInt32}) AS e`
@@ -83,17 +83,17 @@ const REPLACED_SINCE = `
   SELECT concat('event_', lower(hex(id))) AS event_id ${CHANGED} AND ${REPLACED} LIMIT ${REPLACED_MAX + 1}`
 
 /**
- * Reads usage as it was known at some time, from the account's events alone. Such an answer stays what it is, whatever
- * comes later; callers must not ask for a time before which something may still turn up.
+ * Reads usage as it was known at some time, from the account's events alone. Such an answer never changes, so callers
+ * must not ask for a time before which events may still arrive.
  *
- * @param rawReads what all such reads wait for; see rawReadSemaphore
+ * @param rawReads all such reads wait for it; see rawReadSemaphore
  */
 export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   return {
     /**
-     * @param plan its account is of the namespace
-     * @param work asks as often as it likes
-     * @param signal gives up waiting
+     * @param plan its account is in the namespace
+     * @param work may make any number of reads
+     * @param signal stops waiting
      * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many
      *   values, or too many events were corrected since
      */
@@ -118,7 +118,7 @@ export function knownUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
 
 type UsageWanted = ReturnType<typeof wantedOf>
 
-/** What the usage of a plan is read with. */
+/** The parameters for reading the usage of a plan. */
 interface KnownRead {
   client: ClickHouse
   plan: RatedPlan
@@ -149,7 +149,7 @@ async function readUsage(
   return usage
 }
 
-/** Puts events beside usage that does not hold them. */
+/** Adds events to usage that does not contain them. */
 function addEvents(
   { usage, currencyUsage }: RatedUsage,
   events: readonly CorrectedEvent[],
@@ -231,7 +231,10 @@ function requireFew(replaced: readonly string[]): void {
     )
 }
 
-/** @throws Error when one has no revisions: a correction is committed to them before it is anywhere else */
+/**
+ * @throws Error when a corrected event has no revisions: a correction is committed there before it is stored anywhere
+ *   else
+ */
 async function* inBatches(
   eventsBefore: EventsBefore,
   ids: readonly string[],

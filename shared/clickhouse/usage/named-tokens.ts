@@ -4,29 +4,28 @@ import type { UsageSource } from '../../domain/usage-source.ts'
 import { DomainError } from '../../errors/domain-error.ts'
 import { propertyToken, tokenOfPair } from './property-token.ts'
 
-/** A ClickHouse server takes 128 KiB a parameter (http_max_field_value_size); a token is 16 characters of it. */
+/**
+ * A ClickHouse server accepts 128 KiB in a parameter (http_max_field_value_size); a token takes 16 characters of it.
+ */
 export const TOKENS_MAX = 8_000
 
 type NamedPair = readonly [property: string, value: string]
 
-/** The values of properties that usage is told apart by, as ClickHouse knows them. */
+/** The values of properties by which usage is split, in the form ClickHouse stores them. */
 export interface NamedTokens {
-  /** Those whose usage is told apart. */
+  /** The sources whose usage is split. */
   sources: readonly UsageSource[]
-  /** How many tokens each of them has. */
+  /** The number of tokens of each source. */
   counts: readonly number[]
-  /** The tokens of all sources, in their order: 12 bytes each, in base64url. */
+  /** The tokens of all sources, in the order of the sources: 12 bytes each, in base64url. */
   packed: string
-  /**
-   * Those of the named tokens, as hex and sorted, that an event of a source with these properties has; see
-   * propertyPairs.
-   */
+  /** The named tokens, as sorted hex, that match an event of a source with these properties; see propertyPairs. */
   tokensOf(source: UsageSource, pairs: readonly string[]): string[]
-  /** What a token, as hex, of an event of a source stands for. */
+  /** The property that a token, given as hex, of a source's events stands for. */
   pairOf(source: UsageSource, token: string): NamedPair | undefined
 }
 
-/** @throws DomainError unprocessable when they are more than can be asked for */
+/** @throws DomainError unprocessable when there are more tokens than one query can have */
 export function nameTokens(named: NamedValues): NamedTokens {
   const bySource = new Map<UsageSource, Map<string, NamedPair>>()
   for (const [source, properties] of named) {
@@ -39,7 +38,7 @@ export function nameTokens(named: NamedValues): NamedTokens {
   if (tokens.length > TOKENS_MAX)
     throw new DomainError(
       'unprocessable',
-      `rates in force name ${tokens.length} values of properties, at most ${TOKENS_MAX} can be told apart`,
+      `rates in force name ${tokens.length} values of properties, at most ${TOKENS_MAX} can be distinguished`,
     )
   return {
     sources: [...bySource.keys()],
@@ -58,7 +57,7 @@ export function nameTokens(named: NamedValues): NamedTokens {
   }
 }
 
-/** What an event of a source with these tokens, as hex, is told apart by. */
+/** The named properties of an event of a source with these tokens, given as hex. */
 export const propertiesOf = (
   source: UsageSource,
   tokens: readonly string[],

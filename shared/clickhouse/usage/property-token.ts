@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 
-/** What property_tokens keeps of a property, as 24 hexadecimal digits: the first 96 bits of SHA-256 of its pair. */
+/** What property_tokens stores for a property, as 24 hexadecimal digits: the first 96 bits of SHA-256 of its pair. */
 export const propertyToken = (name: string, value: string): string => tokenOfPair(propertyPair(name, value))
 
-/** The same of the pair itself. */
+/** The token of a property pair, as 24 hexadecimal digits. */
 export const tokenOfPair = (pair: string): string => hash('sha256', pair, 'hex').slice(0, 24)
 
-/** The text that a token is made of; see propertyPairs. */
+/** The text that a token is computed from; see propertyPairs. */
 export const propertyPair = (name: string, value: string): string => `${name}=${value}`

@@ -6,38 +6,38 @@ import type { NamedTokens } from './named-tokens.ts'
 import { MEASURED_COLUMNS } from './rollup-columns.ts'
 import { IN_RANGE, rangeParams } from './usage-aggregates.ts'
 
-/** All accounts whose ids lie between these two, which are included. */
+/** All accounts whose ids lie between these two, both included. */
 export interface AccountSpan {
   first: string
   last: string
 }
 
-/** What of accounts is wanted for invoices; seconds as usage can have them. */
+/** What invoices need of accounts; all times are seconds that usage can have. */
 export interface RatedWanted {
   namespaceId: string
   /**
-   * Whose, and the seconds that usage of each is told apart at; that of a span is told apart at the edges of the
-   * ranges.
+   * The accounts, and the seconds at which each one's usage is split. The usage of a span is split at the edges of
+   * the ranges.
    */
   cutsByAccount: ReadonlyMap<string, readonly number[]> | AccountSpan
-  /** All sources in each of these; they may meet, be apart and overlap. */
+  /** All sources in each of these ranges; the ranges may touch or overlap. */
   ranges: readonly TimeRange[]
-  /** Of which sources alone; undefined: all. */
+  /** Only these sources; undefined: all. */
   sources?: readonly string[]
   /** All usage of some currencies up to the last of these seconds. */
   credit: { currencies: readonly string[]; before: readonly number[] }
-  /** What usage in the ranges is told apart by. */
+  /** The values by which usage in the ranges is split. */
   named: NamedTokens
 }
 
 /** Usage of a source between one cut of its account and the next. */
 export interface RatedRow {
   account_id: string
-  /** The second of the cut it follows; 0 for usage before the first cut. */
+  /** The second of the cut before it; 0 for usage before the first cut. */
   after_cut: string
   source: string
   /**
-   * Whether it is told apart by its tokens: all usage in the ranges of the sources that have named ones, and no other.
+   * Whether it is split by tokens: true for all usage in the ranges of sources with named tokens, and for no other.
    */
   is_named: number
   /** As hex. */
@@ -55,27 +55,27 @@ const { rolled, ofEvent, merged, latestEvent } = MEASURED_COLUMNS
 
 const UNNAMED = "0 AS is_named, CAST([], 'Array(FixedString(12))') AS tokens"
 
-/** Each with its source in front, as sources name values of their own; sources do not matter to where a token ends. */
+/** Each token after its source, because sources name values of their own; tokens have a fixed length. */
 const NAMED = `
   SELECT arrayJoin(arrayMap(
     (source, token) -> concat(source, token),
     arrayFlatten(arrayMap((source, count) -> arrayWithConstant(count, source), {namedSources:Array(String)}, {tokenCounts:Array(UInt32)})),
     arrayMap(nth -> substring(base64URLDecode({tokens:String}), 1 + 12 * nth, 12), range(arraySum({tokenCounts:Array(UInt32)})))
   ))`
-// Why IN a subquery: it becomes a hash table. arrayIntersect, and IN an array, go through all named tokens for each
-// event (measured with a million events and 2,000 tokens: 14 s, and 0.15 s so).
+// Why IN a subquery: it becomes a hash table. arrayIntersect, and IN an array, compare each event with all named
+// tokens.
 const NAMED_TOKENS = `1 AS is_named, arraySort(arrayFilter(token -> concat(source, token) IN (${NAMED}), property_tokens)) AS tokens`
 
 /** The time that is asked about, in microseconds. */
 export const BEFORE = "fromUnixTimestamp64Micro({before:Int64}, 'UTC')"
-/** More replaced events than this are not read: each takes a look at what it was. */
+/** Reads fail beyond so many replaced events: for each, what it was must be looked up. */
 export const REPLACED_MAX = 200_000
-/** Whether an event was another at a time than its row says, because it was corrected since. */
+/** Whether an event was different at the time asked about, because it was corrected since. */
 export const REPLACED = `ifNull(corrected_at >= ${BEFORE}, 0)`
-/** Events that were there at a time, as they are now: those that are replaced also where they are void by now. */
+/** Events that existed at a time, as they are now; replaced events also when they are voided by now. */
 const KNOWN = `accepted_at < ${BEFORE} AND (voided = 0 OR ${REPLACED})`
 
-/** @param counted which of the events count; the filters are of the key */
+/** @param counted a condition for the events that count; the filters are on the key */
 const eventsOf = (columns: string, filters: readonly string[], counted: string) => `
   SELECT ${columns}, ${ofEvent} FROM usage_events FINAL PREWHERE ${filters.join(' AND ')} WHERE ${counted}`
 
@@ -85,10 +85,10 @@ interface Statement {
 }
 
 /**
- * One statement for all of it: its number of selects does not depend on how many accounts, ranges and tokens there are.
+ * One statement for everything: its number of selects does not depend on the number of accounts, ranges and tokens.
  *
- * Why credit comes out of the same selects as the ranges: planning a select takes ClickHouse as long as reading what an
- * account has there (5 ms each), so twice as many would take twice as long.
+ * Why credit is read by the same selects as the ranges: ClickHouse takes as long to plan a select as to read one
+ * account's rows, so twice as many selects would take twice as long.
  *
  * @returns undefined when there is nothing to read
  */
@@ -120,16 +120,16 @@ const OF_ROW = `
   account_id, toString(after_cut) AS after_cut, is_named, arrayMap(token -> lower(hex(token)), tokens) AS tokens,
   ${merged}, ${latestEvent}`
 
-/** Usage as it was known at a time; or, in place of usage, the events that were corrected since. */
+/** Usage as it was known at a time; or, instead of usage, the events that were corrected since. */
 export interface KnownRow extends RatedRow {
-  /** As hex; of all others the row holds what they come to. */
+  /** Ids of replaced events, as hex; the row's sums are of all other events. */
   replaced: string[]
 }
 
 /**
- * The same as it was known at a time, from the events alone: those that were accepted before. Which of them were
- * corrected since is told in their place, from the same look at the table: what is corrected meanwhile is in it once,
- * as it was or as replaced.
+ * Rated usage as it was known at a time, from events alone: those that were accepted before it. Events that were
+ * corrected since are listed instead of counted, in the same read of the table. So an event that is corrected at this
+ * moment appears once, as it was or as replaced.
  *
  * @param before in microseconds
  * @returns undefined when there is nothing to read
@@ -156,15 +156,15 @@ export function knownUsageStatement(wanted: RatedWanted, before: Micros): Statem
   return { query, params: { ...terms.params, ...Object.fromEntries(ever), before } }
 }
 
-/** What statements about the same usage have in common. */
+/** What the selects of one statement have in common. */
 interface SharedTerms extends Cuts {
-  /** What all of it lies in. */
+  /** The range that contains all of it. */
   whole: TimeRange
-  /** Of usage that no tokens tell apart: conditions for the key, … */
+  /** For usage that is not split by tokens: conditions for the key. */
   unnamedFilters: string[]
-  /** … and where credit is wanted, of which usage of a second is; see CoverRead. */
+  /** Where credit is wanted: the usage of a second that counts; see CoverRead. */
   timeFilter: CoverRead['timeFilter']
-  /** Of usage that is told apart by tokens; undefined where there is none. */
+  /** Conditions for usage that is split by tokens; undefined where there is none. */
   namedFilters: string[] | undefined
 }
 
@@ -228,15 +228,16 @@ function sharedTermsOf({
 const isSpan = (accounts: RatedWanted['cutsByAccount']): accounts is AccountSpan => 'first' in accounts
 
 interface Cuts {
-  /** The second of the cut that a row follows, told how that of the row is written. */
+  /** SQL for the second of the cut before a row, from the SQL for the second of the row. */
   afterCut: (second: string) => string
-  /** Of all accounts, in order. */
+  /** The cuts of all accounts, in order. */
   cuts: readonly number[]
   params: Record<string, unknown>
 }
 
 /**
- * Where accounts are cut alike, the cuts are constants of the statement; else each row looks up those of its account.
+ * When all accounts have the same cuts, these are constants of the statement; otherwise each row looks up those of
+ * its account.
  */
 function cutsBy(cutsByAccount: RatedWanted['cutsByAccount'], edges: readonly number[]): Cuts {
   const inOrder = (all: readonly number[]) => [...new Set(all)].sort((a, b) => a - b)

@@ -17,47 +17,44 @@ import { NO_ROLLUPS } from '../rollups/usage-cover.ts'
 import { type NamedTokens, nameTokens, NOTHING_NAMED, TOKENS_MAX } from './named-tokens.ts'
 import { type RatedRow, ratedUsageStatement, type RatedWanted } from './rated-usage-statement.ts'
 
-/** What of a plan says which usage it needs. */
+/** The parts of a plan that say which usage it needs. */
 export type RatedPlan = Pick<InvoicePlan, 'usage' | 'creditBefore'> & {
   contract: Pick<Contract, 'accountId' | 'currency'>
 }
 
-/** As InvoiceReadings has them. */
+/** The usage in the form that InvoiceReadings has. */
 export interface RatedUsage {
-  /** Of the plan's ranges, by the piece's number; of a piece without usage there is none. */
+  /** The usage in the plan's ranges, by the piece's number; a piece without usage is absent. */
   usage: Map<number, UsageRow[]>
-  /** All usage in the contract's currency, ever, before the plan's `creditBefore`. */
+  /** All usage in the contract's currency since the beginning, before the plan's `creditBefore`. */
   currencyUsage: Ratio
 }
 
-/**
- * Previews asked for one by one, at the same time. One of them that takes long holds up others no longer than
- * slowAfterMs.
- */
+/** For previews asked for one by one, at the same time. A slow preview delays others no longer than slowAfterMs. */
 const BATCHING: Batching = { atMost: 50, atOnce: 1, slowAfterMs: 100 }
 
 /**
- * Seconds that usage is told apart at, in one statement: each takes 11 characters of a parameter, of which a ClickHouse
- * server takes 128 KiB.
+ * The most seconds at which one statement can split usage: each takes 11 characters of a parameter, and a ClickHouse
+ * server accepts 128 KiB.
  */
 const CUTS_MAX = 8_000
 
 interface PlanOfNamespace {
   namespaceId: string
   plan: RatedPlan
-  /** Each is a read of its own. */
+  /** A separate read for each number. */
   nth: number
 }
 
 /**
- * Reads what invoices are rated by. Each event counts once, as it counts now.
+ * Reads the usage that invoices are rated by. Each event counts once, as it counts now.
  *
- * However many pieces, rates and values there are, ClickHouse is asked which rollups hold and then once for everything.
- * Sources that no rate tells apart by properties come through rollups; the others from the events of these ranges. Of a
- * namespace, invoices that are asked for at the same time share a statement: planning it takes ClickHouse longer than
- * reading what one more account has.
+ * For any number of pieces, rates and values, ClickHouse is asked which rollups are valid, and then once for
+ * everything. Sources that no rate splits by properties are read through rollups; the others from the events of these
+ * ranges. Invoices of one namespace that are asked for at the same time share a statement: planning a statement takes
+ * ClickHouse longer than reading one more account.
  *
- * @param rawReads what reads wait for that take long; see rawReadSemaphore
+ * @param rawReads long reads wait for it; see rawReadSemaphore
  */
 export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
@@ -91,17 +88,17 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
 
   return {
     /**
-     * Usage for an invoice.
+     * Reads the usage for an invoice.
      *
-     * @param plan its account is of the namespace
-     * @param signal gives up waiting
+     * @param plan its account is in the namespace
+     * @param signal stops waiting
      * @throws DomainError overloaded when its turn did not come in time; unprocessable when its rates name too many
      *   values
      */
     async read(namespaceId: string, plan: RatedPlan, signal?: AbortSignal): Promise<RatedUsage> {
       const named = nameTokens(plan.usage.named)
       if (named.sources.length === 0) return readShared({ namespaceId, plan, nth: nth++ })
-      // Why the permit comes first: what rollups hold is known for a moment only.
+      // Why the permit comes first: what rollups are valid is known only for a moment.
       const [read] = await rawReads.run(() => readTogether(namespaceId, [plan], named), {
         tenant: namespaceId,
         signal,
@@ -109,7 +106,10 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
       return read as RatedUsage
     },
 
-    /** The same for many invoices, in their order: in one statement, or several where they name very many values. */
+    /**
+     * Reads the usage for many invoices, in their order: in one statement, or in several where they name very many
+     * values.
+     */
     async readAll(
       namespaceId: string,
       plans: readonly RatedPlan[],
@@ -130,7 +130,7 @@ export function ratedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   }
 }
 
-/** As many plans a statement as its parameters take; a single one is what it is. */
+/** Halves the plans until each group fits into the parameters of a statement; a single plan is not divided. */
 function halvedWhileTooMany(plans: readonly RatedPlan[]): (readonly RatedPlan[])[] {
   const tokens = countNamed(mergeNamed(plans.map(({ usage }) => usage.named)))
   const cuts = plans.reduce((sum, plan) => sum + cutsOf(plan).length, 0)
@@ -139,7 +139,7 @@ function halvedWhileTooMany(plans: readonly RatedPlan[]): (readonly RatedPlan[])
   return [plans.slice(0, half), plans.slice(half)].flatMap(halvedWhileTooMany)
 }
 
-/** What plans want, in seconds as usage can have them. */
+/** What plans need, in seconds that usage can have. */
 export function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named: NamedTokens) {
   const byAccount = groupBy(plans, ({ contract }) => contract.accountId)
   return {
@@ -156,7 +156,7 @@ export function wantedOf(namespaceId: string, plans: readonly RatedPlan[], named
   } satisfies RatedWanted
 }
 
-/** Where usage is told apart: what lies between two of them that follow each other counts alike. */
+/** The seconds at which usage is split; all usage between two of them counts alike. */
 const cutsOf = (plan: RatedPlan): number[] => [
   creditEnd(plan),
   ...plan.usage.ranges.map(clampRange).flatMap(({ startAt, endAt }) => [startAt, endAt]),
@@ -165,7 +165,7 @@ const cutsOf = (plan: RatedPlan): number[] => [
 const creditEnd = ({ creditBefore }: RatedPlan): number =>
   clampRange({ startAt: 0, endAt: creditBefore }).endAt
 
-/** Puts rows together, piece by piece. @param rows of its account; what is in no piece and no credit is left out */
+/** Groups rows by piece. @param rows of the plan's account; rows in no piece and no credit are left out */
 export function ratedUsageOf(plan: RatedPlan, rows: readonly RowOfAccount[], named: NamedTokens): RatedUsage {
   return {
     usage: new Map(
@@ -196,7 +196,7 @@ export function isOfPiece(
 export const isOfCredit = ({ source, after_cut, is_named }: RatedRowKey, plan: RatedPlan): boolean =>
   source === plan.contract.currency && is_named === 0 && Number(after_cut) < creditEnd(plan)
 
-/** Rows between the cuts of a piece; those that the plan itself does not tell apart are put together. */
+/** Rows between the cuts of a piece; merges rows that the plan itself does not distinguish. */
 const usageRows = (rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedTokens): UsageRow[] =>
   mergeRows(
     rows.map((row) => {
@@ -209,11 +209,11 @@ const usageRows = (rows: readonly RowOfAccount[], plan: RatedPlan, named: NamedT
     }),
   )
 
-/** Those of the same source and values put together. */
+/** Merges rows of the same source and values. */
 export function mergeRows(rows: readonly UsageRow[]): UsageRow[] {
   const merged = new Map<string, UsageRow>()
   for (const { source, properties, usage } of rows) {
-    // The values are in the order of their tokens, wherever they were read.
+    // The values are always in the order of their tokens.
     const key = `${source} ${JSON.stringify(properties)}`
     const before = merged.get(key)
     merged.set(key, { source, properties, usage: before ? mergeUsage(before.usage, usage) : usage })

@@ -1,16 +1,13 @@
 import type { FairSemaphore } from '../../batching/fair-semaphore.ts'
 import { requestSemaphore } from '../../batching/request-semaphore.ts'
 
-/** Connections to ClickHouse are few, and one such read may hold one for seconds: balances need the others. */
+/** There are few connections to ClickHouse, and such a read may hold one for seconds: balances need the others. */
 const AT_ONCE = 2
 const WAITING_MAX = 1_000
-/** … of one company. */
+/** The limit for one company. */
 const WAITING_MAX_OF_ONE = 100
 
-/**
- * The semaphore of a process for reads that go through all events of a time, for all who do so. Companies have their
- * turn.
- */
+/** The semaphore of a process that all reads of the events of a whole range share. Companies take turns. */
 export const rawReadSemaphore = (
   options: Partial<Record<'atOnce' | 'waitingMax' | 'waitingMaxOfOne' | 'waitMs', number>> = {},
 ): FairSemaphore =>

@@ -4,7 +4,7 @@ import { type Measure, MEASURES } from '../../domain/usage-aggregate.ts'
 /** An id begins with the second its event occurred in. */
 const NEWEST = '(substring(newest_id, 1, 4), newest_at, newest_id)'
 
-/** How a measure is read: its columns of a row of rollups, and of an event, and what becomes of them. */
+/** How a measure is read: its columns in a row of rollups and in an event, and how they are merged. */
 const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string }> = {
   count: { rolled: 'count AS n', ofEvent: 'toUInt64(1) AS n', merged: 'toString(sum(n)) AS count' },
   sum: {
@@ -21,7 +21,7 @@ const COLUMNS: Record<Measure, { rolled: string; ofEvent: string; merged: string
   },
 }
 
-/** The columns of some measures, all unless they are named. */
+/** The columns of some measures; of all measures unless some are named. */
 export const rollupColumnsOf = ({ measures = MEASURES }: { measures?: readonly Measure[] }) => {
   const join = (part: keyof (typeof COLUMNS)[Measure]) =>
     ['source', ...measures.map((measure) => COLUMNS[measure][part])].join(', ')
@@ -29,8 +29,7 @@ export const rollupColumnsOf = ({ measures = MEASURES }: { measures?: readonly M
 }
 
 /**
- * All measures, and beside the latest quantity what its event is known by: so that sets of events can be put together
- * later.
+ * All measures, and with the latest quantity the identity of its event, so that sets of events can be merged later.
  */
 export const MEASURED_COLUMNS = {
   ...rollupColumnsOf({}),
@@ -38,7 +37,7 @@ export const MEASURED_COLUMNS = {
     lower(hex(tupleElement(max(${NEWEST}), 3))) AS latest_id`,
 }
 
-/** The second in which the period begins that a time lies in: told how the time is written. */
+/** SQL for the second in which a time's period begins, from the SQL for the time. */
 export const PERIOD_START: Record<Period, (time: string) => string> = {
   day: (time) => `toUnixTimestamp(toStartOfDay(toDateTime(${time}, 'UTC'))) AS period_start`,
   month: (time) => `toUnixTimestamp(toDateTime(toStartOfMonth(${time}), 'UTC')) AS period_start`,

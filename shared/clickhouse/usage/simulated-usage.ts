@@ -13,38 +13,38 @@ import { type NamedTokens, nameTokens, propertiesOf } from './named-tokens.ts'
 import { usageFromRow } from './rated-usage.ts'
 import { type AccountSpan, type RatedRow, ratedUsageStatement } from './rated-usage-statement.ts'
 
-/** What of many accounts is wanted, to rate them all in the same way. */
+/** The usage wanted of many accounts, to rate all of them in the same way. */
 export interface SimulatedUsageWanted {
   accounts: readonly string[] | AccountSpan
-  /** In order, each beginning where the one before ends. */
+  /** In order; each begins where the one before ends. */
   periods: readonly TimeRange[]
-  /** Of these sources alone. */
+  /** Only these sources. */
   sources: readonly UsageSource[]
-  /** What usage of each source is told apart by. */
+  /** The values by which usage of each source is split. */
   named: UsageWanted['named']
-  /** More rows are not read: a row is usage of an account and source in a period, with one set of values. */
+  /** The most rows that are read: a row is usage of an account and source in a period, with one set of values. */
   rowsMax: number
 }
 
-/** By account: its usage in each of the periods, in their order. Accounts without any are absent. */
+/** By account: its usage in each of the periods, in their order. Accounts without usage are absent. */
 export type SimulatedUsage = Map<string, UsageRow[][]>
 
 const OF_NAMESPACE = ['namespace_id = {namespaceId:String}']
 
 /**
- * Reads the usage of all accounts of a namespace, or of many: which rollups hold, and then one statement for all of
- * them. Each event counts once, as it counts now.
+ * Reads the usage of all accounts of a namespace, or of many accounts: first which rollups are valid, and then one
+ * statement for everything. Each event counts once, as it counts now.
  *
- * @param rawReads what reads wait for that take long, so that balances do not
+ * @param rawReads long reads wait for it, so that balances need not wait
  */
 export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore) {
   const states = rollupStateReader(client)
   return {
     /**
-     * @param signal gives up waiting
-     * @returns undefined when there are more rows than wanted
-     * @throws DomainError overloaded when its turn did not come in time; unprocessable when more values are named than
-     *   can be told apart
+     * @param signal stops waiting
+     * @returns undefined when there are more rows than rowsMax
+     * @throws DomainError overloaded when its turn did not come in time; unprocessable when more values are named
+     *   than one query can have
      */
     read: (
       namespaceId: string,
@@ -57,7 +57,7 @@ export function simulatedUsageReader(client: ClickHouse, rawReads: FairSemaphore
       }),
 
     /**
-     * The accounts that used something in a range, by id, at most so many.
+     * The first accounts, by id, that used something in a range.
      *
      * @throws DomainError overloaded, as read does
      */
@@ -100,7 +100,7 @@ async function readUsage(
   return collectUsage(batches, periods, tokens, rowsMax)
 }
 
-/** Puts rows to the account and the period that they are of. Undefined when there are more of them than wanted. */
+/** Groups rows by account and period. Undefined when there are more than wanted. */
 async function collectUsage(
   batches: AsyncIterable<readonly RatedRow[]>,
   periods: readonly TimeRange[],
@@ -128,7 +128,7 @@ async function collectUsage(
   return usage
 }
 
-/** The accounts with usage in a range, by id, at most so many. */
+/** The first accounts, by id, with usage in a range. */
 async function listUsers(
   client: ClickHouse,
   states: RollupStateReader,

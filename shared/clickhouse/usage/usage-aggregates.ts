@@ -7,14 +7,14 @@ import { type ClickHouse, queryRows } from '../clickhouse.ts'
 import { propertyToken } from './property-token.ts'
 import { PERIOD_START } from './rollup-columns.ts'
 
-/** Which usage is asked for; what is left out is not asked about. */
+/** Which usage is asked for; a field that is left out does not filter. */
 export interface UsageSelection {
   range: TimeRange
   accountId?: string | undefined
   source?: UsageSource | undefined
-  /** Only events with this top-level property, whose text is this value: see propertyPairs. */
+  /** Only events that have this top-level property with this text as its value: see propertyPairs. */
   property?: { name: string; value: string } | undefined
-  /** What is computed; everything unless it is given. */
+  /** What is computed; by default everything. */
   measures?: readonly Measure[]
 }
 
@@ -30,7 +30,7 @@ const COLUMNS: Record<Measure, string> = {
 const columnsOf = ({ measures = MEASURES }: UsageSelection): string =>
   ['source', ...measures.map((measure) => COLUMNS[measure])].join(', ')
 
-/** Of a namespace and a range of time; see rangeParams. */
+/** For a namespace and a range of time; see rangeParams. */
 export const IN_RANGE = `
   namespace_id = {namespaceId:String}
   AND toStartOfFiveMinutes(occurred_at) >= toDateTime({firstBucket:UInt32}, 'UTC')
@@ -40,12 +40,13 @@ export const OF_ACCOUNT = 'AND account_id = {accountId:String}'
 const OF_SOURCE = 'AND source = {source:String}'
 const WITH_PROPERTY = 'AND has(property_tokens, toFixedString(unhex({token:String}), 12))'
 
-// Why the settings: the skip index could hide the newer version of a row that it finds; exact mode looks for it. They
-// are the engine's defaults, written out because a profile without them would count events that were corrected.
+// Why the settings: the skip index could hide the newer version of a row that it finds; exact mode looks for it.
+// These are the engine's defaults. They are written out because a profile without them would count events that were
+// corrected.
 const SETTINGS = 'SETTINGS use_skip_indexes_if_final = 1, use_skip_indexes_if_final_exact_mode = 1'
 // Why: where ClickHouse 26.7 answers from the index alone, it compares the tokens of rows that are not indexed yet as
-// text without the zero bytes at their end, and misses those whose token ends with one: one token in 256. Only such
-// tokens are read from the column, which takes twice as long for a value that many events have.
+// text without zero bytes at the end. It then misses a token that ends with a zero byte: one in 256. Only for such
+// tokens is the column read, which is slower for a value that many events have.
 const READING_TOKENS = 'query_plan_direct_read_from_text_index = 0'
 
 const SUMS_OF_ACCOUNTS = `
@@ -60,7 +61,7 @@ export interface AggregateRow extends Partial<Record<Measure, string>> {
 
 /** Usage computed from the events themselves. Each event counts once, as it counts now. */
 export const usageAggregateRepository = (client: ClickHouse) => ({
-  /** By source; sources without usage are absent. */
+  /** Usage by source; sources without usage are absent. */
   async aggregate(namespaceId: string, selection: UsageSelection): Promise<Map<UsageSource, UsageAggregate>> {
     const params = paramsOf(namespaceId, selection)
     if (params === undefined) return new Map()
@@ -69,7 +70,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
     return new Map(rows.map((row) => [row.source, aggregateFromRow(row)]))
   },
 
-  /** By the start of the UTC day or month, and by source; periods and sources without usage are absent. */
+  /** Usage by the start of the UTC day or month, and by source; periods and sources without usage are absent. */
   async aggregateByPeriod(
     namespaceId: string,
     period: Period,
@@ -83,7 +84,7 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
     return groupRows(rows, (row) => row.period_start, aggregateFromRow)
   },
 
-  /** All usage ever, by account and source; accounts and sources without usage are absent. */
+  /** All usage since the beginning, by account and source; accounts and sources without usage are absent. */
   async sumByAccount(
     namespaceId: string,
     accountIds: readonly string[],
@@ -101,16 +102,15 @@ export const usageAggregateRepository = (client: ClickHouse) => ({
   },
 })
 
-/** Where usage is read for answers and for refills: from the events, or through rollups. */
+/** Reads usage for answers and for refills, from the events or through rollups. */
 export type UsageReader = ReturnType<typeof usageAggregateRepository>
 
 /**
- * The conditions of a selection: fixed texts, whose values are parameters.
+ * The conditions of a selection: constant texts, whose values are parameters.
  *
- * Why PREWHERE, which FINAL does not get by itself: these columns are in the sorting key, so all rows of an event pass
- * or none does, and the rest is read and merged of those alone (an account in five years of 5 million events: 0.4 of
- * the CPU). Not with the index of properties: read instead of its column, ClickHouse 26.7 misses a column of the key
- * and fails.
+ * Why PREWHERE, which FINAL does not choose by itself: these columns are in the sorting key, so all rows of an event
+ * match or none does. The other columns are read and merged only for rows that match. Not with the index of
+ * properties: when the index is read instead of its column, ClickHouse 26.7 misses a column of the key and fails.
  */
 function conditionsOf({ accountId, source, property }: UsageSelection): string {
   const ofKey = [
@@ -126,7 +126,7 @@ function conditionsOf({ accountId, source, property }: UsageSelection): string {
 const settingsOf = ({ token }: { token?: string }): string =>
   token?.endsWith('00') === true ? `${SETTINGS}, ${READING_TOKENS}` : SETTINGS
 
-/** The parameters of IN_RANGE but for the namespace. @param range clamped, and not empty */
+/** The parameters of IN_RANGE, except the namespace. @param range clamped, and not empty */
 export const rangeParams = ({ startAt, endAt }: TimeRange) => ({
   startAt,
   endAt,
@@ -134,7 +134,7 @@ export const rangeParams = ({ startAt, endAt }: TimeRange) => ({
   lastBucket: keyBucketOf(endAt - 1),
 })
 
-/** Undefined when nothing can lie in the range. */
+/** Undefined when the range can contain nothing. */
 function paramsOf(namespaceId: string, { accountId, source, property, range }: UsageSelection) {
   const clamped = clampRange(range)
   if (clamped.startAt >= clamped.endAt) return undefined

@@ -17,21 +17,22 @@ import {
   type UsageSelection,
 } from './usage-aggregates.ts'
 
-/** A query over everything that a range is read from. */
+/** A query over all tables that a range is read from. */
 interface Query {
   select: string
   groupBy: string
-  /** The columns of each place. */
+  /** The columns that are read from each table. */
   from: Omit<CoverRead, 'filters'>
-  /** Of which it is grouped; undefined: of none. */
+  /** The period to group by; undefined: no grouping by period. */
   period?: Period
 }
 
 /**
- * Usage as the raw events have it, read through rollups wherever they are complete. Sums of accounts are short reads,
- * all else may take long.
+ * Usage exactly as the events give it, but read through rollups wherever they are complete. Sums of accounts are
+ * short reads; all other reads may take long.
  *
- * @param sumsCache sums of accounts whose usage nobody writes; undefined where others than this process may
+ * @param sumsCache caches sums of accounts until usage is written; undefined where processes other than this one may
+ *   write
  */
 export function usageThroughRollups(
   client: ClickHouse,
@@ -92,7 +93,7 @@ export function usageThroughRollups(
   }
 }
 
-/** The rows of a query, of a selection whose range is clamped; undefined while there are no rollups. */
+/** The rows of a query for a selection whose range is clamped; undefined while there are no rollups. */
 function readThroughRollups<Row>(
   { patient, states }: { patient: ClickHouse; states: RollupStateReader },
   namespaceId: string,
