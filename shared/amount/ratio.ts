@@ -1,6 +1,6 @@
 /**
- * An exact rational number. It need not be in lowest terms: a common divisor is looked for when it is written and not
- * at each step, which is most of the time that rating would take.
+ * An exact rational number. It need not be in lowest terms: a common divisor is removed when it is written and not at
+ * each step, where most of the time of rating would go.
  */
 export interface Ratio {
   readonly numerator: bigint
@@ -8,8 +8,8 @@ export interface Ratio {
   readonly denominator: bigint
 }
 
-// Why not Amount: an hour's price by the second is a quotient that no decimal holds, and decimal.js would round it once
-// when dividing and once more to minor units.
+// Why not Amount: an hour's price by the second is a quotient that no decimal holds exactly. decimal.js would round
+// it once when dividing and once more to minor units.
 
 const PLAIN = /^(-?)(\d+)(?:\.(\d+))?$/
 
@@ -20,7 +20,7 @@ export const RATIO_ONE: Ratio = { numerator: 1n, denominator: 1n }
  * Reads decimal text of any length.
  *
  * @param text an optional minus sign, digits, and optionally a point and digits
- * @throws RangeError on anything else: what callers sent has been checked before, see parseAmount
+ * @throws RangeError on anything else: text from callers was checked before, see parseAmount
  */
 export function parseRatio(text: string): Ratio {
   const [match, sign = '', integer = '', fraction = ''] = PLAIN.exec(text) ?? []
@@ -30,7 +30,7 @@ export function parseRatio(text: string): Ratio {
 }
 
 /**
- * One whole number by another.
+ * Divides one whole number by another.
  *
  * @throws RangeError when the denominator is zero
  */
@@ -42,7 +42,7 @@ export function ratioOf(numerator: bigint, denominator = 1n): Ratio {
 export function addRatios(a: Ratio, b: Ratio): Ratio {
   if (a.numerator === 0n) return b
   if (b.numerator === 0n) return a
-  // Why the cases: most denominators are powers of ten, and a long sum would otherwise multiply them all.
+  // Why the cases: most denominators are powers of ten, and without the cases a long sum would multiply them all.
   if (a.denominator % b.denominator === 0n)
     return {
       numerator: a.numerator + b.numerator * (a.denominator / b.denominator),
@@ -55,7 +55,7 @@ export function addRatios(a: Ratio, b: Ratio): Ratio {
   }
 }
 
-/** Of any number of them; of none it is 0. */
+/** The sum of any number of ratios; 0 for none. */
 export const sumRatios = (ratios: Iterable<Ratio>): Ratio => {
   let sum = RATIO_ZERO
   for (const ratio of ratios) sum = addRatios(sum, ratio)
@@ -74,7 +74,7 @@ export const multiplyRatios = (a: Ratio, b: Ratio): Ratio => ({
 export const divideRatios = (a: Ratio, b: Ratio): Ratio =>
   ratioOf(a.numerator * b.denominator, a.denominator * b.numerator)
 
-/** 100 percent, as what percentages are subtracted from. */
+/** 100 percent; percentages are subtracted from it. */
 export const HUNDRED: Ratio = { numerator: 100n, denominator: 1n }
 
 export const percentOf = (ratio: Ratio, percent: Ratio): Ratio =>
@@ -82,7 +82,7 @@ export const percentOf = (ratio: Ratio, percent: Ratio): Ratio =>
 
 /** @returns less than 0 when a < b, 0 when they are equal, more than 0 when a > b */
 export function compareRatios(a: Ratio, b: Ratio): number {
-  const isAlike = a.denominator === b.denominator // as rounded amounts of a currency are
+  const isAlike = a.denominator === b.denominator // as in rounded amounts of one currency
   const left = isAlike ? a.numerator : a.numerator * b.denominator
   const right = isAlike ? b.numerator : b.numerator * a.denominator
   return left < right ? -1 : left > right ? 1 : 0
@@ -93,9 +93,9 @@ export const maxRatio = (a: Ratio, b: Ratio): Ratio => (compareRatios(b, a) > 0 
 
 export const isZeroRatio = (ratio: Ratio): boolean => ratio.numerator === 0n
 
-/** The greatest whole number that is not above it: of -0.5 it is -1. */
+/** The greatest whole number that is not above it: -1 for -0.5. */
 export function floorRatio({ numerator, denominator }: Ratio): bigint {
-  const quotient = numerator / denominator // BigInt cuts off towards zero
+  const quotient = numerator / denominator // BigInt truncates towards zero
   return numerator < 0n && quotient * denominator !== numerator ? quotient - 1n : quotient
 }
 
@@ -104,9 +104,9 @@ export const ceilRatio = ({ numerator, denominator }: Ratio): bigint =>
   -floorRatio({ numerator: -numerator, denominator })
 
 /**
- * Rounds to a currency's minor unit, a tie up: ⌊x·10^m + 1/2⌋ / 10^m.
+ * Rounds to a currency's minor unit, ties up: ⌊x·10^m + 1/2⌋ / 10^m.
  *
- * @param minorUnits how many decimal places amounts of the currency have, as ISO 4217 has it
+ * @param minorUnits the decimal places of the currency's amounts, from ISO 4217
  */
 export function roundHalfUp({ numerator, denominator }: Ratio, minorUnits: number): Ratio {
   const scale = powerOfTen(minorUnits)
@@ -120,7 +120,7 @@ export function roundDown({ numerator, denominator }: Ratio, minorUnits: number)
   return { numerator: floorRatio({ numerator: numerator * scale, denominator }), denominator: scale }
 }
 
-/** Writes plain decimal digits where they are exact, otherwise `n/d` in lowest terms (`100/31`, `-1/3`). */
+/** Writes plain decimal digits where these are exact, otherwise `n/d` in lowest terms (`100/31`, `-1/3`). */
 export function formatRatio({ numerator, denominator }: Ratio): string {
   const divisor = greatestCommonDivisor(numerator, denominator)
   const [n, d] = [numerator / divisor, denominator / divisor]
@@ -129,7 +129,8 @@ export function formatRatio({ numerator, denominator }: Ratio): string {
 }
 
 /**
- * How many decimal places 1/d takes, or undefined when no number of them is enough: when d has a factor but 2 and 5.
+ * The number of decimal places of 1/d. Undefined when d has a prime factor other than 2 and 5, as no number is enough
+ * then.
  */
 function placesOf(d: bigint): number | undefined {
   let twos = 0
@@ -139,7 +140,7 @@ function placesOf(d: bigint): number | undefined {
   return d === 1n ? Math.max(twos, fives) : undefined
 }
 
-/** @param units how many of the last of those places, of which no zero is left over */
+/** @param units a number of units of the last decimal place, with no zero at the end */
 function decimalText(units: bigint, places: number): string {
   const sign = units < 0n ? '-' : ''
   const digits = (units < 0n ? -units : units).toString().padStart(places + 1, '0')

@@ -4,9 +4,9 @@ export interface AccountKey {
   accountId: string
 }
 
-/** One text for both: neither has a space. */
+/** One text for both ids: neither contains a space. */
 export const nameOfAccount = ({ namespaceId, accountId }: AccountKey): string => `${namespaceId} ${accountId}`
 
-/** … of all accounts of a namespace at once, which is told of under an empty id. */
+/** The key for all accounts of a namespace at once: an empty account id stands for them. */
 export const nameOfAllAccounts = ({ namespaceId }: AccountKey): string =>
   nameOfAccount({ namespaceId, accountId: '' })

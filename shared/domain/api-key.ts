@@ -7,7 +7,7 @@ export type Mode = 'live' | 'test'
 export const PERMISSIONS = ['read:all', 'write:all', 'manage:keys'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** Who makes a request: found by the key alone, so a caller can only ever reach its own namespace. */
+/** The maker of a request. It is found by the key alone, so a caller can reach only its own namespace. */
 export interface Caller {
   keyId: string
   companyId: string
@@ -16,9 +16,9 @@ export interface Caller {
   permissions: readonly Permission[]
 }
 
-/** A caller as it was looked up. */
+/** A caller as the look-up found it. */
 export interface FoundCaller extends Caller {
-  /** How many milliseconds after it was looked up the key ends; absent when it does not end by itself. */
+  /** Milliseconds from the look-up until the key expires; absent when it does not expire. */
   endsInMs?: number
 }
 
@@ -27,7 +27,7 @@ const SECRET_LENGTH = 32
 const CHECKSUM_LENGTH = 6
 const SHAPE = /^tally_(?:live|test)_([0-9A-Za-z]{32})([0-9A-Za-z]{6})$/
 
-/** A new key: prefix, 190 random bits, and a checksum by which a mistyped key is refused without a lookup. */
+/** A new key: a prefix, 190 random bits, and a checksum by which a mistyped key is refused without a look-up. */
 export function newApiKey(mode: Mode): string {
   const secret = Array.from({ length: SECRET_LENGTH }, () =>
     ALPHABET.charAt(randomInt(ALPHABET.length)),
@@ -35,13 +35,13 @@ export function newApiKey(mode: Mode): string {
   return `tally_${mode}_${secret}${checksumOf(secret)}`
 }
 
-/** Whether a text is shaped like a key and its checksum is right. */
+/** Whether a text has the form of a key and a correct checksum. */
 export function isApiKey(text: string): boolean {
   const [, secret, checksum] = SHAPE.exec(text) ?? []
   return secret !== undefined && checksumOf(secret) === checksum
 }
 
-/** By what its owner tells a key from others; too little to guess it by. */
+/** The characters by which the owner recognizes a key; too few to help guessing it. */
 export const lastCharactersOf = (key: string): string => key.slice(-4)
 
 /** What is stored instead of the key. */

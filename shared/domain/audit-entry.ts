@@ -1,4 +1,4 @@
-/** What was done, as `resource.deed`. */
+/** What was done, as `resource.action`. */
 export type AuditedAction =
   | 'customer.created'
   | 'customer.changed'
@@ -40,15 +40,15 @@ export type AuditedAction =
   | 'api_key.rotated'
   | 'api_key.revoked'
 
-/** A change as it is to be recorded. */
+/** A change to record. */
 export interface NewAuditEntry {
   companyId: string
   /** Which key was used; null: an operator's command. */
   keyId: string | null
   action: AuditedAction
-  /** As it stands in the path of the resource. */
+  /** The id as in the path of the resource. */
   resourceId: string
-  /** What was asked for, by the names of the wire; never a secret. */
+  /** The request's fields, by the names of the wire; never a secret. */
   changes: object
 }
 

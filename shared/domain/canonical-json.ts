@@ -1,12 +1,12 @@
 /**
- * The one form of what JSON can say, as text: at every level, fields whose names are whole numbers come first, by size,
- * then all others by the UTF-16 code units of their names. Clients make JSON anew for each attempt, from maps that have
- * no order: what says the same must be the same text wherever texts are compared or digested.
+ * The canonical text of a JSON value. At every level, fields whose names are whole numbers come first, by size; then
+ * all others by the UTF-16 code units of their names. Clients write JSON again for each attempt, from maps without an
+ * order. So equal values must become equal texts wherever texts are compared or digested.
  *
- * Why whole numbers first: JavaScript puts them there whatever the text says, so text in this form stays as it is when
- * it is read and written again.
+ * Why whole numbers first: JavaScript puts them first whatever the text says, so text in this form does not change
+ * when it is parsed and written again.
  *
- * @param value what JSON.parse has made
+ * @param value a result of JSON.parse
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -17,20 +17,20 @@ export function canonicalJson(value: unknown): string {
   return text === '' ? '{}' : `${text}}`
 }
 
-/** Whether two texts of JSON say the same, in whatever order their fields stand. */
+/** Whether two JSON texts have the same value, whatever the order of their fields. */
 export const isSameJson = (a: string, b: string): boolean =>
   a === b || canonicalJson(JSON.parse(a)) === canonicalJson(JSON.parse(b))
 
-/** In which order the fields of an object are written whose names come in some other order. */
+/** The order in which fields are written, for an object whose names come in some other order. */
 interface FieldOrder {
   given: readonly string[]
-  /** Each with the text that stands before its value: `{"a":`, `,"b":`. */
+  /** Each with the text before its value: `{"a":`, `,"b":`. */
   fields: readonly { name: string; before: string }[]
 }
 
 /**
- * Why the last ones are kept: this runs for every event, most events of a reporter have their fields in one order, and
- * to find it again takes a tenth of what sorting and quoting their names does.
+ * Why the last orders are kept: this runs for every event, and most events of a reporter have their fields in one
+ * order. Finding an order again is much faster than sorting and quoting the names.
  */
 const lastOrders: FieldOrder[] = []
 const ORDERS_MAX = 16
@@ -52,14 +52,14 @@ function orderOf(value: object): FieldOrder {
 
 function isOf({ given }: FieldOrder, value: object): boolean {
   let at = 0
-  // Why not Object.keys: what JSON.parse makes has no enumerable names but its own.
+  // Why not Object.keys: objects from JSON.parse have only their own enumerable names.
   for (const name in value) if (given[at++] !== name) return false
   return at === given.length
 }
 
 const PLACES_END = 2 ** 32 - 1
 
-/** Whether JavaScript takes a name for a place in a list; those come first in any object, in order. */
+/** Whether JavaScript treats a name as an array index; such names come first in any object, in order. */
 const isPlace = (name: string): boolean => {
   const number = Number(name) >>> 0
   return String(number) === name && number < PLACES_END

@@ -1,4 +1,5 @@
 /**
- * How long a text is in Unicode scalar values, as limits of the contract count it: an emoji of one code point is one.
+ * The length of a text in Unicode scalar values, as the contract's limits count it: an emoji of one code point counts
+ * as one.
  */
 export const characterCount = (text: string): number => Array.from(text).length

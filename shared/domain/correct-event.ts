@@ -5,27 +5,28 @@ import { contentOf, correctionVersion, isSameContent, type UsageEvent } from './
 export type EventCorrection =
   { void: true } | Partial<Pick<UsageEvent, 'quantity' | 'properties' | 'propertyPairs'>>
 
-/** What an event was from some moment on; revision 0 is the report. */
+/** An event's content from some moment on; revision 0 is the report. */
 export interface EventRevision {
   revision: number
   event: UsageEvent
   /** The API key that made the correction; null for the report. */
   keyId: string | null
-  /** Whether the event log is known to have it. */
+  /** Whether the revision is known to be in the event log. */
   isSent: boolean
 }
 
-/** Whether an event is no other after a change than before; what was voided cannot be changed into what it is. */
+/** Whether a change would leave an event as it is; a change to a voided event never does. */
 export function changesNothing(event: UsageEvent, correction: EventCorrection): boolean {
   if ('void' in correction) return event.voided
   return !event.voided && isSameContent({ ...event, ...correction }, event)
 }
 
 /**
- * An event after a correction: the whole of it.
+ * The whole event after a correction.
  *
  * @param event as it counts now
- * @param now when the correction is made; when the event has this time or a later one already, a microsecond after that
+ * @param now when the correction is made; if the event already has this time or a later one, a microsecond after that
+ *   is used
  */
 export function correctEvent(event: UsageEvent, correction: EventCorrection, now: Micros): UsageEvent {
   const correctedAt = Math.max(now, (event.correctedAt ?? event.acceptedAt) + 1)

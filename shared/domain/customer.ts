@@ -1,4 +1,4 @@
-/** A customer of one of our companies; accounts may belong to one. */
+/** A customer of a company; accounts may belong to one. */
 export interface Customer {
   id: string
   name: string

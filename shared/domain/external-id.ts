@@ -1,5 +1,5 @@
 /**
- * Whether an id is lost on its way: a part of a path that is `.` or `..` is taken out of a URL by whoever makes URLs,
- * written `%2e` too, and so what has such an id cannot be asked for by it.
+ * Whether an id gets lost in URLs: a path segment `.` or `..`, also written `%2e`, is removed by every client that
+ * builds URLs. A resource with such an id could not be requested by it.
  */
 export const isLostInUrls = (externalId: string): boolean => externalId === '.' || externalId === '..'

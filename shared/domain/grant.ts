@@ -20,7 +20,9 @@ export interface Grant {
 
 export type GrantStatus = 'active' | 'scheduled' | 'voided' | 'archived' | 'expired'
 
-/** What a grant is at an instant: voiding and archiving go before expiry, expiry before the start. */
+/**
+ * The status of a grant at an instant: voiding and archiving take precedence over expiry, and expiry over the start.
+ */
 export function grantStatus(grant: Grant, now: Date): GrantStatus {
   if (grant.voidedAt !== null) return 'voided'
   if (grant.archivedAt !== null) return 'archived'

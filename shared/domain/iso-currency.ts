@@ -1,17 +1,18 @@
 import { code as findRecord } from 'currency-codes'
 
-/** A currency as ISO 4217 has it. */
+/** A currency of ISO 4217. */
 export interface IsoCurrency {
   name: string
-  /** How many decimal places its amounts have; null where the standard names none, as for gold. */
+  /** The number of decimal places of its amounts; null where the standard names none, as for gold. */
   minorUnits: number | null
 }
 
-/** In the standard since 31 March 2025, after the package's list of June 2024. */
+/** In the standard since 31 March 2025; the package's list is of June 2024. */
 const NEWER: Readonly<Record<string, IsoCurrency>> = { xcg: { name: 'Caribbean Guilder', minorUnits: 2 } }
 
 /**
- * "N.A." in the standard, 0 in the package: metals, bond units, baskets, and the codes for tests and for no currency.
+ * "N.A." in the standard, but 0 in the package: metals, bond units, baskets, and the codes for tests and for no
+ * currency.
  */
 const WITHOUT_MINOR_UNITS: ReadonlySet<string> = new Set(
   'xag xau xba xbb xbc xbd xdr xpd xpt xsu xts xua xxx'.split(' '),

@@ -1,25 +1,25 @@
 import { DomainError } from '../errors/domain-error.ts'
 import { type Permission, PERMISSIONS } from './api-key.ts'
 
-/** What a key may do, and until when. */
+/** What a key may do, and when it expires. */
 export interface KeyTerms {
   permissions: readonly Permission[]
-  /** Null: it does not end by itself. */
+  /** Null: it does not expire. */
   expiresAt: Date | null
 }
 
-/** Whoever runs commands on the machine may give everything. */
+/** An operator who runs commands on the machine may give everything. */
 export const OPERATOR_TERMS: KeyTerms = { permissions: PERMISSIONS, expiresAt: null }
 
-/** What is asked of a rotation; what is undefined stays as the old key has it. */
+/** What a rotation asks for; undefined fields stay as in the old key. */
 export interface RotationTerms {
   permissions?: readonly Permission[] | undefined
   expiresAt?: Date | null | undefined
 }
 
 /**
- * A key gives only what it has: its own permissions, and no longer than it lasts itself. Otherwise whoever holds a key
- * for an hour could give itself one for ever.
+ * Checks that a key gives only what it has: its own permissions, and an end not after its own. Otherwise a key that
+ * is valid for an hour could give itself a key without an end.
  *
  * @throws DomainError forbidden
  */
@@ -38,16 +38,16 @@ export function requireGivable(giver: KeyTerms, wanted: KeyTerms): void {
 }
 
 /**
- * The terms of the key that takes the place of an old one: never more permissions than the old key has, nor than the
- * giver has. Its end is the old key's unless another is asked for, which need only be within the giver's.
+ * The terms of the key that replaces an old one: never more permissions than the old key or the giver has. Its end is
+ * the old key's, unless another end is requested, which must only be within the giver's.
  *
- * @param giver the terms of whoever rotates
- * @throws DomainError forbidden when the giver has less than the old key, unprocessable when more is asked than the old
- *   has
+ * @param giver the terms of the key that makes the request
+ * @throws DomainError forbidden when the giver has less than the old key, unprocessable when more is requested than
+ *   the old key has
  */
 export function termsAfterRotation(giver: KeyTerms, old: KeyTerms, wanted: RotationTerms): KeyTerms {
   const { permissions = old.permissions, expiresAt = old.expiresAt } = wanted
-  // Also when less is asked for: a key must not replace one that may do more than itself.
+  // Also when less is requested: a key must not replace one that may do more than itself.
   requireGivable(giver, { permissions: old.permissions, expiresAt })
   const gained = without(permissions, old.permissions)
   if (gained.length > 0)

@@ -1,14 +1,14 @@
-/** The start of the UTC month a second lies in; both in Unix seconds. */
+/** The start of the UTC month that contains a second; both in Unix seconds. */
 export function monthOf(second: number): number {
   const date = new Date(second * 1_000)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / 1_000
 }
 
 /**
- * So many months later, at the same time of the same day; where the month has no such day, of its last.
+ * The same day and time some months later; where the month has no such day, its last day.
  *
- * @param second in Unix seconds, as is what it gives
- * @param months negative: before
+ * @param second in Unix seconds, as is the result
+ * @param months negative: earlier
  */
 export function monthsAfter(second: number, months: number): number {
   const date = new Date(second * 1_000)
@@ -22,7 +22,7 @@ export function monthsAfter(second: number, months: number): number {
 const daysOfMonth = (date: Date): number =>
   new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
 
-/** The start of the UTC month after the one a second lies in; both in Unix seconds. */
+/** The start of the UTC month after the one that contains a second; both in Unix seconds. */
 export function monthAfter(second: number): number {
   const date = new Date(second * 1_000)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1) / 1_000

@@ -1,6 +1,6 @@
 import { DomainError } from '../errors/domain-error.ts'
 
-/** What a caller asked of a list. */
+/** The page that a caller asks for. */
 export interface PageRequest {
   limit: number
   /** The id of the last item of the page before. */
@@ -13,11 +13,11 @@ export interface Page<T> {
   hasMore: boolean
 }
 
-/** Makes a page out of the rows of a query that asked for one more than the page holds. */
+/** Makes a page from the rows of a query that asked for one row more than the page holds. */
 export function pageOf<T>(rows: T[], limit: number): Page<T> {
   return { items: rows.slice(0, limit), hasMore: rows.length > limit }
 }
 
-/** The refusal of a starting_after that names no item of the list. */
+/** The error for a starting_after that names no item of the list. */
 export const unknownCursor = (): DomainError =>
   new DomainError('malformed', 'starting_after: no item of this list has that id')

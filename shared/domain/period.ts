@@ -1,12 +1,12 @@
 import { monthAfter, monthOf, monthsAfter } from './month.ts'
 import type { TimeRange } from './time-range.ts'
 
-/** A unit of the UTC calendar that usage is put together by. */
+/** A unit of the UTC calendar by which usage is grouped. */
 export type Period = 'day' | 'month'
 
 const DAY_S = 86_400
 
-/** The starts of all UTC days or months that a half-open range meets, in order; none for a range that is empty. */
+/** The starts of all UTC days or months that overlap a half-open range, in order; empty for an empty range. */
 export function periodStartsIn(period: Period, { startAt, endAt }: TimeRange): number[] {
   const starts: number[] = []
   if (startAt >= endAt) return starts
@@ -14,19 +14,19 @@ export function periodStartsIn(period: Period, { startAt, endAt }: TimeRange): n
   return starts
 }
 
-/** How many UTC days a half-open range meets. */
+/** The number of UTC days that overlap a half-open range. */
 export const daysIn = ({ startAt, endAt }: TimeRange): number =>
   startAt >= endAt ? 0 : Math.floor((endAt - 1) / DAY_S) - Math.floor(startAt / DAY_S) + 1
 
 /**
- * The same second of the same UTC date some years earlier; for 29 February in a year without one, of the 28th.
+ * A second at the same UTC date and time some years earlier; for 29 February in a year without one, on the 28th.
  *
  * @internal
  */
 export const yearsBefore = (second: number, years: number): number =>
   Math.floor(monthsAfter(second, -12 * years))
 
-/** In calendar years: how far back usage may lie, a contract may start, and a range begins that nobody gave a start. */
+/** In calendar years: how far back usage may lie and a contract may start, and the default start of a range. */
 export const YEARS_BACK = 5
 
 /** The first second of those years. @param now Unix seconds, as is the result */

@@ -6,8 +6,8 @@ const PROPERTIES_BYTES_MAX = 16 * 1024
 const PROPERTIES_DEPTH_MAX = 8
 
 /**
- * Which properties can be asked for by name and value: PropertyName of openapi.yaml. A dot is a part of the name of a
- * top-level property, and no path.
+ * Names of properties that can be asked for: PropertyName of openapi.yaml. A dot is part of the name of a top-level
+ * property, not a path.
  */
 const PROPERTY_NAME = /^[A-Za-z0-9_.-]{1,100}$/
 const PROPERTY_VALUE_CHARACTERS_MAX = 500
@@ -17,18 +17,19 @@ export type Properties = Record<string, unknown>
 export type PropertiesCheck = { json: string; hasNumber: boolean } | { fault: string }
 
 /**
- * Checks free-form properties and brings them into the JSON text that is stored: their one form (canonical-json.ts), so
- * the same properties are the same text, in whatever order their fields were sent.
+ * Checks free-form properties and writes them as canonical JSON text, which is stored (canonical-json.ts). The same
+ * properties give the same text, in whatever order their fields were sent.
  *
  * @param properties a parsed JSON object
- * @returns the text, and whether a number is in it (the caller then checks that no digit was lost in parsing); or what
- *   is wrong, as the end of a sentence that starts with "properties"
+ * @returns the text, and whether it contains a number (the caller then checks that no digit was lost in parsing). Or
+ *   what is wrong, as the end of a sentence that starts with "properties"
  */
 export function checkProperties(properties: Properties): PropertiesCheck {
   const seen = { hasNumber: false, isOrdered: true }
   const isShallow = isWithinDepth(properties, 1, seen)
   const json = !isShallow ? '' : seen.isOrdered ? JSON.stringify(properties) : canonicalJson(properties)
-  // JSON has no other way to write what findFault looks for, so most properties need not be looked at by character.
+  // In JSON, what findFault looks for is always written with an escape, so most properties need no check by
+  // character.
   if (!isShallow || json.includes('\\u')) {
     const fault = findFault(properties, 1)
     if (fault !== undefined) return { fault }
@@ -44,19 +45,20 @@ export function checkProperties(properties: Properties): PropertiesCheck {
 /** Of one UTF-16 code unit. */
 const UTF8_BYTES_MAX = 3
 
-/** What is noticed on the way. */
+/** What was seen so far. */
 interface Seen {
   hasNumber: boolean
-  /** False when fields may have to be put in order. */
+  /** False when fields may have to be sorted. */
   isOrdered: boolean
 }
 
 function isWithinDepth(value: object, depth: number, seen: Seen): boolean {
   if (depth > PROPERTIES_DEPTH_MAX) return false
   let before = ''
-  // Why not Object.entries: this runs for every event, and what JSON.parse makes has no enumerable names but its own.
+  // Why not Object.entries: this runs for every event, and objects from JSON.parse have only their own enumerable
+  // names.
   for (const name in value) {
-    // The places of a list are names here, too, and always in order.
+    // The indexes of an array are names here, too, and always in order.
     if (name < before && !Array.isArray(value)) seen.isOrdered = false
     before = name
     const inner = (value as Properties)[name]
@@ -85,8 +87,8 @@ function findTextFault(text: string): string | undefined {
 }
 
 /**
- * The pairs a usage event is found by: `name=value` for each top-level string, number and boolean that can be asked
- * for. A name holds no `=`, so the first one ends it. Numbers and booleans stand as their JSON text.
+ * The pairs by which a usage event is found: `name=value` for each top-level string, number and boolean that can be
+ * asked for. A name contains no `=`, so the first one ends it. Numbers and booleans are written as in JSON.
  */
 export function propertyPairs(properties: Properties): string[] {
   const pairs: string[] = []
@@ -97,11 +99,15 @@ export function propertyPairs(properties: Properties): string[] {
   return pairs
 }
 
-/** What the value of a property is asked for by, or undefined when it cannot be: null, nested, empty or too long. */
+/**
+ * The text by which the value of a property is asked for. Undefined when it cannot be: null, nested, empty or too
+ * long.
+ */
 export function propertyText(value: unknown): string | undefined {
   if (typeof value === 'number' || typeof value === 'boolean') return JSON.stringify(value)
   if (typeof value !== 'string' || value === '') return undefined
-  // Why not always counting characters: most values are short, and a string never has more of them than code units.
+  // Why characters are not always counted: most values are short, and a string never has more characters than code
+  // units.
   if (value.length <= PROPERTY_VALUE_CHARACTERS_MAX) return value
   return characterCount(value) <= PROPERTY_VALUE_CHARACTERS_MAX ? value : undefined
 }

@@ -3,12 +3,12 @@ import { randomFillSync } from 'node:crypto'
 /**
  * Random bytes as hexadecimal digits, from the system's random source.
  *
- * Why a pool: one call for each id took a quarter of the gateway's time; one for thousands of ids takes next to none.
+ * Why a pool: a call of the random source for each id is slow; one call for thousands of ids takes next to no time.
  */
 const pool = Buffer.alloc(65_536)
 let used = pool.length
 
-/** @param bytes how many random bytes, at most 1,024 */
+/** @param bytes the number of random bytes, at most 1,024 */
 export function randomHex(bytes: number): string {
   if (used + bytes > pool.length) {
     randomFillSync(pool)

@@ -1,6 +1,6 @@
 import type { Amount } from '../amount/amount.ts'
 
-/** When and how far an account's balance of a metric is refilled; there is at most one for each pair. */
+/** When an account's balance of a metric is refilled, and up to what; there is at most one for each pair. */
 export interface RefillConfiguration {
   accountId: string
   metricId: string
@@ -12,21 +12,21 @@ export interface RefillConfiguration {
   updatedAt: Date
 }
 
-/** An automatic refill that was made, and what it was computed from. */
+/** An automatic refill, and what it was computed from. */
 export interface Refill {
   accountId: string
   metricId: string
-  /** The first of a configuration is 1, the next one 2. */
+  /** 1 for the first refill of a configuration, 2 for the next. */
   occurrence: bigint
-  /** The grant that it is. */
+  /** The grant that the refill made. */
   grantId: string
-  /** What the configuration said then. */
+  /** The configuration's values at that time. */
   minimumBalance: Amount
   targetBalance: Amount
-  /** The grants in force at effectiveAt, and all usage that was stored. */
+  /** The sum of the grants in force at effectiveAt, and all usage that was stored. */
   grantTotal: Amount
   usageTotal: Amount
-  /** What was missing to the target. */
+  /** What was missing to reach the target. */
   amount: Amount
   effectiveAt: Date
   createdAt: Date

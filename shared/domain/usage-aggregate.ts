@@ -1,9 +1,9 @@
 import { type Amount, averageAmount, formatAmount } from '../amount/amount.ts'
 
-/** How a set of usage events is boiled down to one number. */
+/** How a set of usage events becomes one number. */
 export type Aggregation = 'sum' | 'min' | 'max' | 'avg' | 'latest' | 'count'
 
-/** What was asked of the events of one source, of which there is at least one. */
+/** The requested measures of one or more events of one source. */
 export interface UsageAggregate {
   count?: bigint
   sum?: Amount
@@ -13,19 +13,19 @@ export interface UsageAggregate {
   latest?: Amount
 }
 
-/** What can be computed of events. */
+/** What can be computed from events. */
 export type Measure = keyof UsageAggregate
 
 export const MEASURES: readonly Measure[] = ['count', 'sum', 'min', 'max', 'latest']
 
-/** What an aggregation is made of. */
+/** The measures from which an aggregation is computed. */
 export const measuresOf = (aggregation: Aggregation): readonly Measure[] =>
   aggregation === 'avg' ? ['sum', 'count'] : [aggregation]
 
 /**
  * One measure.
  *
- * @throws Error when it was not asked for
+ * @throws Error when it was not requested
  * @internal
  */
 export function measureOf<M extends Measure>(
@@ -38,9 +38,9 @@ export function measureOf<M extends Measure>(
 }
 
 /**
- * One aggregation as decimal text; an average is rounded to 18 places, half even, the others are exact.
+ * One aggregation as decimal text. An average is rounded to 18 places, half even; the others are exact.
  *
- * @throws Error when what it is made of was not asked for
+ * @throws Error when a measure that it needs was not requested
  */
 export function formatAggregation(usage: UsageAggregate, aggregation: Aggregation): string {
   switch (aggregation) {

@@ -6,7 +6,7 @@ import { earliestSecond, YEARS_BACK } from './period.ts'
 import { randomHex } from './random-hex.ts'
 import type { UsageSource } from './usage-source.ts'
 
-/** One reported use, as the event log and ClickHouse hold it. */
+/** One reported use, in the form of the event log and ClickHouse. */
 export interface UsageEvent {
   namespaceId: string
   /** `event_` and 32 hexadecimal digits; see usageEventId. */
@@ -17,22 +17,25 @@ export interface UsageEvent {
   quantity: string
   /** When it happened: Unix time in seconds. */
   occurredAt: number
-  /** When the gateway took it. */
+  /** When the gateway accepted it. */
   acceptedAt: Micros
-  /** A JSON object as text, exactly as it will be stored: in canonical order, unless it was stored before there was one. */
+  /**
+   * A JSON object as text, exactly as it is stored: in canonical order, unless it was stored before that order
+   * existed.
+   */
   properties: string
   /** See propertyPairs. */
   propertyPairs: readonly string[]
-  /** When the gateway took the correction that this row is, or null for a report. */
+  /** When the gateway accepted the correction that this row is; null for a report. */
   correctedAt: Micros | null
   voided: boolean
   /** Decides between rows of one event; see reportVersion and correctionVersion. */
   version: bigint
 }
 
-/** How far ahead of now usage may lie, in seconds. */
+/** How far in the future usage may be, in seconds. */
 const OCCURRED_AHEAD_MAX_S = 5 * 60
-/** Years are no shorter than that. */
+/** The shortest year. */
 const YEAR_S = 365 * 86_400
 
 /**
@@ -41,34 +44,34 @@ const YEAR_S = 365 * 86_400
  * @param occurredAt, now Unix seconds
  */
 export function findTimeFault(occurredAt: number, now: number): string | undefined {
-  // Most usage is of today: the calendar is asked for what may be too old.
+  // Most usage is of today: the calendar is used only for what may be too old.
   if (occurredAt < now - YEARS_BACK * YEAR_S && occurredAt < earliestSecond(now))
     return 'lies more than five years back'
   if (liesTooFarAhead(occurredAt, now)) return 'lies more than five minutes ahead'
   return undefined
 }
 
-/** Whether usage lies further ahead of now than it may; both in Unix seconds. */
+/** Whether usage is further in the future than it may be; both in Unix seconds. */
 export const liesTooFarAhead = (occurredAt: number, now: number): boolean =>
   occurredAt > now + OCCURRED_AHEAD_MAX_S
 
-/** Where the key of an identity comes from; each kind has a tag of its own, so that they can never meet. */
+/** What the key of an identity comes from. Each kind has its own tag, so that ids of two kinds never collide. */
 export type IdentityKey =
   | { kind: 'event'; key: string }
   | { kind: 'route'; route: string; key: string; index: number }
-  // Of requests that began before identities told the route: one key gave the same ids on either.
+  // For requests that began before identities contained the route: one key gave the same ids on both routes.
   | { kind: 'request'; key: string; index: number }
   | { kind: 'random' }
 
 /**
- * The id of a usage event: `event_`, 8 hexadecimal digits of `occurredAt` as a 32-bit number, then 24 that are the
- * first 96 bits of a SHA-256 over tag, namespace, account, source and key, each with its length in front. So the same
- * report has the same id on any gateway, without a lookup, and the id alone says in which time slot the event lies.
+ * The id of a usage event: `event_`, then `occurredAt` as a 32-bit number in 8 hexadecimal digits, then 24 digits.
+ * These are the first 96 bits of a SHA-256 over tag, namespace, account, source and key, each preceded by its length.
+ * So a report has the same id on any gateway, without a look-up, and the id alone tells the event's time slot.
  *
  * @param occurredAt Unix time in seconds, 0 to 2^32 - 1
- * @param key the caller's idempotency key; or the route, the request's Idempotency-Key header and the event's place in
- *   the request, for a header stands for one request of its route; or neither, and then every report is an event of its
- *   own
+ * @param key the caller's idempotency key; or the route, the request's Idempotency-Key header and the event's index
+ *   in the request, as a header identifies one request of its route; or neither, and then every report is an event of
+ *   its own
  */
 export function usageEventId(
   namespaceId: string,
@@ -102,14 +105,14 @@ function identityDigits(namespaceId: string, accountId: string, source: string, 
   }
 }
 
-/** The first 96 bits of a SHA-256 over parts that cannot run into each other, as 24 hexadecimal digits. */
+/** The first 96 bits of a SHA-256 over parts, as 24 hexadecimal digits. Different parts never give the same input. */
 function digest96(parts: readonly string[]): string {
   let text = ''
   for (const part of parts) text += `${Buffer.byteLength(part)}:${part}`
   return hash('sha256', text, 'hex').slice(0, 24)
 }
 
-/** The second an event happened in, read from its id. */
+/** The second in which an event happened, read from its id. */
 export const occurredAtOfEventId = (id: string): number => parseInt(id.slice('event_'.length, 14), 16)
 
 const CONTENT_BITS = 8n
@@ -117,9 +120,9 @@ const CONTENT_MASK = 0xff
 const REPORT_TOP = (1n << 55n) - 1n
 
 /**
- * The version of a report: it falls with `acceptedAt`, so of several reports of one event the first wins. It leaves the
- * highest bit free: corrections, which set it, win over every report. Its lowest 8 bits are taken from the content, so
- * that a tie of different contents needs the same microsecond and one chance in 256.
+ * The version of a report. It decreases with `acceptedAt`, so of several reports of one event the first wins. It
+ * leaves the highest bit free: corrections, which set it, win over every report. Its lowest 8 bits come from the
+ * content, so that a tie of different contents needs the same microsecond and one chance in 256.
  *
  * @param content see contentOf
  */
@@ -129,22 +132,22 @@ export function reportVersion(acceptedAt: Micros, content: string): bigint {
   return versionTop.bits | BigInt(crc32(content) & CONTENT_MASK)
 }
 
-/** The highest bit: any correction counts before any report. */
+/** The highest bit: any correction wins over any report. */
 const CORRECTION = 1n << 63n
 
 /**
- * The version of a correction: it lies above those of all reports and rises with `correctedAt`, so of several
- * corrections of one event the last wins. Its lowest 8 bits are taken from the content, as those of a report.
+ * The version of a correction. It is above those of all reports and grows with `correctedAt`, so of several
+ * corrections of one event the last wins. Its lowest 8 bits come from the content, as in a report's version.
  *
  * @param content see contentOf
  */
 export const correctionVersion = (correctedAt: Micros, content: string): bigint =>
   CORRECTION | (BigInt(correctedAt) << CONTENT_BITS) | BigInt(crc32(content) & CONTENT_MASK)
 
-/** Why the last one is kept: all events of a request share their acceptedAt. */
+/** Why the last one is kept: all events of a request have the same acceptedAt. */
 let versionTop = { at: -1, bits: 0n }
 
-/** What of an event two reports or corrections of it may differ in. */
+/** The fields in which two reports or corrections of an event may differ. */
 interface Content {
   /** Canonical decimal text. */
   quantity: string
@@ -152,11 +155,11 @@ interface Content {
   voided?: boolean
 }
 
-/** The content as text, which versions are made of: it is as the properties are stored. */
+/** The content as text, from which versions are computed; the properties are as they are stored. */
 export const contentOf = (event: Content): string =>
   `${event.quantity}\n${event.voided === true ? 'voided' : ''}\n${event.properties}`
 
-/** Whether two contents say the same; properties may be in any order of fields. */
+/** Whether two contents are equal; properties may have their fields in any order. */
 export const isSameContent = (a: Content, b: Content): boolean =>
   a.quantity === b.quantity &&
   (a.voided === true) === (b.voided === true) &&

@@ -4,12 +4,12 @@ export type UsageSource = string
 /** Whether a usage source is a metric; otherwise it is a currency. */
 export const isMetric = (source: UsageSource): boolean => source.startsWith('metric_')
 
-/** A metric or a currency, as requests name them. Null is as if it were left out. */
+/** A metric or a currency, as requests name them. Null means absent. */
 export interface NamedSource {
   metric_id?: string | null
   currency?: string | null
 }
 
-/** What is named: none, one, or both, which is a mistake everywhere. */
+/** The sources that are named: none, one, or both, which is always an error. */
 export const namedSources = ({ metric_id: metricId, currency }: NamedSource): UsageSource[] =>
   [metricId, currency?.toLowerCase()].filter((source) => source != null)

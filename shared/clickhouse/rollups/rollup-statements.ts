@@ -2,7 +2,7 @@ import { IS_OF_DAY, IS_OF_SLOT, MARKED } from './dirty-slots.ts'
 
 const COLUMNS = 'count, sum, min, max, latest, latest_accepted_at, latest_id, version'
 
-// Void events count in the version alone: whoever makes one void makes the version grow.
+// Voided events count only in the version: voiding an event raises its version.
 const OF_EVENTS = `
   countIf(voided = 0), sumIf(toDecimal256(quantity, 18), voided = 0), minIf(quantity, voided = 0), maxIf(quantity, voided = 0),
   argMaxIf((quantity, accepted_at, id), (occurred_at, accepted_at, id), voided = 0) AS l, sum(toUInt128(version)) AS v`
@@ -17,7 +17,7 @@ const slotStart = (slotS: number) =>
     ? 'toStartOfFiveMinutes(occurred_at)'
     : `toDateTime(intDiv(toUnixTimestamp(occurred_at), ${Math.trunc(slotS)}) * ${Math.trunc(slotS)}, 'UTC')`
 
-/** Events of a range, which need not begin with a key bucket. */
+/** Events of a range, which need not begin at the edge of a key bucket. */
 export const EVENTS_IN_RANGE = `
   toStartOfFiveMinutes(occurred_at) BETWEEN toDateTime({firstBucket:UInt32}, 'UTC') AND toDateTime({lastBucket:UInt32}, 'UTC')
   AND occurred_at >= toDateTime({from:UInt32}, 'UTC') AND occurred_at < toDateTime({to:UInt32}, 'UTC')`
@@ -29,8 +29,8 @@ const IN_DAYS = `
   r.epoch = {epoch:UInt32} AND r.day >= toDate(toDateTime({from:UInt32}, 'UTC'))
   AND r.day < toDate(toDateTime({to:UInt32}, 'UTC'))`
 
-// Why PREWHERE, which FINAL does not get by itself: what events are chosen by is in their sorting key, so all rows of
-// an event pass or none does, and the rest is read and merged of those alone.
+// Why PREWHERE, which FINAL does not choose by itself: the events are chosen by columns of their sorting key, so all
+// rows of an event match or none does. The other columns are read and merged only for rows that match.
 /** @param where which events, by their sorting key */
 export const intoSlots = (slotS: number, where: string) => `
   INSERT INTO usage_by_slot (epoch, namespace_id, account_id, source, slot, ${COLUMNS})
@@ -74,7 +74,7 @@ export const intoSlotTotals = (where: string) => `
     SELECT {epoch:UInt32}, namespace_id, source, slot, ${OF_ROLLUPS}
     FROM usage_by_slot_by_time AS r FINAL WHERE ${IN_SLOTS} AND ${where} GROUP BY namespace_id, source, slot)`
 
-// Which slots, days and accounts marks tell of. A mark of a whole day stands for all of its slots.
+// The slots, days and accounts that are marked. A mark of a whole day covers all of its slots.
 const MARKED_IN_RANGE = `${MARKED}
   WHERE slot >= toDateTime({from:UInt32}, 'UTC') AND slot < toDateTime({to:UInt32}, 'UTC')`
 const FIVES_OF_DAY = 'ARRAY JOIN range(0, 86400, 300) AS within'
@@ -92,7 +92,7 @@ export const SLOTS_OF_DAYS = `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
     SELECT DISTINCT namespace_id, slot + within FROM (SELECT namespace_id, slot FROM ${MARKED_IN_RANGE} AND ${IS_OF_DAY})
     ${FIVES_OF_DAY})`
-/** Every place of the sorting key in the days that marks tell of. @param which of them */
+/** Every key bucket in the marked days. @param which of the days */
 const IN_DAYS_OF = (which: string) => `
   (namespace_id, toStartOfFiveMinutes(occurred_at)) IN (
     SELECT namespace_id, day + within

@@ -3,7 +3,7 @@ import { divideRatios, parseRatio, type Ratio, RATIO_ZERO, ratioOf } from '../..
 import type { Micros } from '../../time/microsecond-clock.ts'
 import { type Aggregation, formatAggregation } from '../usage-aggregate.ts'
 
-/** All measures of a set of events of one source, of which there is at least one; they can be put together. */
+/** All measures of a set of one or more events of one source; two of them can be merged. */
 export interface MeasuredUsage {
   count: bigint
   sum: Amount
@@ -21,7 +21,7 @@ interface LatestEvent {
   id: string
 }
 
-/** Of one event. */
+/** The measures of one event. */
 export const usageOfEvent = (event: LatestEvent): MeasuredUsage => ({
   count: 1n,
   sum: event.quantity,
@@ -30,7 +30,7 @@ export const usageOfEvent = (event: LatestEvent): MeasuredUsage => ({
   latest: event,
 })
 
-/** Of the union of two sets without a common event; associative and commutative. */
+/** The measures of the union of two sets without a common event; associative and commutative. */
 export const mergeUsage = (a: MeasuredUsage, b: MeasuredUsage): MeasuredUsage => ({
   count: a.count + b.count,
   sum: addAmounts(a.sum, b.sum),
@@ -46,8 +46,8 @@ function isLater(a: LatestEvent, b: LatestEvent): boolean {
 }
 
 /**
- * One aggregation as it is priced: exact, an average as sum over count. With its 18 places a third of a great price
- * would be off by a dollar. Of no events it is 0.
+ * One aggregation in the form that is priced: exact, an average as sum over count. Rounded to 18 places, a third of a
+ * very large price would be off by a dollar. 0 without events.
  */
 export function exactQuantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined || aggregation !== 'avg') return quantityOf(usage, aggregation)
@@ -55,8 +55,8 @@ export function exactQuantityOf(usage: MeasuredUsage | undefined, aggregation: A
 }
 
 /**
- * The same as it is shown: an average has 18 places, half even, as everywhere in usage and as the query of a line gives
- * it.
+ * One aggregation in the form that is shown: an average has 18 places, half even, as everywhere in usage and as in
+ * the query of a line.
  */
 export function quantityOf(usage: MeasuredUsage | undefined, aggregation: Aggregation): Ratio {
   if (usage === undefined) return RATIO_ZERO

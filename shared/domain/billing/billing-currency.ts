@@ -2,12 +2,12 @@ import { DomainError } from '../../errors/domain-error.ts'
 import { findIsoCurrency } from '../iso-currency.ts'
 
 /**
- * A currency that can be billed in: one that says how its amounts are rounded.
+ * Reads a currency that can be billed in: ISO 4217 says how its amounts are rounded.
  *
  * @param code three letters, upper or lower case
- * @param field where it stands, for the error
+ * @param field the name of the field, for the error
  * @returns the code in lower case
- * @throws DomainError unprocessable for what ISO 4217 does not know, and for what has no minor units there, such as
+ * @throws DomainError unprocessable for a code that ISO 4217 does not have, or that has no minor units there, such as
  *   gold
  */
 export function parseBillingCurrency(code: string, field = 'currency'): string {

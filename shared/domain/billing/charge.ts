@@ -14,35 +14,35 @@ import { costOf, type TierCost } from './cost.ts'
 import { type Share, shareRatio } from './pieces.ts'
 import type { PriceTerms } from './price.ts'
 
-/** What is charged by a price. */
+/** What a price is applied to. */
 export interface ChargeRequest {
-  /** In the unit of what is measured; negative usage is billed as none. */
+  /** In the unit of what is measured; negative usage is billed as 0. */
   quantity: Ratio
-  /** Whether usage was counted, which is never prorated, or a quantity was agreed, which stands for time. */
+  /** True for counted usage, which is never prorated; false for an agreed quantity, which is charged for time. */
   isMeasured: boolean
-  /** Of the piece. */
+  /** The piece's share of the period. */
   share: Share
   /** 0 to 100. */
   discountPercent: Ratio
-  /** Whether the line begins with this piece: what is due once is due then. */
+  /** Whether the line begins with this piece: a one-time charge is due then. */
   startsHere: boolean
-  /** Of the price's currency. */
+  /** Minor units of the price's currency. */
   minorUnits: number
 }
 
 export interface Charge {
-  /** What of the quantity was priced: above what is included, and never negative. */
+  /** The part of the quantity that was priced: above what is included, and never negative. */
   billableQuantity: Ratio
-  /** Before discount, share and bounds; for graduated and volume prices alone. */
+  /** Before discount, share and bounds; only for graduated and volume prices. */
   tiers?: TierCost[]
-  /** What the amount was brought to, when it would otherwise be another. */
+  /** Which bound of the price changed the amount, if one did. */
   bound?: 'minimum' | 'maximum'
   exactAmount: Ratio
-  /** Rounded to the minor unit, a tie up. */
+  /** Rounded to the minor unit, ties up. */
   amount: Ratio
 }
 
-/** What is due of a piece by one price; a line's amount is rounded here, and nowhere else. */
+/** Computes what one price charges for a piece. A line's amount is rounded here, and nowhere else. */
 export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Charge {
   const { quantity, isMeasured, discountPercent, startsHere, minorUnits } = request
   const included = terms.model === 'flat' ? RATIO_ZERO : terms.includedQuantity
@@ -54,20 +54,20 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
   else if (!isMeasured) x = multiplyRatios(x, shareRatio(request.share))
 
   const { exactAmount, bound } = withinBounds(terms, x, request.share)
-  // Why no spread: it took half of the time that rating takes.
+  // Why no spread: it is slow here, where most of the time of rating goes.
   const charge: Charge = { billableQuantity, exactAmount, amount: roundHalfUp(exactAmount, minorUnits) }
   if (cost.tiers !== undefined) charge.tiers = cost.tiers
   if (bound !== undefined) charge.bound = bound
   return charge
 }
 
-/** Whether it is due whole, with the piece its line starts in, and not with the others. */
+/** Whether a price is due once, in full, with the piece in which its line starts. */
 export const isDueOnce = (terms: PriceTerms<unknown>): boolean => terms.model === 'flat' && !terms.recurring
 
 const lessDiscount = (x: Ratio, percent: Ratio): Ratio =>
   isZeroRatio(percent) ? x : percentOf(x, subtractRatios(HUNDRED, percent))
 
-/** A minimum comes last: what was committed to holds after any discount. */
+/** The minimum is applied last: a commitment holds after any discount. */
 function withinBounds(
   terms: PriceTerms<Ratio>,
   x: Ratio,

@@ -2,28 +2,32 @@ import type { ContractTimes, CreditLine } from './contract.ts'
 import { boundary, periodIndex } from './periods.ts'
 import { pieceOf } from './pieces.ts'
 
-/** A grant that a credit line gives; instants in Unix seconds. With the line, `periodStartAt` is its key: one, ever. */
+/**
+ * A grant that a credit line gives; instants in Unix seconds. The line and `periodStartAt` are its key, so it is
+ * given only once.
+ */
 export interface DueCredit {
-  /** Of the whole period, which may begin before the contract. */
+  /** The start of the whole period, which may begin before the contract. */
   periodStartAt: number
-  /** Where that period ends and the next begins: when the line gives again, if it is in force then. */
+  /** Where that period ends and the next begins: the line gives again then, if it is in force. */
   periodEndAt: number
-  /** Decimal text: in full, also for a part of a period. */
+  /** Decimal text; the full amount, also for a part of a period. */
   amount: string
   effectiveAt: number
   expiresAt: number | null
 }
 
-/** Which grants of a line are wanted; all, when nothing is said. */
+/** Limits the grants of a line; without limits all are returned. */
 interface DueOptions {
-  /** Those of periods that end after this second. */
+  /** Only grants of periods that end after this second. */
   endingAfter?: number
-  /** No more, the oldest. */
+  /** Only so many, the oldest. */
   atMost?: number
 }
 
 /**
- * The grants a credit line was due until now, that second included, oldest first. What was canceled takes none back.
+ * The grants that a credit line was due to give until now, that second included, oldest first. A cancellation takes
+ * none back.
  */
 export function creditsDue(
   contract: ContractTimes,
@@ -32,7 +36,7 @@ export function creditsDue(
   { endingAfter = 0, atMost = Infinity }: DueOptions = {},
 ): DueCredit[] {
   const due: DueCredit[] = []
-  // A piece begins with the period, the line or the contract: with none before the latest of them.
+  // A piece begins where the latest of the period, the line and the contract begins.
   const firstSecond = Math.max(line.startsAt, contract.startsAt, endingAfter)
   for (let k = periodIndex(contract, firstSecond); boundary(contract, k) <= now && due.length < atMost; k++) {
     const period = { startAt: boundary(contract, k), endAt: boundary(contract, k + 1) }

@@ -7,7 +7,7 @@ export type ContractStatus = 'scheduled' | 'active' | 'canceled' | 'ended'
 /** When a contract is asked to end; `cancelAt` in Unix seconds. */
 export type CancelRequest = { mode: 'immediate' } | { mode: 'period_end' } | { mode: 'at'; cancelAt: number }
 
-/** What a contract is at an instant, in Unix seconds. Derived, so that it can be asked of any. */
+/** The status of a contract at an instant, in Unix seconds. It is derived, so it can be asked for any instant. */
 export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, now: number): ContractStatus {
   if (cancelAt !== null && cancelAt <= now && cancelAt <= (endsAt ?? Infinity)) return 'canceled'
   if (endsAt !== null && endsAt <= now) return 'ended'
@@ -15,9 +15,9 @@ export function contractStatus({ startsAt, endsAt, cancelAt }: ContractTimes, no
 }
 
 /**
- * A contract as it was known at an instant, in Unix seconds, as far as it can be told from what it is. Nothing is
- * canceled in the past: of a cancellation that came later, that one alone can be heeded by then which was asked for,
- * and took effect, in that very second.
+ * A contract as it was known at an instant, in Unix seconds, as far as its present state shows it. A cancellation
+ * never takes effect in the past. So only one kind of later cancellation matters: one that was requested and took
+ * effect in that very second.
  */
 export function contractKnownAt<
   C extends Pick<ContractTimes, 'cancelAt'> & { cancellation: { requestedAt: number } | null },
@@ -28,10 +28,10 @@ export function contractKnownAt<
 }
 
 /**
- * When a contract ends that is canceled now.
+ * When a contract ends if it is canceled now.
  *
  * @param now in whole Unix seconds
- * @returns Unix seconds, never before now; of a canceled contract what it was: the first cancellation stands
+ * @returns Unix seconds, never before now; for a canceled contract the time of the first cancellation, which stays
  * @throws DomainError conflict when it has ended, unprocessable when the time lies before now or after its end
  */
 export function cancellationOf(contract: ContractTimes, request: CancelRequest, now: number): number {
@@ -55,7 +55,7 @@ export function cancellationOf(contract: ContractTimes, request: CancelRequest, 
 }
 
 /**
- * Whether lines may be ended and added at an instant.
+ * Checks that lines may be ended and added at an instant.
  *
  * @param effectiveAt, now in whole Unix seconds
  * @throws DomainError conflict when the contract is over; unprocessable before now, before its start, or from its end
@@ -71,7 +71,8 @@ export function requireChangeable(contract: ContractTimes, effectiveAt: number, 
 }
 
 /**
- * Whether a contract still runs or will: else its cancellation cannot be taken back, nor its lines changed.
+ * Checks that a contract is running or will run: otherwise its cancellation cannot be taken back, nor its lines
+ * changed.
  *
  * @throws DomainError conflict when it is over
  */

@@ -9,18 +9,20 @@ export interface ContractTimes extends Schedule {
   cancelAt: number | null
 }
 
-/** An entry of a timeline, which a change ends or adds; in Unix seconds, half-open. */
+/** An entry of a timeline, which a change adds or ends; in Unix seconds, half-open. */
 export interface Entry {
   id: string
   startsAt: number
-  /** null: open. At its start: it was withdrawn, and is in force never. */
+  /** null: open. Equal to the start: it was withdrawn, and is never in force. */
   endsAt: number | null
 }
 
-/** This contract's price wherever the card prices a product. */
+/** The price that this contract uses wherever the card prices a product. */
 export interface PriceOverride {
   productId: string
-  /** For one value of the rate's property, null for the rest; undefined for all that no other override names. */
+  /**
+   * For one value of the rate's property; null for the rest. Undefined: for all values that no other override names.
+   */
   value?: string | null
   priceId: string
 }
@@ -43,14 +45,14 @@ export interface PriceLine extends Entry {
   discountPercent: string
 }
 
-/** What a period's lines come to at least. */
+/** The least that a period's lines add up to. */
 interface MinimumLine extends Entry {
   kind: 'minimum'
   /** Decimal text, for a whole period. */
   minimumAmount: string
 }
 
-/** Gives a grant with each period. */
+/** Gives a grant in each period. */
 export interface CreditLine extends Entry {
   kind: 'credit'
   /** Decimal text. */
@@ -61,7 +63,7 @@ export interface CreditLine extends Entry {
 
 export type ContractLine = CardLine | PriceLine | MinimumLine | CreditLine
 
-/** An account's agreement, as far as it bears on what is owed. */
+/** An account's agreement: the parts that decide what is owed. */
 export interface Contract extends ContractTimes {
   id: string
   accountId: string

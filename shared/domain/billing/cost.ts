@@ -15,7 +15,7 @@ import {
 } from '../../amount/ratio.ts'
 import type { PriceTerms, Tier } from './price.ts'
 
-/** What lies in one tier. */
+/** The part of a quantity that lies in one tier. */
 export interface TierCost {
   upTo: Ratio | null
   quantity: Ratio
@@ -25,14 +25,14 @@ export interface TierCost {
 /** What a quantity costs. */
 export interface Cost {
   exactAmount: Ratio
-  /** The tiers that were entered, for graduated and volume prices; otherwise undefined. */
+  /** The tiers that the quantity reaches, for graduated and volume prices; otherwise undefined. */
   tiers?: TierCost[]
 }
 
 /**
  * What a quantity costs before discount, share and bounds; not rounded.
  *
- * @param quantity in the unit of what is measured, not negative, less what is included
+ * @param quantity in the unit of what is measured, without the included quantity; not negative
  */
 export function costOf(terms: PriceTerms<Ratio>, quantity: Ratio): Cost {
   switch (terms.model) {
@@ -43,7 +43,7 @@ export function costOf(terms: PriceTerms<Ratio>, quantity: Ratio): Cost {
     case 'percentage':
       return { exactAmount: percentOf(quantity, terms.percent) }
     case 'package': {
-      // None of a quantity fills no package: what was not used is not due.
+      // A quantity of 0 needs no package, so nothing is due.
       const packages = ceilRatio(divideRatios(quantity, terms.packageSize))
       return { exactAmount: multiplyRatios(ratioOf(packages), terms.packageAmount) }
     }
@@ -59,7 +59,7 @@ const ofTiers = (tiers: TierCost[]): Cost => ({
   tiers,
 })
 
-/** Each part of the quantity at the price of the tier it lies in. */
+/** Prices each part of the quantity by the tier it lies in. */
 function graduated(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): TierCost[] {
   const entered: TierCost[] = []
   let below = RATIO_ZERO
@@ -72,7 +72,7 @@ function graduated(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): 
   return entered
 }
 
-/** All of the quantity at the price of the tier it ends in. */
+/** Prices the whole quantity by the tier it ends in. */
 function volume(tiers: readonly Tier<Ratio>[], per: Ratio, quantity: Ratio): TierCost[] {
   if (isZeroRatio(quantity)) return []
   const tier = tiers.find(({ upTo }) => upTo === null || compareRatios(quantity, upTo) <= 0)

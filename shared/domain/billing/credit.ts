@@ -12,9 +12,9 @@ import { groupBy } from '../../collections/group-by.ts'
 
 /** A grant of an invoice's account and currency; instants in Unix seconds, which may have a fraction. */
 export interface CreditGrant {
-  /** null: due by a contract's line, and not yet written. */
+  /** null: due by a contract's line, but not yet stored. */
   id: string | null
-  /** Negative: what an earlier invoice took. */
+  /** Negative for a debit: what an earlier invoice took. */
   amount: Ratio
   effectiveAt: number
   expiresAt: number | null
@@ -28,29 +28,29 @@ interface CreditApplied {
 }
 
 export interface Credit {
-  /** What of the grants is left by usage in the currency, as a balance has it; never negative. */
+  /** The credit that usage in the currency leaves, as in a balance; never negative. */
   available: Ratio
   creditsApplied: CreditApplied[]
   creditTotal: Ratio
   amountDue: Ratio
 }
 
-/** What an invoice is paid from. */
+/** What an invoice's credit is computed from. */
 export interface CreditRequest {
   total: Ratio
   grants: readonly CreditGrant[]
-  /** All usage in the currency, ever, that occurred before `before`. */
+  /** All usage in the currency since the beginning that occurred before `before`. */
   usage: Ratio
-  /** In Unix seconds; what begins then is not counted, and what ends then is. */
+  /** In Unix seconds; a grant that begins then does not count, and one that ends then does. */
   before: number
   minorUnits: number
 }
 
-/** Whether there is something to spend, before usage: without it, usage in the currency changes no invoice. */
+/** Whether there is credit to spend, before usage: without credit, usage in the currency changes no invoice. */
 export const hasCredit = (grants: readonly CreditGrant[], before: number): boolean =>
   grants.some((grant) => isInForce(grant, before) && isPositive(grant))
 
-/** What credit takes off an invoice. It lowers no balance: settling the invoice does. */
+/** Computes how much credit is applied to an invoice. It lowers no balance: settling the invoice does. */
 export function applyCredit({ total, grants, usage, before, minorUnits }: CreditRequest): Credit {
   const inForce = grants.filter((grant) => isInForce(grant, before))
   const positive = inForce.filter(isPositive)
@@ -73,7 +73,8 @@ const isInForce = (grant: CreditGrant, before: number): boolean =>
 const isPositive = ({ amount }: CreditGrant): boolean => compareRatios(amount, RATIO_ZERO) > 0
 
 /**
- * What expires soonest is spent first; of the same, what was given first. Those not yet written come after the written.
+ * The credit that expires soonest is spent first; then the one that was given first. Grants that are not yet stored
+ * come last.
  */
 function bySpending(a: CreditGrant, b: CreditGrant): number {
   const [aEnd, bEnd] = [a.expiresAt ?? Infinity, b.expiresAt ?? Infinity]
@@ -83,16 +84,16 @@ function bySpending(a: CreditGrant, b: CreditGrant): number {
   return a.id < b.id ? -1 : Number(a.id > b.id)
 }
 
-/** A grant, and what of it is not used up. */
+/** A grant, and the part of it that is left. */
 interface Left {
   grant: CreditGrant
   left: Ratio
 }
 
 /**
- * What is left of the positive grants, in the order of spending, when so much of them is used up. Debits take of grants
- * that end when they do first: whoever settles an invoice debits each grant with that grant's own end. All else, such
- * as usage in the currency, takes what is spent first.
+ * What is left of each positive grant, in the order of spending, when `usedUp` of their sum is used. Debits first use
+ * up grants with the same end: settling an invoice debits each grant with that grant's own end. Everything else, such
+ * as usage in the currency, uses up grants in the order of spending.
  */
 function leftOf(inForce: readonly CreditGrant[], usedUp: Ratio): Left[] {
   const debits = groupBy(
@@ -125,7 +126,7 @@ function leftOf(inForce: readonly CreditGrant[], usedUp: Ratio): Left[] {
   return all
 }
 
-/** Takes an amount of grants one after the other. */
+/** Takes an amount from grants, one after the other. */
 function take(grants: readonly Left[], amount: Ratio): CreditApplied[] {
   const applied: CreditApplied[] = []
   let toTake = amount

@@ -4,16 +4,16 @@ import { groupOf, type Rateable } from './matches.ts'
 import type { InvoicePlan, Piece } from './plan.ts'
 import { compareCodePoints, type InvoiceLine } from './rate-usage.ts'
 
-/** What a number was and is. */
+/** A number before and now. */
 export interface NumberDifference {
-  /** null: it was not there, which counts as 0. */
+  /** null: it did not exist, which counts as 0. */
   then: Ratio | null
   now: Ratio | null
-  /** Now less then. */
+  /** `now` minus `then`. */
   difference: Ratio
 }
 
-/** What a line is known by in two invoices of one plan. */
+/** What identifies a line in two invoices of one plan. */
 export interface LineKey {
   lineId: string
   /** null: a price of the contract itself. */
@@ -28,7 +28,7 @@ export interface LineDifference extends LineKey {
   amount: NumberDifference
 }
 
-/** How an invoice differs from what it was when less was known. */
+/** How an invoice differs from the invoice as it was known earlier. */
 export interface InvoiceDifference {
   /** In the order of the invoice. */
   lines: LineDifference[]
@@ -39,7 +39,7 @@ export interface InvoiceDifference {
   amountDue: NumberDifference
 }
 
-/** Sets two invoices of one plan against each other. */
+/** Compares two invoices of one plan. */
 export function differenceOf(
   { pieces }: Pick<InvoicePlan, 'pieces'>,
   then: Invoice,
@@ -57,7 +57,7 @@ export function differenceOf(
   }
 }
 
-/** The lines that an event is counted in: of each rate that reaches it, in the pieces it lies in. */
+/** The lines that count an event: one for each rate that matches it, in each piece that contains it. */
 export function linesReachedBy(
   { pieces, asOf }: Pick<InvoicePlan, 'pieces' | 'asOf'>,
   event: Rateable & { occurredAt: number },
@@ -106,7 +106,7 @@ const keyOf = ({ lineId, rate, value, startAt }: InvoiceLine): LineKey => ({
 const byKey = (lines: readonly InvoiceLine[]): Map<string, InvoiceLine> =>
   new Map(lines.map((line) => [JSON.stringify(keyOf(line)), line]))
 
-/** As in an invoice: the rest comes last. */
+/** In the order of an invoice: the rest comes last. */
 function byValue(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   return compareCodePoints(a, b)

@@ -29,42 +29,44 @@ import {
   type Warning,
 } from './rate-usage.ts'
 
-/** What was read for a plan. */
+/** The data that was read for a plan. */
 export interface InvoiceReadings {
-  /** Of the plan's ranges, by the piece's number; what is absent has none. */
+  /** The usage in the plan's ranges, by the piece's number; a piece that is absent has none. */
   usage: ReadonlyMap<number, readonly UsageRow[]>
   /**
-   * All usage in the contract's currency, ever, before the plan's `creditBefore`; any where currencyUsageBefore is 0.
+   * All usage in the contract's currency since the beginning, before the plan's `creditBefore`. Ignored where
+   * currencyUsageBefore is 0.
    */
   currencyUsage: Ratio
   /**
-   * The account's in the contract's currency that are in force at the plan's `creditBefore`; others may be among them.
+   * The account's grants in the contract's currency that are in force at the plan's `creditBefore`. Others may be
+   * among them.
    */
   grants: readonly CreditGrant[]
   /**
-   * The newest grant of each of the plan's credit lines that is written, whatever became of it since: those before it
-   * are, too.
+   * The newest stored grant of each of the plan's credit lines, also if it was voided since. All earlier ones are
+   * stored, too.
    */
   creditsWritten: NewestCredits
-  /** Every event accepted before is counted; in Unix seconds. */
+  /** Every event accepted before this is counted; in Unix seconds. */
   usageAsOf: number
 }
 
-/** What a period of a contract comes to. Instants in Unix seconds; amounts in the contract's currency. */
+/** The invoice of a contract's period. Instants in Unix seconds; amounts in the contract's currency. */
 export interface Invoice extends Credit {
   contractId: string
   accountId: string
   currency: string
   status: ContractStatus
-  /** As far as the contract has it, and whole. */
+  /** The part of the whole period in which the contract is in force. */
   period: TimeRange
   fullPeriod: TimeRange
   asOf: number
   usageAsOf: number
   lines: InvoiceLine[]
-  /** Of the rounded lines: what is printed adds up. */
+  /** The sum of the rounded lines, so that the printed amounts add up. */
   subtotal: Ratio
-  /** What the contract's minimum adds. */
+  /** What the contract's minimum adds to the subtotal. */
   minimumAdjustment: Ratio
   /** Before tax. */
   total: Ratio
@@ -73,16 +75,17 @@ export interface Invoice extends Credit {
 }
 
 /**
- * By credit line: the start of the whole period that its newest grant is for. Those of all periods before are written,
- * too.
+ * By credit line: the start of the whole period of its newest stored grant. The grants of all periods before are
+ * stored, too.
  */
 export type NewestCredits = ReadonlyMap<string, number>
 
 /**
- * Rates a period: the one function behind previews, their list and what-ifs.
+ * Rates a period: the one function behind previews, their list and simulations.
  *
- * @param now in Unix seconds; of the status alone
- * @throws Error when a price that the plan needs is missing, or the currency has no minor units: checked when written
+ * @param now in Unix seconds; used only for the status
+ * @throws Error when a price that the plan needs is missing, or the currency has no minor units: both were checked
+ *   when the contract was written
  */
 export function invoiceOf(
   plan: InvoicePlan,
@@ -151,10 +154,12 @@ function ratePiece(piece: Piece, rows: readonly UsageRow[], prices: Prices, mino
 const minimumOf = ({ line, share }: Piece): Ratio =>
   line.kind === 'minimum' ? multiplyRatios(parseRatio(line.minimumAmount), shareRatio(share)) : RATIO_ZERO
 
-/** What of an invoice's readings says which grants it is paid from. */
+/** The readings that decide which grants an invoice is paid from. */
 type GrantReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
 
-/** Up to when usage in the contract's currency must be read: 0 where there is no credit that it could use up. */
+/**
+ * Usage in the contract's currency must be read up to this second: 0 where there is no credit that it could use up.
+ */
 export const currencyUsageBefore = (plan: InvoicePlan, readings: GrantReadings): number =>
   hasCredit(grantsOf(plan, readings), plan.creditBefore) ? plan.creditBefore : 0
 
@@ -164,8 +169,9 @@ const grantsOf = (plan: InvoicePlan, { grants, creditsWritten }: GrantReadings):
 ]
 
 /**
- * Grants that are due, not yet written and not over, as they will be: an answer does not depend on when they are
- * written. However long a contract has run, no period is gone through of which the grant is written or has expired.
+ * Grants that are due, but neither stored nor over, as they will be stored: an answer does not depend on when that
+ * happens. Skips all periods whose grant is stored or has expired, so the time does not grow with the age of the
+ * contract.
  */
 const creditsToCome = (
   { contract, creditLines, creditBefore }: InvoicePlan,
@@ -189,7 +195,7 @@ const creditsToCome = (
     )
   })
 
-/** Of all pieces together, by source. */
+/** Adds up all pieces, by source. */
 function addUnrated(all: readonly Unrated[]): Unrated[] {
   const bySource = new Map<string, Unrated>()
   for (const one of all) {

@@ -7,21 +7,21 @@ import type { Rate } from './rate.ts'
 import { isToCome } from './stored-contract.ts'
 import { rangeOf } from './timeline-change.ts'
 
-/** What may be archived, and then not be used anew. */
+/** What is archived cannot be used by new lines. */
 interface Archivable {
   archivedAt: Date | null
 }
 
-/** What lines refer to, as far as it exists, by id. */
+/** What lines refer to, by id; what does not exist is absent. */
 export interface LineReferences {
   prices: ReadonlyMap<string, Price & Archivable>
   rateCards: ReadonlyMap<string, { currency: string } & Archivable>
-  /** By card: all its rates, ever, each with the product of its prices. */
+  /** By card: all its rates since the beginning, each with the product of its prices. */
   rates: ReadonlyMap<string, readonly (Rate & { productId: string })[]>
   metricIds: ReadonlySet<string>
 }
 
-/** What is wrong with a line, and with which of its fields; '' is the line as a whole. */
+/** What is wrong with a line, and in which field; '' means the line as a whole. */
 export interface LineFault {
   /** For example `price_overrides[2].price_id`. */
   field: string
@@ -29,10 +29,10 @@ export interface LineFault {
 }
 
 /**
- * Why a line that is new cannot stand in a contract, or undefined when it can.
+ * Why a new line cannot be added to a contract, or undefined when it can.
  *
- * @param currency of the contract
- * @param saysQuantity whether a quantity was asked for, which is 1 otherwise
+ * @param currency the contract's
+ * @param saysQuantity whether a quantity was given; otherwise it is 1
  */
 export function findLineFault(
   line: ContractLine,
@@ -98,7 +98,8 @@ function findOverrideFault(
   if (price.productId !== productId) return 'the price is of another product'
   const { terms } = price
   if (terms.model === 'flat' && !terms.recurring) return 'the price is due once, and what a card rates is not'
-  // A card that prices the product in several ways may be met in one of them; one that does not yet may do so later.
+  // A card may price the product in several ways: it is enough if the price fits one of them. If the card does not
+  // price the product yet, it may do so later.
   const faults = (rates.get(rateCardId) ?? [])
     .filter((rate) => rate.productId === productId && isToCome(rate, startsAt))
     .map((rate) => findUseFault(rate, terms, currency))
@@ -124,7 +125,7 @@ function findPriceFault(
   return undefined
 }
 
-/** Why what a line refers to cannot be used by it. */
+/** Why a line cannot use what it refers to. */
 function findReferenceFault(
   what: 'price' | 'rate card',
   found: ({ currency: string } & Archivable) | undefined,
@@ -136,8 +137,8 @@ function findReferenceFault(
 }
 
 /**
- * The first line of a kind that is in force while another one is that stands before it, or undefined. Of minimums and
- * of cards there is one at a time, whether or not the contract is canceled: what is taken back is as it was before.
+ * The first line of a kind that is in force at the same time as a line before it, or undefined. A contract has one
+ * minimum and one card at a time, even while it is canceled, because a cancellation can be taken back.
  *
  * @param lines of one contract
  */

@@ -2,20 +2,23 @@ import { type Properties, propertyText } from '../properties.ts'
 import type { UsageSource } from '../usage-source.ts'
 import type { Rate } from './rate.ts'
 
-/** Usage as far as rates tell it apart. */
+/** The parts of usage by which rates distinguish it. */
 export interface Rateable {
   source: UsageSource
   properties: Properties
 }
 
-/** All values that a rate does not list, and usage without the property; all usage of a rate that lists none. */
+/**
+ * Stands for all values that a rate does not list, and for usage without the property. For a rate that lists no
+ * values: all usage.
+ */
 export const REST = null
 
-/** What a top-level property is told by, or undefined where it is absent or cannot be asked for. */
+/** The text that a top-level property is compared by; undefined where it is absent or cannot be asked for. */
 export const valueOf = (properties: Properties, name: string): string | undefined =>
   Object.hasOwn(properties, name) ? propertyText(properties[name]) : undefined
 
-/** Whether usage passes a rate's source and filters. */
+/** Whether usage matches a rate's source and filters. */
 const matches = (rate: Rate, usage: Rateable): boolean =>
   usage.source === rate.source &&
   rate.filters.every(({ property, values }) => {
@@ -24,9 +27,9 @@ const matches = (rate: Rate, usage: Rateable): boolean =>
   })
 
 /**
- * Which of a rate's prices usage feeds.
+ * Which of a rate's prices applies to usage.
  *
- * @returns the listed value, REST, or undefined when the rate does not reach it
+ * @returns the listed value, REST, or undefined when the rate does not match
  */
 export function groupOf(rate: Rate, usage: Rateable): string | typeof REST | undefined {
   if (!matches(rate, usage)) return undefined

@@ -1,13 +1,13 @@
 import type { UsageSource } from '../usage-source.ts'
 import type { Rate } from './rate.ts'
 
-/** The values of properties that rates tell usage apart by: of each source, property to values. */
+/** The values of properties by which rates split usage: for each source, property to values. */
 export type NamedValues = ReadonlyMap<UsageSource, ReadonlyMap<string, ReadonlySet<string>>>
 
 /** One property of a source, and some of its values. */
 type NamedProperty = readonly [source: UsageSource, property: string, values: Iterable<string>]
 
-/** What usage of each source must be told apart by. */
+/** The values by which usage of each source must be split. */
 export const namedValues = (rates: readonly Rate[]): NamedValues =>
   collect(
     rates.flatMap(({ source, filters, groupBy, prices }): NamedProperty[] => {
@@ -20,13 +20,13 @@ export const namedValues = (rates: readonly Rate[]): NamedValues =>
     }),
   )
 
-/** What several ask for, together. */
+/** The union of several sets of values. */
 export function mergeNamed(all: readonly NamedValues[]): NamedValues {
   const [first, ...others] = all
   return first !== undefined && others.length === 0 ? first : collect(all.flatMap(propertiesIn))
 }
 
-/** How many values are named, of all sources and properties. */
+/** The number of values, of all sources and properties. */
 export const countNamed = (named: NamedValues): number =>
   [...named.values()].flatMap((ofSource) => [...ofSource.values()]).reduce((sum, { size }) => sum + size, 0)
 

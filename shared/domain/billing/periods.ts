@@ -13,35 +13,35 @@ export interface Schedule {
 
 const DAY_S = 86_400
 
-/** Cadences of a length of their own, in seconds. */
+/** Cadences of a fixed length, in seconds. */
 const LENGTH_S: Partial<Record<Cadence, number>> = { day: DAY_S, week: 7 * DAY_S }
 
-/** The others, in months of the UTC calendar. */
+/** The other cadences, in months of the UTC calendar. */
 const MONTHS: Partial<Record<Cadence, number>> = { month: 1, quarter: 3, half_year: 6, year: 12 }
 
 /**
  * Where a period begins and the one before it ends.
  *
- * @param k how many periods after the anchor; negative: before
- * @returns Unix seconds. Months keep the anchor's time of day and day; in a shorter month it is the last day
+ * @param k the number of periods after the anchor; negative: before it
+ * @returns Unix seconds. Months keep the anchor's time and day; in a shorter month the boundary is on its last day
  */
 export function boundary({ anchorAt, cadence }: Schedule, k: number): number {
   const length = LENGTH_S[cadence]
-  // Why always from the anchor: from the boundary before, the 31st would be the 28th ever after a February.
+  // Why always from the anchor: counted from the boundary before, the 31st would stay the 28th after a February.
   return length === undefined ? monthsAfter(anchorAt, k * monthsOf(cadence)) : anchorAt + k * length
 }
 
-/** Which period a second lies in: the k with boundary(k) ≤ second < boundary(k + 1). */
+/** The period that contains a second: the k with boundary(k) ≤ second < boundary(k + 1). */
 export function periodIndex(schedule: Schedule, second: number): number {
   const { anchorAt, cadence } = schedule
   const length = LENGTH_S[cadence]
   if (length !== undefined) return Math.floor((second - anchorAt) / length)
-  // The boundary of that month may come later in it than the second.
+  // The boundary of that month may be later in the month than the second.
   const k = Math.floor((monthNumber(second) - monthNumber(anchorAt)) / monthsOf(cadence))
   return boundary(schedule, k) <= second ? k : k - 1
 }
 
-/** The whole period a second lies in, whatever part of it a contract has. */
+/** The whole period that contains a second, even if the contract covers only a part of it. */
 export function periodAt(schedule: Schedule, second: number): TimeRange {
   const k = periodIndex(schedule, second)
   return { startAt: boundary(schedule, k), endAt: boundary(schedule, k + 1) }

@@ -3,21 +3,23 @@ import { intersect, type TimeRange } from '../time-range.ts'
 import type { ContractTimes, Entry } from './contract.ts'
 import { rangeOf } from './timeline-change.ts'
 
-/** How much of a period a piece is, as two whole numbers of seconds. */
+/** Which share of a period a piece is, as two whole numbers of seconds. */
 export interface Share {
   seconds: number
   of: number
 }
 
-/** When a contract is in force: from its start to the earlier of its term and its cancellation; Infinity when open. */
+/**
+ * When a contract is in force: from its start to the earlier of its term and its cancellation; Infinity when open.
+ */
 export const contractRange = ({ startsAt, endsAt, cancelAt }: Omit<ContractTimes, 'anchorAt' | 'cadence'>) =>
   ({ startAt: startsAt, endAt: Math.min(endsAt ?? Infinity, cancelAt ?? Infinity) }) satisfies TimeRange
 
 /**
- * The part of a period that a line is rated for.
+ * The part of a period for which a line is rated.
  *
  * @param period whole, from boundary to boundary
- * @returns undefined when the line, or its contract, is in force at no second of the period
+ * @returns undefined when the line, or its contract, is not in force in the period
  */
 export function pieceOf(
   line: Pick<Entry, 'startsAt' | 'endsAt'>,
@@ -29,9 +31,9 @@ export function pieceOf(
 }
 
 /**
- * How much of a period a piece is.
+ * Which share of a period a piece is.
  *
- * @param period whole, also where the contract has but a part of it: a month's price is that of a whole month
+ * @param period the whole period, even if the contract covers only a part of it: a month's price is for a whole month
  */
 export const shareOf = (piece: TimeRange, period: TimeRange): Share => ({
   seconds: piece.endAt - piece.startAt,

@@ -11,48 +11,48 @@ import { byStart, isOpenAt } from './timeline-change.ts'
 export interface Piece<L extends ContractLine = ContractLine> extends TimeRange {
   line: L
   share: Share
-  /** Of a card line: those in force when the piece begins, in the order of the invoice; else none. */
+  /** For a card line: the rates in force when the piece begins, in the order of the invoice; otherwise none. */
   rates: readonly Rate[]
 }
 
-/** Usage that must be read to rate a contract's period. */
+/** The usage that must be read to rate a contract's period. */
 export interface UsageWanted {
-  /** All sources of the account in each of these ranges; `piece` is its number within the plan's pieces. */
+  /** All sources of the account in each of these ranges; `piece` is the index of the plan's piece. */
   ranges: readonly ({ piece: number } & TimeRange)[]
-  /** What usage must be told apart by; a source that is absent needs no properties. */
+  /** The values by which usage must be split; a source that is absent is not split. */
   named: NamedValues
 }
 
-/** What an invoice preview is made of, before anything is read. All instants in Unix seconds. */
+/** What an invoice preview consists of, before anything is read. All instants in Unix seconds. */
 export interface InvoicePlan {
   contract: Contract
   /** From boundary to boundary. */
   fullPeriod: TimeRange
-  /** What of it the contract is in force. */
+  /** The part of it in which the contract is in force. */
   period: TimeRange
-  /** Usage counts that occurred before. */
+  /** Counts usage that occurred before this. */
   asOf: number
   /** In the order of the invoice. */
   pieces: readonly Piece[]
   usage: UsageWanted
-  /** Credit counts as it was then: grants and usage in the contract's currency before it. */
+  /** Credit counts as it was at this time: grants and usage in the contract's currency before it. */
   creditBefore: number
-  /** Those that may have grants due before then which are not yet written. */
+  /** The credit lines that may have grants due before that time which are not yet stored. */
   creditLines: readonly CreditLine[]
 }
 
 interface PlanRequest {
-  /** The period that this second lies in. */
+  /** A second in the period. */
   at: number
   asOf: number
 }
 
 /**
- * What must be read and rated for a period of a contract.
+ * Plans what must be read and rated for a period of a contract.
  *
- * @param rateCards all rates, ever, of each card that a line follows, by the card's id
+ * @param rateCards by the id of each card that a line follows: all its rates since the beginning
  * @throws DomainError unprocessable when the second lies outside the contract
- * @throws Error when a card is missing: a bug of whoever read them
+ * @throws Error when a card is missing: a bug of the caller
  */
 export function planInvoice(
   contract: Contract,
@@ -83,8 +83,8 @@ export function planInvoice(
 }
 
 /**
- * The second that is meant when none is named: now, the first of a contract that is to begin, or the last of one that
- * is over. All in Unix seconds.
+ * The default second: now, or the contract's first second if it has not begun, or its last if it is over. All in Unix
+ * seconds.
  */
 export function defaultSecond(contract: Contract, now: number): number {
   const { startAt, endAt } = contractRange(contract)
@@ -115,7 +115,7 @@ function piecesOf(
   for (const line of contract.lines.toSorted(byStart)) {
     const range = pieceOf(line, contract, fullPeriod)
     if (range === undefined) continue
-    // What a piece is rated by is fixed the second it begins: a price that changes later splits no line.
+    // A piece is rated by what is in force in its first second: a price that changes later splits no line.
     const rates = line.kind === 'card' ? ratesInForce(ratesOf(line, rateCards), range.startAt) : []
     pieces.push({ line, ...range, share: shareOf(range, fullPeriod), rates })
   }
@@ -128,7 +128,7 @@ function ratesOf(line: CardLine, rateCards: ReadonlyMap<string, readonly Rate[]>
   return rates
 }
 
-/** Those of card lines: also of a card without rates, as usage that no rate reaches is told. */
+/** The ranges of card lines, also for a card without rates: usage that no rate matches is reported. */
 const rangesOf = (pieces: readonly Piece[], asOf: number): UsageWanted['ranges'] =>
   pieces.flatMap((piece, index) => {
     const range = intersect(piece, { startAt: -Infinity, endAt: asOf })

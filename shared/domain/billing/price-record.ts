@@ -1,6 +1,6 @@
 import type { Price } from './price.ts'
 
-/** A price as it is kept, with what does not bear on what is owed. */
+/** A stored price, with the fields that do not affect what is owed. */
 export interface PriceRecord extends Price {
   description: string | null
   createdAt: Date

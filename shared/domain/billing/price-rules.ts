@@ -6,7 +6,7 @@ import { scopeOf } from './scope.ts'
 
 const PERCENT_MAX = ratioOf(1_000n)
 
-/** Says in one clause what a price's terms contradict, or undefined when they can be computed with. */
+/** Says in one clause how a price's terms contradict each other, or undefined when they are valid. */
 export function findTermsFault(terms: PriceTerms): string | undefined {
   const read = readTerms(terms)
   if (read.model === 'flat') return undefined
@@ -40,10 +40,10 @@ function findTiersFault(tiers: readonly Tier<Ratio>[]): string | undefined {
 }
 
 /**
- * Says in one clause why a rate cannot stand on a card, or undefined when it can. Whether it overlaps another is told
- * by findOverlap.
+ * Says in one clause why a rate cannot be on a card, or undefined when it can. findOverlap checks whether it overlaps
+ * another.
  *
- * @param prices with all that the rate names
+ * @param prices with all prices that the rate names
  * @param currency the card's
  * @throws Error when a price of the rate is missing
  */
@@ -68,7 +68,7 @@ export function findRateFault(rate: Rate, prices: Prices, currency: string): str
 }
 
 /**
- * Why a price cannot be fed by a rate's usage, as the end of a sentence.
+ * Why a price cannot be applied to a rate's usage, as the end of a sentence.
  *
  * @param currency of the price
  */

@@ -1,34 +1,34 @@
 import { parseRatio, type Ratio } from '../../amount/ratio.ts'
 
-/** One step of a tiered price. Its `upTo` lies in it and not in the next one. */
+/** One step of a tiered price. Its `upTo` belongs to it and not to the next one. */
 export interface Tier<N = string> {
-  /** null: all that is above the tier before; the last tier alone. */
+  /** null: everything above the tier before; only in the last tier. */
   upTo: N | null
   unitAmount: N
-  /** Due in full as soon as any of the quantity lies in the tier. */
+  /** Due in full as soon as any of the quantity is in the tier. */
   flatAmount: N
 }
 
-/** What all models but flat may have. */
+/** What all models except flat may have. */
 interface Bounds<N> {
-  /** What is free of each quantity. */
+  /** The part of each quantity that is free. */
   includedQuantity: N
   minimumAmount: N | null
-  /** Not below the minimum. */
+  /** Not lower than the minimum. */
   maximumAmount: N | null
 }
 
 interface FlatTerms<N> {
   model: 'flat'
   amount: N
-  /** Whether it is due in each period, by its share, or once and whole where its line starts. */
+  /** True: due in each period, by its share. False: due once, in full, where its line starts. */
   recurring: boolean
 }
 
 interface PerUnitTerms<N> extends Bounds<N> {
   model: 'per_unit'
   unitAmount: N
-  /** For how many units `unitAmount` is. */
+  /** The number of units that `unitAmount` is for. */
   per: N
 }
 
@@ -51,13 +51,13 @@ interface PercentageTerms<N> extends Bounds<N> {
 }
 
 /**
- * A function from a quantity to an amount. As it is stored and answered its numbers are decimal text; to compute with
- * they are ratios, see readTerms.
+ * A function from a quantity to an amount. When stored and answered its numbers are decimal text; for computing they
+ * are ratios, see readTerms.
  */
 export type PriceTerms<N = string> =
   FlatTerms<N> | PerUnitTerms<N> | TieredTerms<N> | PackageTerms<N> | PercentageTerms<N>
 
-/** Its terms never change. */
+/** A price's terms never change. */
 export interface Price {
   id: string
   productId: string
@@ -69,7 +69,7 @@ export interface Price {
 /** Prices by id. */
 export type Prices = ReadonlyMap<string, Price>
 
-/** @throws Error when it is missing: a bug of whoever read them */
+/** @throws Error when it is missing: a bug of the caller */
 export function priceIn(prices: Prices, id: string): Price {
   const price = prices.get(id)
   if (price === undefined) throw new Error(`price ${id} was not read`)
@@ -79,8 +79,8 @@ export function priceIn(prices: Prices, id: string): Price {
 const READ = new WeakMap<PriceTerms, PriceTerms<Ratio>>()
 
 /**
- * The terms with numbers to compute with. They are kept as long as the terms are: a card is read once for many
- * accounts.
+ * The terms with numbers to compute with. The result is cached as long as the terms exist: a card is read once for
+ * many accounts.
  */
 export function readTerms(terms: PriceTerms): PriceTerms<Ratio> {
   let read = READ.get(terms)

@@ -1,4 +1,4 @@
-/** What lines of an invoice are called. */
+/** Gives lines of an invoice their name. */
 export interface Product {
   id: string
   name: string

@@ -1,6 +1,6 @@
 import type { Rate } from './rate.ts'
 
-/** A timeline of rates, as it is kept; the rates are by themselves. */
+/** A stored timeline of rates; the rates are stored separately. */
 export interface RateCard {
   id: string
   name: string
@@ -13,9 +13,9 @@ export interface RateCard {
   archivedAt: Date | null
 }
 
-/** A rate as it is kept. */
+/** A stored rate. */
 export interface RateRecord extends Rate {
-  /** Of all its prices. */
+  /** The product of all its prices. */
   productId: string
   createdAt: Date
 }

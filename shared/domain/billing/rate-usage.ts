@@ -19,29 +19,29 @@ import { findUseFault } from './price-rules.ts'
 import type { Rate } from './rate.ts'
 
 /**
- * Usage as it was read: of one source, by the named values its events have. `properties` holds those alone: an event
- * whose value no rate names counts among those without the property.
+ * Usage as it was read: of one source, split by the named values of its events. `properties` has only named values:
+ * an event with any other value counts as one without the property.
  */
 export interface UsageRow extends Rateable {
   usage: MeasuredUsage
 }
 
-/** What a price is asked for. */
+/** What a price is looked up by. */
 interface Priced {
   /** null: a price of the contract itself. */
   rate: Rate | null
-  /** Of the rate's group_by; null: the rest, or all. */
+  /** The value of the rate's group_by; null: the rest, or all. */
   value: string | null
   price: Price
 }
 
-/** What is due of one price for one piece. */
+/** What one price charges for one piece. */
 export interface InvoiceLine extends Charge, Priced {
   lineId: string
   /** In Unix seconds, half-open. */
   startAt: number
   endAt: number
-  /** As it was counted, also below zero, an average with 18 places; or agreed; 1 for a fixed charge. */
+  /** Counted usage, also below zero, an average with 18 places; or the agreed quantity; 1 for a fixed charge. */
   quantity: Ratio
   /** null where nothing was counted. */
   eventCount: bigint | null
@@ -50,16 +50,16 @@ export interface InvoiceLine extends Charge, Priced {
   share: Piece['share']
 }
 
-/** What whoever reads an invoice should look at. */
+/** Something that a reader of an invoice should check. */
 export type Warning =
   | { code: 'negative_quantity'; lineId: string; rateId: string; value: string | null }
   | { code: 'override_unused'; lineId: string; override: PriceOverride }
 
-/** Usage within card lines that no rate reaches. */
+/** Usage within card lines that no rate matches. */
 export interface Unrated {
   source: UsageSource
   eventCount: bigint
-  /** The sum. */
+  /** The sum of the quantities. */
   quantity: Ratio
 }
 
@@ -67,13 +67,13 @@ export interface RatedPiece extends CardCharges {
   unrated: Unrated[]
 }
 
-/** What a card line charges, and what is to be said of it. */
+/** What a card line charges, and what must be reported about it. */
 interface CardCharges {
   lines: InvoiceLine[]
   warnings: Warning[]
 }
 
-/** What a line of the contract charges of a stated quantity; none where a price that is due once was due before. */
+/** What a line of the contract charges for a stated quantity; empty when a one-time price was due before. */
 export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnits: number): InvoiceLine[] {
   const { line } = piece
   const price = priceIn(prices, line.priceId)
@@ -95,7 +95,7 @@ export function ratePriceLine(piece: Piece<PriceLine>, prices: Prices, minorUnit
 }
 
 /**
- * What a card line charges, and what of usage it does not.
+ * What a card line charges, and the usage that it does not charge.
  *
  * @param rows usage of the account within the piece
  */
@@ -113,7 +113,7 @@ export function rateCardLine(
 }
 
 /**
- * What a card line charges: each rate by itself, each event once under an aggregation.
+ * What a card line charges: each rate separately, each event once per aggregation.
  *
  * @param rowsBySource usage of the account within the piece
  */
@@ -159,14 +159,14 @@ export function chargeCardLine(
   return { lines, warnings }
 }
 
-/** All a rate has prices for, in the order of the invoice: by code point, the rest last. */
+/** All values that a rate has prices for, in the order of the invoice: by code point, the rest last. */
 function pricedValues({ prices, priceId }: Rate): { value: string | null; priceId: string }[] {
   if (prices.length === 0) return priceId === null ? [] : [{ value: REST, priceId }]
   const listed = prices.toSorted((a, b) => compareCodePoints(a.value, b.value))
   return priceId === null ? listed : [...listed, { value: REST, priceId }]
 }
 
-/** UTF-8 keeps the order of code points; JavaScript's own comparison does not, beyond the 65,536th. */
+/** UTF-8 keeps the order of code points; JavaScript's own comparison does not, above U+FFFF. */
 export const compareCodePoints = (a: string, b: string): number =>
   Buffer.compare(Buffer.from(a), Buffer.from(b))
 
@@ -182,8 +182,8 @@ function groupRows(rate: Rate, rows: readonly UsageRow[]): Map<string | null, Me
 }
 
 /**
- * The contract's own price where it has one for the product: for this value, else for all. One that the rate cannot
- * feed is of no use here: the card may price a product by its usage and as a fixed charge, and may come to do so later.
+ * The contract's own price if it has one for the product: for this value, otherwise for all values. A price that does
+ * not fit the rate is ignored: the card may price a product both by its usage and as a fixed charge, now or later.
  */
 function agreedPrice(
   { priceOverrides }: CardLine,
@@ -205,8 +205,9 @@ function agreedPrice(
 }
 
 /**
- * Of a source with rates under several aggregations, what that one leaves that reaches most: a sum and a count of the
- * same events are not each other's gaps. Of two that reach as many, the first by name.
+ * The usage of each source that no rate matches. Where a source has rates with several aggregations, this is what the
+ * aggregation with the fewest unmatched events leaves: a sum and a count of the same events leave no gaps in each
+ * other. Of two that leave equally many, the first by name.
  */
 function unratedOf(
   rates: readonly Rate[],
@@ -238,10 +239,13 @@ const sumOf = (rows: readonly UsageRow[]): Ratio =>
     'sum',
   )
 
-/** Whether its line begins with it. */
+/** Whether its line begins with this piece. */
 const startsWith = ({ line, startAt }: Piece): boolean => line.startsAt === startAt
 
-/** @param counted as it is shown @returns undefined where a price that is due once was due in an earlier piece of its line */
+/**
+ * @param counted in the form that is shown @returns undefined where a one-time price was due in an earlier piece of
+ *   its line
+ */
 function invoiceLine(
   { line, startAt, endAt }: Piece<CardLine> | Piece<PriceLine>,
   { rate, value, price }: Priced,

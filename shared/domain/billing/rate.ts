@@ -2,13 +2,13 @@ import type { Aggregation } from '../usage-aggregate.ts'
 import type { UsageSource } from '../usage-source.ts'
 import type { Entry } from './contract.ts'
 
-/** An event passes when its property has one of the values. */
+/** An event matches when its property has one of the values. */
 export interface Filter {
   property: string
   values: readonly string[]
 }
 
-/** Which usage is measured how, and which price it feeds. Never edited; a change of its card ends it. */
+/** Which usage is measured how, and which price applies to it. Never edited; a change of its card ends it. */
 export interface Rate extends Entry {
   /** null: a fixed charge, without usage. */
   source: UsageSource | null
@@ -16,9 +16,9 @@ export interface Rate extends Entry {
   filters: readonly Filter[]
   /** The property whose values have prices of their own. */
   groupBy: string | null
-  /** By value; none without `groupBy`. */
+  /** By value; empty without `groupBy`. */
   prices: readonly { value: string; priceId: string }[]
-  /** Without `groupBy` of all, with it of the rest; null: the rest is not rated. */
+  /** Without `groupBy` the price of all usage, with it the price of the rest; null: the rest is not rated. */
   priceId: string | null
 }
 

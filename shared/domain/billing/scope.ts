@@ -2,12 +2,15 @@ import { hash } from 'node:crypto'
 import type { Rate } from './rate.ts'
 
 /**
- * What a rate asks of properties: the values it allows of each that it asks about, of which an event must have one. It
- * asks nothing of others, which may be absent.
+ * A rate's conditions on properties: for each property the allowed values, one of which an event must have.
+ * Properties without a condition may be absent.
  */
 export type Scope = ReadonlyMap<string, ReadonlySet<string>>
 
-/** With a price for the rest a rate's group_by asks nothing: that reaches all values and none. */
+/**
+ * If a rate has a price for the rest, its group_by is no condition: it matches every value, and events without the
+ * property.
+ */
 export function scopeOf(rate: Rate): Scope {
   const scope = new Map<string, ReadonlySet<string>>()
   const allow = (property: string, values: readonly string[]) => {
@@ -24,8 +27,8 @@ export function scopeOf(rate: Rate): Scope {
 }
 
 /**
- * The same for rates that ask the same of properties, however they say it: in which order, how often, in one filter or
- * in several. With one source and aggregation they reach the same events.
+ * A digest of a rate's conditions on properties. Rates with equal conditions have the same digest, whatever the order
+ * or number of their filters and values. With one source and aggregation they match the same events.
  *
  * @returns a SHA-256 in hexadecimal digits
  */

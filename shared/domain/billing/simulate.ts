@@ -7,10 +7,10 @@ import type { Prices } from './price.ts'
 import type { Rate } from './rate.ts'
 import { chargeCardLine, type InvoiceLine, type UsageRow } from './rate-usage.ts'
 
-/** One way of rating an account: a card line, whose overrides and discount count, and what its card has. */
+/** One way of rating an account: a card line, with its overrides and discount, and the card's rates. */
 export interface SimulatedCard {
   line: CardLine
-  /** What all periods are rated by, in the order of an invoice: see ratesInForce. */
+  /** The rates for all periods, in the order of an invoice: see ratesInForce. */
   rates: readonly Rate[]
 }
 
@@ -19,12 +19,12 @@ export interface SimulatedPeriod extends TimeRange {
   rowsBySource: ReadonlyMap<UsageSource, readonly UsageRow[]>
 }
 
-/** What an account would pay by either; minimums of contracts and credit left out. */
+/** What an account would pay under each; without contract minimums and credit. */
 export interface SimulatedAccount {
   accountId: string
   baseline: Ratio
   candidate: Ratio
-  /** Candidate less baseline. */
+  /** Candidate minus baseline. */
   difference: Ratio
 }
 
@@ -36,9 +36,9 @@ export interface SimulationTotals {
   increased: number
   decreased: number
   unchanged: number
-  /** Of the differences. */
+  /** Quantiles of the differences. */
   quantiles: Record<QuantileName, Ratio>
-  /** Of the greatest difference first, up and down: at most 20 accounts each way. */
+  /** The accounts with the greatest differences, increases and decreases: at most 20 of each. */
   largest: { increases: SimulatedAccount[]; decreases: SimulatedAccount[] }
 }
 
@@ -55,10 +55,10 @@ const QUANTILES: readonly (readonly [QuantileName, number])[] = [
 const LARGEST_MAX = 20
 
 /**
- * The periods that a range of time is rated in, one after the other.
+ * The periods in which a range of time is rated, one after the other.
  *
- * @param cadence how long they are, from the start of the range on; the last one ends with the range. Without it there
- *   is one
+ * @param cadence the length of the periods, from the start of the range on; the last one ends with the range. Without
+ *   it there is one period
  */
 export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence | undefined): TimeRange[] {
   if (cadence === undefined) return [{ startAt, endAt }]
@@ -72,8 +72,8 @@ export function simulatedPeriods({ startAt, endAt }: TimeRange, cadence: Cadence
 }
 
 /**
- * The lines of one way of rating, period by period. Every period counts as a whole one, whatever its line and contract
- * are.
+ * The lines of one way of rating, period by period. Every period counts as a whole period, whatever its line and
+ * contract are.
  *
  * @param card undefined: nothing is charged
  */
@@ -94,7 +94,7 @@ export function simulateLines(
   return lines
 }
 
-/** Sets what an account pays against what it would. */
+/** Compares what an account pays with what it would pay. */
 export function compareLines(
   accountId: string,
   baselineLines: readonly InvoiceLine[],
@@ -105,7 +105,7 @@ export function compareLines(
   return { accountId, baseline, candidate, difference: subtractRatios(candidate, baseline) }
 }
 
-/** What all accounts come to. */
+/** The totals of all accounts. */
 export function simulationTotals(accounts: readonly SimulatedAccount[]): SimulationTotals {
   const rising = accounts.toSorted(
     (a, b) => compareRatios(a.difference, b.difference) || (a.accountId < b.accountId ? -1 : 1),
@@ -129,7 +129,7 @@ export function simulationTotals(accounts: readonly SimulatedAccount[]): Simulat
   }
 }
 
-/** The nearest rank: always the difference of an account. Of no accounts it is 0. */
+/** By nearest rank: always the difference of an account. 0 without accounts. */
 function quantile(rising: readonly SimulatedAccount[], percent: number): Ratio {
   const rank = Math.max(1, Math.ceil((rising.length * percent) / 100))
   return rising[rank - 1]?.difference ?? RATIO_ZERO

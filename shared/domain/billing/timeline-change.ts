@@ -2,18 +2,18 @@ import { DomainError } from '../../errors/domain-error.ts'
 import type { TimeRange } from '../time-range.ts'
 import type { Entry } from './contract.ts'
 
-/** The one way in which rate cards and contracts change. */
+/** The only way in which rate cards and contracts change. */
 export interface TimelineChange<E extends Entry> {
   /** In Unix seconds. */
   effectiveAt: number
   /** Ids of entries that are in force then. */
   end: readonly string[]
-  /** They start then, or later. */
+  /** Entries that start then or later. */
   add: readonly E[]
 }
 
 /**
- * The timeline after a change. Entries are never edited: what was in force before the change stays what it was.
+ * The timeline after a change. Entries are never edited: what was in force before the change stays the same.
  *
  * @throws DomainError unprocessable for an entry to end that is not in force then, or one to add that starts before
  */
@@ -41,6 +41,6 @@ export const rangeOf = ({ startsAt, endsAt }: Omit<Entry, 'id'>): TimeRange => (
 export const isOpenAt = ({ startsAt, endsAt }: Entry, second: number): boolean =>
   startsAt <= second && (endsAt === null || second < endsAt)
 
-/** By when they start, then by id: the order of an invoice. */
+/** By start, then by id: the order of an invoice. */
 export const byStart = (a: Entry, b: Entry): number =>
   a.startsAt - b.startsAt || (a.id < b.id ? -1 : Number(a.id > b.id))
