@@ -21,7 +21,7 @@ export type NewAccount = Omit<Account, 'createdAt' | 'updatedAt' | 'archivedAt'>
 
 export type AccountChanges = Changes<Pick<Account, 'name' | 'description' | 'externalId' | 'customerId'>>
 
-/** newest first, or by customer name and then account name, without case, accounts without a customer last */
+/** newest first; or by customer name, then account name, ignoring case, with accounts without a customer last */
 export type AccountSort = 'created_at' | 'customer_name'
 
 const ACCOUNTS: ResourceTable<Account> = {
@@ -40,11 +40,12 @@ const ACCOUNTS: ResourceTable<Account> = {
 }
 const FIELDS = fieldsOf(ACCOUNTS)
 
-// Why FOR SHARE, and before the account's own row is taken: a customer who is being renamed holds its row first and its
-// accounts' rows next. Whoever attaches an account in the meantime waits, and reads the new name.
+// Why FOR SHARE, and before the account's own row is locked: renaming a customer locks its row first and its
+// accounts' rows next. A transaction that attaches an account during that time waits, and reads the new name.
 const FIND_CUSTOMER_SORT_NAME = `
   SELECT sort_name AS "sortName" FROM customers WHERE namespace_id = $1 AND customer_id = $2 FOR SHARE`
-// A write of about 30 microseconds for each account, so a customer with very many takes longer than others may.
+// Each account of the customer costs a write, so a customer with very many accounts takes longer than other
+// statements may.
 const FOLLOW_TIMEOUT = "SET LOCAL statement_timeout = '60s'"
 const FOLLOW_CUSTOMER = `
   UPDATE accounts SET customer_sort_name = '0' || $3
@@ -106,7 +107,7 @@ export const accountRepository = (db: Queryable) => ({
   },
 
   /**
-   * Changes the fields that are named. Within a transaction.
+   * Changes the given fields. Within a transaction.
    *
    * @returns the account, undefined when there is none
    * @throws DomainError unprocessable when another account has the external id or there is no such customer
@@ -120,7 +121,7 @@ export const accountRepository = (db: Queryable) => ({
     return updateRow(db, ACCOUNTS, namespaceId, accountId, changes, sortNames).catch(explainCustomer)
   },
 
-  /** Lets the accounts of a customer be sorted by its new name, in the transaction that renames it. */
+  /** Makes the accounts of a customer sort by its new name, in the transaction that renames it. */
   async followCustomer(namespaceId: string, customerId: string, sortName: string): Promise<void> {
     await db.query(FOLLOW_TIMEOUT)
     await db.query(FOLLOW_CUSTOMER, [namespaceId, customerId, sortName])
@@ -144,7 +145,7 @@ export const accountRepository = (db: Queryable) => ({
   },
 })
 
-/** What an account is sorted by: its own name, and before that its customer's. */
+/** The names that an account is sorted by: its customer's name, then its own. */
 async function sortNamesOf(
   db: Queryable,
   namespaceId: string,
@@ -158,7 +159,7 @@ async function sortNamesOf(
 }
 
 /**
- * What an account of this customer is sorted by first; of an unknown customer it does not matter, the row is refused.
+ * The customer name that an account is sorted by first. Without effect for an unknown customer: the row is refused.
  */
 async function customerSortName(
   db: Queryable,

@@ -9,21 +9,21 @@ export interface NewApiKey {
   companyId: string
   name: string
   digest: Buffer
-  /** The last four characters of the secret, by which its owner tells keys apart. */
+  /** The last four characters of the secret, by which the owner recognizes a key. */
   lastCharacters: string
   permissions: readonly Permission[]
   expiresAt: Date | null
-  /** The key that gave it; null: an operator. */
+  /** The key that issued it; null: an operator. */
   issuedBy: string | null
 }
 
-/** A key as it is listed: never its secret. */
+/** A key as lists show it: never its secret. */
 export interface ApiKey extends Omit<NewApiKey, 'digest'> {
   createdAt: Date
   revokedAt: Date | null
-  /** The key that took its place, once it was rotated. */
+  /** The key that replaced it, once it was rotated. */
   replacedBy: string | null
-  /** To the minute. */
+  /** Accurate to the minute. */
   lastUsedAt: Date | null
 }
 
@@ -34,15 +34,15 @@ export function apiKeyStatus({ revokedAt, expiresAt }: ApiKey, now: Date): ApiKe
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'active'
 }
 
-/** A key that ends soon, and whose it is. */
+/** A key that expires soon, and its company. */
 export interface EndingKey extends Pick<ApiKey, 'id' | 'name'> {
   company: string
   expiresAt: Date
-  /** It was rotated, and is used all the same. */
+  /** It was rotated, and is still used. */
   isReplaced: boolean
 }
 
-/** A key, and whose it is. */
+/** A key and its company. */
 export interface KeyAndCompany {
   key: ApiKey
   company: Pick<Company, 'id' | 'name' | 'mode'>
@@ -51,7 +51,7 @@ export interface KeyAndCompany {
 /** A key whose row is locked until the transaction ends. */
 export interface LockedApiKey extends ApiKey {
   digest: Buffer
-  /** By the database's clock, as its row is locked. */
+  /** By the database's clock, read once the row is locked. */
   isUsable: boolean
 }
 
@@ -116,14 +116,14 @@ const LIST = `
     AND ($3::uuid IS NULL OR (created_at, key_id) >
       (SELECT created_at, key_id FROM api_keys WHERE company_id = $1 AND key_id = $3))
   ORDER BY created_at, key_id LIMIT $2`
-// In one order, so that two who lock the same keys do not wait for each other. The time is read once the rows are
-// locked.
+// In one fixed order, so that two transactions that lock the same keys do not deadlock. The time is read once the
+// rows are locked.
 const LOCK = `
   WITH locked AS MATERIALIZED (
     SELECT ${COLUMNS}, digest FROM api_keys WHERE company_id = $1 AND key_id = ANY ($2::uuid[])
     ORDER BY key_id FOR NO KEY UPDATE)
   SELECT *, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > clock_timestamp()) AS is_usable FROM locked`
-// A key never lasts longer for being rotated.
+// A rotation never makes a key last longer.
 const REPLACE = `
   UPDATE api_keys SET replaced_by = $3, expires_at = least(expires_at, coalesce($4, clock_timestamp() + $5 * interval '1 second'))
   WHERE company_id = $1 AND key_id = $2
@@ -141,7 +141,7 @@ const LIST_ENDING = `
     AND k.expires_at <= clock_timestamp() + $1 * interval '1 day'
     AND (k.replaced_by IS NULL OR k.last_used_at > s.created_at + interval '1 minute')
   ORDER BY k.expires_at LIMIT $2`
-// Whoever changes a key locks its row: its use is then noted the next time.
+// A transaction that changes a key locks its row: its use is then recorded the next time.
 const NOTE_USES = `
   WITH used AS (
     SELECT k.key_id, clock_timestamp() - u.age_ms * interval '1 millisecond' AS at
@@ -150,7 +150,10 @@ const NOTE_USES = `
   UPDATE api_keys k SET last_used_at = greatest(k.last_used_at, used.at) FROM used WHERE k.key_id = used.key_id`
 
 export const apiKeyRepository = (db: Queryable) => ({
-  /** Within a transaction: keys of a company are made one after the other, so that a list can be kept up with. */
+  /**
+   * Within a transaction: keys of a company are created one after the other, so that a reader can follow the list
+   * without missing one.
+   */
   async insert(key: NewApiKey): Promise<ApiKey> {
     await lockCreation(db, 'api_keys', key.companyId)
     const { id, companyId, name, digest, lastCharacters, permissions, expiresAt, issuedBy } = key
@@ -158,7 +161,7 @@ export const apiKeyRepository = (db: Queryable) => ({
     return (await findOne(db, INSERT, values)) as ApiKey
   },
 
-  /** Whose keys these are, in the order given; undefined for one that may not be used now. */
+  /** The callers that these keys belong to, in the order given; undefined for a key that may not be used now. */
   async findCallers(digests: readonly Buffer[]): Promise<(FoundCaller | undefined)[]> {
     const { rows } = await db.query<CallerRow>({
       name: 'find-callers',
@@ -180,7 +183,7 @@ export const apiKeyRepository = (db: Queryable) => ({
     }))[0]
   },
 
-  /** Whose key has this id; undefined when there is none. */
+  /** The company of the key with this id; undefined when there is none. */
   async findCompany(keyId: string): Promise<string | undefined> {
     const { rows } = await db.query<Pick<ApiKeyRow, 'company_id'>>(FIND_COMPANY, [keyId])
     return rows[0]?.company_id
@@ -198,15 +201,13 @@ export const apiKeyRepository = (db: Queryable) => ({
     return pageOf(rows.map(apiKeyFromRow), limit)
   },
 
-  /**
-   * Within a transaction: the keys of a company that have these ids, by id, and nobody else changes them until its end.
-   */
+  /** Locks the keys of a company with these ids, in order of id, until the transaction ends. Within a transaction. */
   async lock(companyId: string, keyIds: readonly string[]): Promise<Map<string, LockedApiKey>> {
     const { rows } = await db.query<LockedRow>(LOCK, [companyId, keyIds])
     return new Map(rows.map((row) => [row.key_id, lockedFromRow(row)]))
   },
 
-  /** Notes what took the place of a key that is locked, and lets it end. @returns the key as it is now */
+  /** Records which key replaced a locked key, and sets when that one expires. @returns the key as it is now */
   async replace(companyId: string, keyId: string, replacedBy: string, end: KeyEnd): Promise<ApiKey> {
     const [at, afterS] = 'at' in end ? [end.at, null] : [null, end.afterS]
     return (await findOne(db, REPLACE, [companyId, keyId, replacedBy, at, afterS])) as ApiKey
@@ -218,7 +219,7 @@ export const apiKeyRepository = (db: Queryable) => ({
     return rows.map(lockedFromRow)[0]
   },
 
-  /** Keys of all companies that end within some days and are still needed, as far as can be told; soonest first. */
+  /** Keys of all companies that expire within some days and are probably still needed; soonest first. */
   async listEnding(days: number, limit: number): Promise<EndingKey[]> {
     const { rows } = await db.query<EndingRow>(LIST_ENDING, [days, limit])
     return rows.map((row) => ({
@@ -230,13 +231,13 @@ export const apiKeyRepository = (db: Queryable) => ({
     }))
   },
 
-  /** @param ages how many milliseconds ago keys were used, by their ids */
+  /** @param ages milliseconds since each key was used, by its id */
   async noteUses(ages: ReadonlyMap<string, number>): Promise<void> {
     await db.query(NOTE_USES, [[...ages.keys()], [...ages.values()]])
   },
 })
 
-/** When a key that was rotated ends: at an instant, or so many seconds from now by the database's clock. */
+/** When a rotated key expires: at an instant, or so many seconds from now by the database's clock. */
 export type KeyEnd = { at: Date } | { afterS: number }
 
 async function findOne(db: Queryable, text: string, values: unknown[]): Promise<ApiKey | undefined> {

@@ -4,7 +4,7 @@ import { type Page, pageOf, type PageRequest, unknownCursor } from '../domain/pa
 import { readInIndexOrder } from './core/in-index-order.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** Which entries a list holds; what is undefined does not matter. */
+/** Which entries a list contains; undefined fields do not filter. */
 export interface AuditFilter {
   resourceId?: string | undefined
   keyId?: string | undefined
@@ -25,7 +25,7 @@ const INSERT = `
   INSERT INTO audit_trail (entry_id, company_id, key_id, action, resource_id, changes)
   VALUES ($1, $2, $3, $4, $5, $6)`
 const EXISTS = 'SELECT FROM audit_trail WHERE company_id = $1 AND entry_id = $2'
-// Planned anew for each call, without the conditions whose parameter is null: each filter has its index.
+// Planned again for each call, without the conditions whose parameter is null: each filter has its index.
 const LIST = `
   SELECT ${COLUMNS} FROM audit_trail WHERE company_id = $1
     AND ($3::text IS NULL OR resource_id = $3)
@@ -34,9 +34,9 @@ const LIST = `
       (SELECT created_at, entry_id FROM audit_trail WHERE company_id = $1 AND entry_id = $5))
   ORDER BY created_at DESC, entry_id DESC LIMIT $2`
 
-/** The trail of who did what. Within a transaction in a namespace of the company: see inNamespace. */
+/** The audit trail. Within a transaction in a namespace of the company: see inNamespace. */
 export const auditTrailRepository = (db: Queryable) => ({
-  /** In the transaction that does what is to be recorded: neither is there without the other. */
+  /** In the transaction that makes the recorded change: both are committed, or neither. */
   async insert({ companyId, keyId, action, resourceId, changes }: NewAuditEntry): Promise<void> {
     const values = [newUuid(), companyId, keyId, action, resourceId, JSON.stringify(changes)]
     await db.query({ name: 'insert-audit-entry', text: INSERT, values })

@@ -8,20 +8,20 @@ import type { Pool } from './core/pool.ts'
 import { type GrantsKey, type GrantSum, sumGrants, sumGrantsBySource } from './grants.ts'
 import { listActiveMetricIds } from './metrics.ts'
 
-/** Reads of resources that may share a statement with others that arrive at the same time, of any company. */
+/** Reads of resources that may share a statement with other reads that arrive at the same time, for any company. */
 export interface BatchedReads {
   /** The account, undefined when there is none. */
   findAccount: BatchedRead<AccountKey, Account | undefined>
-  /** Grants of one source, and whether there are such an account and such a metric. */
+  /** The sum of grants of one source, and whether the account and the metric exist. */
   sumGrants: BatchedRead<GrantsKey & { source: UsageSource }, GrantSum>
-  /** Grants by every source that was ever granted; undefined when there is no such account. */
+  /** The sums of grants by every source that was ever granted; undefined when there is no such account. */
   sumGrantsBySource: BatchedRead<GrantsKey, ReadonlyMap<UsageSource, Amount> | undefined>
   /** The ids of metrics of a namespace that are not archived, in order of creation. */
   listActiveMetricIds: BatchedRead<string, string[]>
 }
 
 /**
- * Few enough that a statement takes a fraction of what one may, also where accounts have tens of thousands of grants.
+ * Small enough that a statement stays far below its time limit, even where accounts have tens of thousands of grants.
  */
 const BATCHING: Batching = { atMost: 100, atOnce: 2, slowAfterMs: 50 }
 

@@ -3,7 +3,7 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { Queryable } from './core/pool.ts'
 import { isUniqueViolation } from './core/violations.ts'
 
-/** A customer of Tally, and the namespace its rows are in now. */
+/** A customer of Tally, and its current namespace. */
 export interface Company {
   id: string
   name: string
@@ -22,7 +22,7 @@ interface CompanyRow {
 
 const INSERT = 'INSERT INTO companies (company_id, name, mode) VALUES ($1, $2, $3)'
 const INSERT_NAMESPACE = 'INSERT INTO namespaces (namespace_id, company_id) VALUES ($1, $2)'
-// Only of a test company, whoever asks: what a live one has is never taken from it.
+// Only for a test company, whatever the caller: a live company never loses its rows.
 const RETIRE = `
   UPDATE namespaces n SET retired_at = clock_timestamp(), empty_again_at = clock_timestamp()
   FROM companies c
@@ -51,8 +51,7 @@ export const companyRepository = (db: Queryable) => ({
   },
 
   /**
-   * Within a transaction: gives a test company another namespace. Nothing of the old one is in it; that is emptied
-   * later.
+   * Within a transaction: gives a test company a new, empty namespace. The old one is emptied later.
    *
    * @returns when
    */

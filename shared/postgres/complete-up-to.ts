@@ -3,13 +3,13 @@ import type { PoolClient } from './core/pool.ts'
 import { CLOCK_DIFFERENCE_MAX_MICROS, CLOCK_STEP_MICROS } from './gateways.ts'
 
 /**
- * Gateways stamp events by their own clocks, and the database stamps when corrections were sent: by so much the two may
- * differ.
+ * Gateways stamp events by their own clocks, but the database stamps when corrections were sent: the two may differ
+ * by this much.
  */
 const SENT_MARGIN_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
-// No parameters, so that the statement's time is before it looks: a transaction that it does not see begins after that
-// time.
+// No parameters, so that the statement's time is before its snapshot: a transaction that it does not see begins after
+// that time.
 const LOWEST_UNDER_WAY = `
   SELECT (extract(epoch FROM least(statement_timestamp(), (
     SELECT min(xact_start) FROM pg_stat_activity
@@ -19,17 +19,16 @@ const LOWEST_UNLOADED = `
   WHERE namespace_id = $1 AND revision > 0 AND (sent_at IS NULL OR sent_at >= to_timestamp($2))`
 
 /**
- * Up to when all that was accepted, corrected, granted or voided in a namespace is there: in what this transaction
- * reads from PostgreSQL from now on, and in what anybody reads from ClickHouse afterwards. Nothing that comes later
- * bears an earlier time.
+ * The time up to which everything that was accepted, corrected, granted or voided in a namespace can be read. This
+ * holds for what this transaction reads from PostgreSQL from now on, and for what any process reads from ClickHouse
+ * afterwards. Nothing that arrives later has an earlier time.
  *
  * @see docs/decisions/0021-what-was-known-is-for-good.md
- * @param db within a transaction in the namespace, which must see what is committed meanwhile (READ COMMITTED)
- * @param loadedUpTo no event accepted before it is still to be loaded, as of some moment that has passed; see
- *   listedUpToOf
+ * @param db within a transaction in the namespace, which must see rows committed after it began (READ COMMITTED)
+ * @param loadedUpTo at some moment in the past, all events accepted before this time were loaded; see listedUpToOf
  */
 export async function completeUpTo(db: PoolClient, namespaceId: string, loadedUpTo: Micros): Promise<Micros> {
-  // In this order: a correction passes from its transaction into what is not sent, then into the log, and is loaded.
+  // In this order: a correction moves from its transaction to the unsent ones, then to the log, and is then loaded.
   const underWay = await lowest(db, LOWEST_UNDER_WAY)
   const sentFrom = (loadedUpTo - SENT_MARGIN_MICROS) / MICROS_PER_SECOND
   const unloaded = await lowest(db, LOWEST_UNLOADED, [namespaceId, sentFrom])

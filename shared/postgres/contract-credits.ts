@@ -3,21 +3,21 @@ import type { ContractTimes, CreditLine } from '../domain/billing/contract.ts'
 import type { Cadence } from '../domain/billing/periods.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** A credit line that gives something; times in whole Unix seconds. */
+/** A credit line with grants due; times in whole Unix seconds. */
 export interface DueLine extends Pick<CreditLine, 'endsAt' | 'amount' | 'source' | 'expires'> {
   id: string
   contractId: string
   accountId: string
-  /** Of its contract. */
+  /** The times of its contract. */
   times: ContractTimes
-  /** The beginning of the first piece it gave nothing with: everything before is written. */
+  /** The start of the first piece without a grant: all grants before it are stored. */
   nextCreditAt: number
 }
 
-/** What makes sure that a grant is given once, and the grant. */
+/** The key that makes sure that a grant is given once, and the grant. */
 export interface NewContractCredit {
   lineId: string
-  /** In Unix seconds: where the whole period begins. */
+  /** In Unix seconds: the start of the whole period. */
   periodStartAt: number
   grantId: string
 }
@@ -38,14 +38,14 @@ interface DueRow {
   cancel_at: Date | null
 }
 
-// What is locked already is passed over: another process gives it, or somebody changes the contract.
+// Skips locked contracts: another process gives the credit, or the contract is being changed.
 const LOCK = `
   SELECT l.contract_line_id
   FROM contract_lines AS l JOIN contracts AS c ON c.namespace_id = $1 AND c.contract_id = l.contract_id
   WHERE l.namespace_id = $1 AND l.next_credit_at <= to_timestamp($2) AND l.during @> l.next_credit_at
   ORDER BY l.next_credit_at, l.contract_id, l.contract_line_id LIMIT $3
   FOR NO KEY UPDATE OF c SKIP LOCKED`
-// One by one: without statistics of a table that has just grown, all lines of the namespace would be gone through.
+// Line by line: without statistics of a table that has just grown, all lines of the namespace would be read.
 const READ = `
   SELECT l.contract_line_id, l.contract_id, l.account_id, l.ends_at AS line_ends_at, l.next_credit_at, l.credit_amount,
     coalesce(l.credit_metric_id, l.credit_currency) AS credit_source, l.credit_expires, c.cadence, c.anchor_at, c.starts_at,
@@ -61,7 +61,7 @@ const CLAIM = `
   FROM unnest($2::text[], $3::float8[], $4::text[]) AS n (contract_line_id, period_start_at, grant_id)
   ON CONFLICT (namespace_id, contract_line_id, period_start_at) DO NOTHING
   RETURNING grant_id`
-// One by one, too; by where they are stored, as nobody else changes them meanwhile.
+// Also line by line; found by the place where they are stored, as their contracts are locked.
 const MOVE_ON = `
   UPDATE contract_lines AS l SET next_credit_at = to_timestamp(n.next_credit_at)
   FROM unnest($2::text[], $3::float8[]) AS n (contract_line_id, next_credit_at),
@@ -70,14 +70,15 @@ const MOVE_ON = `
   WHERE l.namespace_id = $1 AND l.ctid = place.ctid`
 
 /**
- * The grants that credit lines of contracts give, and the lines' own note of how far they are given. Both are written
+ * The grants that credit lines of contracts give, and each line's record of how far they are given. Both are written
  * in the transaction that makes the grants.
  */
 export const contractCreditRepository = (db: Queryable) => ({
   /**
-   * Lines that give something now, those first that have been due for longest, whose contracts nobody else holds. Their
-   * contracts are held until the transaction ends: no line of them ends meanwhile, nor do they. What another process
-   * gave, or a change ended, just before they were locked is among them, as it is now.
+   * Lines that are due to give credit now, the longest due first, without those of locked contracts. The contracts
+   * stay locked until the transaction ends: neither they nor their lines end during that time. The list may include
+   * lines that changed just before they were locked, because another process gave their credit or a change ended
+   * them. They are returned as they are now.
    *
    * @param now in Unix seconds of the namespace
    */
@@ -90,7 +91,7 @@ export const contractCreditRepository = (db: Queryable) => ({
   },
 
   /**
-   * Takes the keys that nobody took yet. Their grants are to be there when the transaction ends.
+   * Claims the keys that are still free. The caller stores their grants in the same transaction.
    *
    * @returns the ids of the grants to make
    */
@@ -105,7 +106,7 @@ export const contractCreditRepository = (db: Queryable) => ({
     return new Set(rows.map((row) => row.grant_id))
   },
 
-  /** Notes when lines give again, in Unix seconds. Whoever calls this holds their contracts. */
+  /** Records when lines give credit again, in Unix seconds. The caller has locked their contracts. */
   async moveOn(namespaceId: string, nextByLine: ReadonlyMap<string, number>): Promise<void> {
     await db.query(MOVE_ON, [namespaceId, [...nextByLine.keys()], [...nextByLine.values()]])
   },

@@ -38,8 +38,8 @@ const COLUMNS = `contract_line_id, contract_id, starts_at, ends_at, description,
   CASE WHEN rate_card_id IS NOT NULL THEN (
     SELECT jsonb_agg(to_jsonb(o) ORDER BY o.nth) FROM contract_line_overrides AS o
     WHERE o.namespace_id = $1 AND o.contract_line_id = l.contract_line_id) END AS overrides`
-// A microsecond apart, so that those of one request are listed in the order in which they were given; and after all
-// that the contract had, also when a clock was set back.
+// Created a microsecond apart, so that the lines of one request are listed in the order in which they were given. And
+// later than all lines of the contract, even when a clock was set back.
 const INSERT = `
   INSERT INTO contract_lines (namespace_id, contract_line_id, contract_id, account_id, starts_at, ends_at, description,
     rate_card_id, price_id, quantity, discount_percent, minimum_amount, credit_amount, credit_metric_id, credit_currency,
@@ -75,21 +75,19 @@ const LIST_FOLLOWED = `
   WHERE namespace_id = $1 AND account_id = ANY ($2) AND rate_card_id IS NOT NULL AND during @> to_timestamp($3)`
 const EXISTS = `
   SELECT FROM contract_lines WHERE namespace_id = $1 AND contract_id = $2 AND contract_line_id = $3`
-// Planned anew for each call, without the condition whose parameter is null.
+// Planned again for each call, without the condition whose parameter is null.
 const LIST = `
   SELECT ${COLUMNS} FROM contract_lines AS l WHERE namespace_id = $1 AND contract_id = $2
     AND ($4::text IS NULL OR (created_at, contract_line_id) >
       (SELECT created_at, contract_line_id FROM contract_lines WHERE namespace_id = $1 AND contract_line_id = $4))
   ORDER BY created_at, contract_line_id LIMIT $3`
 
-/**
- * Lines of contracts. Whoever changes them holds the contract: see contractRepository.
- */
+/** Lines of contracts. To change them, the caller must have locked the contract: see contractRepository. */
 export const contractLineRepository = (db: Queryable) => ({
   /**
-   * However many there are, in two statements at most.
+   * Inserts any number of lines, in two statements at most.
    *
-   * @throws DatabaseError of the exclusion contract_lines_one_card when the account follows a card then
+   * @throws DatabaseError of the exclusion contract_lines_one_card when the account follows a card at that time
    */
   async insert(
     namespaceId: string,
@@ -104,12 +102,12 @@ export const contractLineRepository = (db: Queryable) => ({
     if (overrides.length > 0) await db.query(INSERT_OVERRIDES, [namespaceId, JSON.stringify(overrides)])
   },
 
-  /** @param at in Unix seconds; at the start of a line it withdraws it */
+  /** @param at in Unix seconds; if it is the start of a line, that line is withdrawn */
   async end(namespaceId: string, contractId: string, lineIds: readonly string[], at: number): Promise<void> {
     if (lineIds.length > 0) await db.query(END, [namespaceId, contractId, lineIds, at])
   },
 
-  /** All lines, ever, of each of these contracts, in order of creation; in one statement. */
+  /** All lines that each of these contracts ever had, in order of creation; in one statement. */
   async listOf(namespaceId: string, contractIds: readonly string[]): Promise<Map<string, StoredLine[]>> {
     const lines = new Map(contractIds.map((id): [string, StoredLine[]] => [id, []]))
     const { rows } = await db.query<LineRow>(LIST_OF, [namespaceId, contractIds])
@@ -117,7 +115,7 @@ export const contractLineRepository = (db: Queryable) => ({
     return lines
   },
 
-  /** The accounts that follow a card at some second of a range, by id, at most so many. */
+  /** The first accounts, by id, that follow a card at some second of a range. */
   async listFollowers(namespaceId: string, { startAt, endAt }: TimeRange, atMost: number): Promise<string[]> {
     const { rows } = await db.query<{ account_id: string }>(LIST_FOLLOWERS, [
       namespaceId,
@@ -138,7 +136,7 @@ export const contractLineRepository = (db: Queryable) => ({
     return new Set(rows.map((row) => row.account_id))
   },
 
-  /** By account, the line by which each of these follows a card at a second; an account that follows none is absent. */
+  /** By account: the line by which it follows a card at a second. An account that follows none is absent. */
   async listFollowed(
     namespaceId: string,
     accountIds: readonly string[],
@@ -153,7 +151,7 @@ export const contractLineRepository = (db: Queryable) => ({
   },
 
   /**
-   * A page of all lines, ever, of a contract, in order of creation.
+   * A page of all lines that a contract ever had, in order of creation.
    *
    * @throws DomainError malformed when startingAfter is no line of the contract
    */
@@ -257,5 +255,7 @@ const overrideFromRow = (row: OverrideRow): PriceOverride => ({
   priceId: row.price_id,
 })
 
-/** Numeric columns as decimal text, in the one form it is answered in. The checks of the table say which are there. */
+/**
+ * A numeric column as decimal text in its one answered form. The checks of the table guarantee which columns are set.
+ */
 const decimalOf = (numeric: string | null): string => formatAmount(amountFromDatabase(numeric ?? '0'))

@@ -20,10 +20,10 @@ export type NewContract = Omit<ContractRecord, 'cancelAt' | 'cancellation' | 'cr
 
 export type ContractChanges = Changes<Pick<ContractRecord, 'name' | 'description' | 'externalId' | 'endsAt'>>
 
-/** Which contracts a list holds; what is undefined does not matter. */
+/** Which contracts a list contains; undefined fields do not filter. */
 export interface ContractFilter {
   accountId?: string | undefined
-  /** Those with a line, ever, that follows this card. */
+  /** Only contracts that ever had a line that follows this card. */
   rateCardId?: string | undefined
   externalId?: string | undefined
 }
@@ -62,10 +62,10 @@ const INSERT = `
   RETURNING ${COLUMNS}`
 const FIND = `SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1 AND contract_id = $2`
 const FIND_ACCOUNT = 'SELECT account_id FROM contracts WHERE namespace_id = $1 AND contract_id = $2'
-// Not FOR UPDATE: what only refers to the account, such as grants, need not wait.
+// Not FOR UPDATE: rows that only refer to the account, such as grants, need not wait.
 const LOCK_ACCOUNT = `
   SELECT archived_at FROM accounts WHERE namespace_id = $1 AND account_id = $2 FOR NO KEY UPDATE`
-// A column that the changes in $3 do not name stays as it is.
+// Columns that $3 does not contain stay as they are.
 const UPDATE = `
   UPDATE contracts AS c SET
     (name, description, external_id, ends_at) =
@@ -81,7 +81,7 @@ const SET_CANCELLATION = `
 const TOUCH = `
   UPDATE contracts SET updated_at = clock_timestamp() WHERE namespace_id = $1 AND contract_id = $2
   RETURNING ${COLUMNS}`
-// Planned anew for each call, without the conditions whose parameter is null: each combination has its index.
+// Planned again for each call, without the conditions whose parameter is null: each combination has its index.
 const LIST = `
   SELECT ${COLUMNS} FROM contracts WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
@@ -114,7 +114,8 @@ const NEWEST_CREDITS = `
     LATERAL (SELECT c.period_start_at FROM contract_credits AS c
       WHERE c.namespace_id = $1 AND c.contract_line_id = n.contract_line_id
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
-// By the time of the grant, as that is when credit of the account is told: the note of it is a moment older.
+// By the time of the grant, because credit of the account is known by that time; the line's record of it is a moment
+// older.
 const NEWEST_CREDITS_KNOWN = `
   SELECT n.contract_line_id, newest.period_start_at
   FROM unnest($2::text[]) AS n (contract_line_id),
@@ -124,13 +125,13 @@ const NEWEST_CREDITS_KNOWN = `
       ORDER BY c.period_start_at DESC LIMIT 1) AS newest`
 
 /**
- * Contracts and their lines. Whoever changes one, within a transaction, locks in this order and no other, so that no
- * two wait for each other: the account, which keeps those apart that could claim its card at the same time; the
- * contract; rate cards, shared, by id; the list of contracts, for a new one.
+ * Contracts and their lines. Every transaction that changes one locks in this order, so that no two deadlock. First
+ * the account, to separate transactions that may claim its card at the same time; then the contract; then rate cards,
+ * shared, by id; then the list of contracts, for a new one.
  */
 export const contractRepository = (db: Queryable) => ({
   /**
-   * Holds an account until the transaction ends, before a contract of it is made.
+   * Locks an account until the transaction ends, before a contract of it is made.
    *
    * @returns undefined when there is none
    */
@@ -143,7 +144,7 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Holds a contract and its account until the transaction ends.
+   * Locks a contract and its account until the transaction ends.
    *
    * @returns the contract, undefined when there is none
    */
@@ -156,10 +157,11 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Whoever calls this holds the account, and the cards that lines follow. Contracts of a namespace are made one after
-   * the other, so that a list can be kept up with.
+   * The caller has locked the account, and the cards that lines follow. Contracts of a namespace are created one
+   * after the other, so that a reader can follow the list without missing one.
    *
-   * @throws DomainError conflict when another contract has the external id, or the account follows a card then
+   * @throws DomainError conflict when another contract has the external id, or the account follows a card at that
+   *   time
    */
   async insert(
     namespaceId: string,
@@ -190,19 +192,19 @@ export const contractRepository = (db: Queryable) => ({
     }
   },
 
-  /** In at most two statements, with all lines, ever. */
+  /** A contract with all lines it ever had, in at most two statements. */
   async find(namespaceId: string, contractId: string): Promise<StoredContract | undefined> {
     return withLinesOf(db, namespaceId, await findOne(db, FIND, [namespaceId, contractId]))
   },
 
-  /** The same without the lines. */
+  /** A contract without its lines. */
   findRecord: (namespaceId: string, contractId: string) => findOne(db, FIND, [namespaceId, contractId]),
 
   /**
-   * Changes the fields that are named. Whoever calls this holds the contract.
+   * Changes the given fields. The caller has locked the contract.
    *
-   * @throws DomainError unprocessable when another contract has the external id; conflict when the account follows a
-   *   card when the contract is now in force too
+   * @throws DomainError unprocessable when another contract has the external id; conflict when the account already
+   *   follows a card at a time when this contract would now be in force
    */
   async update(
     namespaceId: string,
@@ -226,10 +228,11 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Puts a cancellation in the place of the one there is, or takes that away. Whoever calls this holds the contract.
+   * Replaces the cancellation, or removes it. The caller has locked the contract.
    *
-   * @param cancelAt in Unix seconds; null with no cancellation
-   * @throws DomainError conflict when the account follows a card when the contract is now in force too
+   * @param cancelAt in Unix seconds; null when there is no cancellation
+   * @throws DomainError conflict when the account already follows a card at a time when this contract would now be in
+   *   force
    */
   async setCancellation(
     namespaceId: string,
@@ -248,11 +251,11 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Ends lines and adds others. Whoever calls this holds the contract, and the cards that new lines follow.
+   * Ends lines and adds others. The caller has locked the contract, and the cards that new lines follow.
    *
    * @param end ids of its lines
    * @param effectiveAt when they end, in Unix seconds
-   * @throws DomainError conflict when the account follows a card then
+   * @throws DomainError conflict when the account follows a card at that time
    */
   async changeLines(
     namespaceId: string,
@@ -292,7 +295,7 @@ export const contractRepository = (db: Queryable) => ({
   },
 
   /**
-   * Those in force at a second, in Unix seconds, in order of creation, without lines.
+   * Contracts in force at a second, in Unix seconds, in order of creation, without lines.
    *
    * @throws DomainError malformed when startingAfter is no contract of the namespace
    */
@@ -309,14 +312,14 @@ export const contractRepository = (db: Queryable) => ({
     return pageOf(rows.map(contractFromRow), limit)
   },
 
-  /** Contracts with all their lines, ever; in one statement, however many. */
+  /** Contracts with all lines they ever had; in one statement, for any number. */
   withLines: (namespaceId: string, contracts: readonly ContractRecord[]) =>
     withLines(db, namespaceId, contracts),
 
   /**
-   * The newest grant that each of these lines has written: a line gives its grants in order.
+   * The newest stored grant of each of these lines: a line gives its grants in order.
    *
-   * @param knownAt in Unix seconds of real time: of those that were written before; undefined: of those that are now
+   * @param knownAt in Unix seconds of real time: only grants stored before it; undefined: all that are stored now
    */
   async newestCredits(
     namespaceId: string,
@@ -355,7 +358,7 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   return rows.map(contractFromRow)[0]
 }
 
-/** @param field what of the request claims the account's card; undefined where no field does */
+/** @param field the request's field that claims the account's card; undefined where no field does */
 function explain(err: unknown, taken: ErrorCode, field?: string): unknown {
   if (isExclusionViolation(err, 'contract_lines_one_card'))
     return new DomainError(
@@ -390,5 +393,5 @@ const contractFromRow = (row: ContractRow): ContractRecord => ({
   updatedAt: row.updated_at,
 })
 
-/** All that a contract says is in whole seconds. */
+/** All times of a contract are whole seconds. */
 const secondsOf = (at: Date): number => at.getTime() / 1_000

@@ -40,8 +40,8 @@ export const customerRepository = (db: Queryable) => ({
   find: (namespaceId: string, customerId: string) => findRow(db, CUSTOMERS, namespaceId, customerId),
 
   /**
-   * Changes the fields that are named. Within a transaction, because accounts are sorted by their customer's name: a
-   * name that differs in more than case costs a write for each account of the customer.
+   * Changes the given fields. Within a transaction, because accounts are sorted by their customer's name: a name that
+   * differs in more than case costs a write for each account of the customer.
    *
    * @returns the customer, undefined when there is none
    * @throws DomainError unprocessable when another customer has the external id
@@ -60,7 +60,7 @@ export const customerRepository = (db: Queryable) => ({
     return changed
   },
 
-  /** @param externalId only the customer that has this one */
+  /** @param externalId lists only the customer with this one */
   list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
     listRows(db, CUSTOMERS, namespaceId, { external_id: externalId }, page),
 })

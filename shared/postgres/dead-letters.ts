@@ -6,7 +6,7 @@ export interface DeadLetter {
   topic: string
   partition: number
   offset: number
-  /** Which line of the record, from 0. */
+  /** The index of the line in the record, from 0. */
   line: number
   reason: string
   value: Buffer
@@ -14,7 +14,7 @@ export interface DeadLetter {
   retriedAt: Date | null
 }
 
-/** What is known of a dead letter, without its bytes. */
+/** A dead letter without its bytes. */
 export type DeadLetterHead = Omit<DeadLetter, 'value'>
 
 export type NewDeadLetter = Omit<DeadLetter, 'id' | 'createdAt' | 'retriedAt'>
@@ -47,7 +47,7 @@ const COUNT_WAITING = 'SELECT count(*)::int AS waiting FROM dead_letters WHERE r
 const MARK_RETRIED = 'UPDATE dead_letters SET retried_at = clock_timestamp() WHERE dead_letter_id = $1'
 
 export const deadLetterRepository = (db: Queryable) => ({
-  /** Keeps a line with its reason; the same line again changes nothing. */
+  /** Stores a line with its reason; storing it again changes nothing. */
   async insert({ topic, partition, offset, line, reason, value }: NewDeadLetter): Promise<void> {
     await db.query(INSERT, [topic, partition, offset, line, reason, value])
   },
@@ -58,8 +58,8 @@ export const deadLetterRepository = (db: Queryable) => ({
   },
 
   /**
-   * Those there are, in the order they came, a page at a time and without their bytes. What comes meanwhile is left
-   * out, so that whoever makes new ones on the way comes to an end.
+   * All present dead letters in order of arrival, a page at a time and without their bytes. Later ones are left out,
+   * so that a caller that creates new ones on the way reaches an end.
    */
   async *pages(size: number): AsyncGenerator<DeadLetterHead[]> {
     const { rows: ends } = await db.query<{ last: string | null }>(LAST_ID)
@@ -72,7 +72,7 @@ export const deadLetterRepository = (db: Queryable) => ({
     }
   },
 
-  /** Where those of a range of one partition lie. */
+  /** The positions of dead letters in a range of one partition. */
   async listPositions(
     topic: string,
     partition: number,
@@ -88,7 +88,7 @@ export const deadLetterRepository = (db: Queryable) => ({
     return rows.map((row) => ({ partition: row.partition, offset: Number(row.log_offset), line: row.line }))
   },
 
-  /** How many were not retried yet. */
+  /** The number of dead letters that were not retried yet. */
   async countWaiting(): Promise<number> {
     const { rows } = await db.query<{ waiting: number }>(COUNT_WAITING)
     return rows[0]?.waiting ?? 0

@@ -4,7 +4,7 @@ import type { Queryable } from './core/pool.ts'
 /** The event log that every process must use. */
 export interface LogInForce {
   id: string
-  /** Since when; 0 when there was none before it. */
+  /** The time from which it is in use; 0 when there was none before it. */
   since: Micros
 }
 
@@ -21,7 +21,7 @@ export const eventLogRepository = (db: Queryable) => ({
     return rows.map(({ id, since }) => ({ id, since: Number(since) }))[0]
   },
 
-  /** Puts a log in force, from now on. */
+  /** Makes a log the one in use, from now on. */
   async enter(id: string): Promise<void> {
     await db.query(ENTER, [id])
   },

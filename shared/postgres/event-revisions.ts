@@ -12,10 +12,10 @@ import { isMetric } from '../domain/usage-source.ts'
 import { type Micros, MICROS_PER_SECOND } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** Names an event among those of all namespaces. */
+/** Identifies an event among those of all namespaces. */
 export type EventKey = Pick<UsageEvent, 'namespaceId' | 'id'>
 
-/** A correction, as the audit goes through them. */
+/** The key by which the audit lists corrections. */
 export type CorrectionKey = EventKey & { correctedAt: Micros }
 
 interface RevisionRow {
@@ -83,7 +83,7 @@ const LIST_FIRST_OF_ALL = `
   SELECT ${COLUMNS} FROM event_revisions
   WHERE revision = 0 AND (namespace_id, event_id) IN (SELECT * FROM unnest($1::uuid[], $2::text[]))`
 
-/** After every other one. */
+/** Sorts after every other namespace. */
 const LAST_NAMESPACE = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
 /** Revisions of the events of one namespace; a transaction with that namespace set is needed. */
@@ -95,12 +95,12 @@ export const eventRevisionRepository = (db: Queryable) => ({
   },
 
   /**
-   * Takes these events for the rest of the transaction, so that their newest revisions stay the newest. Whoever
-   * corrects several takes them in the order of their ids, so that no two wait for each other.
+   * Locks these events for the rest of the transaction, so that their newest revisions stay the newest. Transactions
+   * that correct several events lock them in order of their ids, so that no two deadlock.
    *
-   * @param reports of those that may have no revision yet: their reports, which are kept as revision 0
-   * @returns what time it is by the database's clock: a correction that is made then bears no earlier one, or who has
-   *   read what was known up to then would have missed it
+   * @param reports of events that may have no revision yet: they are stored as revision 0
+   * @returns the current time of the database's clock. A correction must not have an earlier time, or a reader of
+   *   what was known before would have missed it
    */
   async take(namespaceId: string, ids: readonly string[], reports: readonly UsageEvent[]): Promise<Micros> {
     const first = reports.map((event) => ({ event, revision: 0, keyId: null }))
@@ -109,7 +109,7 @@ export const eventRevisionRepository = (db: Queryable) => ({
     return Math.max(0, ...rows.map(({ now }) => Number(now)))
   },
 
-  /** What each of these events was before a time: its last revision made before it; those that have none are absent. */
+  /** What each of these events was before a time: its last revision made before it. Events without one are absent. */
   async listBefore(
     namespaceId: string,
     ids: readonly string[],
@@ -119,7 +119,7 @@ export const eventRevisionRepository = (db: Queryable) => ({
     return new Map(rows.map((row) => [row.event_id, revisionFromRow(row).event]))
   },
 
-  /** Adds corrections of events that were taken. */
+  /** Adds corrections of events that are locked. */
   async insert(
     namespaceId: string,
     revisions: readonly Pick<EventRevision, 'event' | 'revision' | 'keyId'>[],
@@ -127,16 +127,16 @@ export const eventRevisionRepository = (db: Queryable) => ({
     await db.query(INSERT, valuesOf(namespaceId, revisions))
   },
 
-  /** In order, after a revision. */
+  /** Revisions in order, after a given one. */
   async list(namespaceId: string, id: string, after: number, limit: number): Promise<EventRevision[]> {
     const { rows } = await db.query<RevisionRow>(LIST, [namespaceId, id, after, limit])
     return rows.map(revisionFromRow)
   },
 
   /**
-   * Notes that the event log has them.
+   * Records that the event log has them.
    *
-   * @param at not before what they have as their time in the log: the database's clock may lie behind that
+   * @param at not before their time in the log: the database's clock may be behind
    */
   async markSent(namespaceId: string, revisions: readonly EventRevision[], at: Micros): Promise<void> {
     await db.query(MARK_SENT, [
@@ -151,9 +151,9 @@ export const eventRevisionRepository = (db: Queryable) => ({
 /** Corrections of all namespaces; see inEveryNamespace. */
 export const everyRevisionRepository = (db: Queryable) => ({
   /**
-   * Corrections that the event log is not known to have, the oldest first.
+   * Corrections that are not known to be in the event log, the oldest first.
    *
-   * @param olderThanMs younger ones are likely to be on their way
+   * @param olderThanMs younger corrections are probably being sent
    */
   async listUnsent(
     olderThanMs: number,
@@ -164,9 +164,9 @@ export const everyRevisionRepository = (db: Queryable) => ({
   },
 
   /**
-   * Where corrections stand that were made before a time, in their order.
+   * The keys of corrections that were made before a time, in their order.
    *
-   * @param after the first time that is wanted, or the last key of the page before
+   * @param after the first time wanted, or the last key of the page before
    */
   async listCorrected(
     after: CorrectionKey | Micros,
@@ -187,7 +187,7 @@ export const everyRevisionRepository = (db: Queryable) => ({
     }))
   },
 
-  /** The corrections of these keys; where there is none it is absent. */
+  /** The corrections with these keys; missing ones are absent. */
   async listCorrectedAt(keys: readonly CorrectionKey[]): Promise<EventRevision[]> {
     const { rows } = await db.query<RevisionRow>(LIST_CORRECTED_AT, [
       keys.map(({ namespaceId }) => namespaceId),
@@ -200,7 +200,7 @@ export const everyRevisionRepository = (db: Queryable) => ({
   /** The newest revision of each of these events. */
   listNewest: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_NEWEST_OF_ALL, keys),
 
-  /** The reports of those of these events that were corrected: revision 0. */
+  /** Revision 0, the report, of those of these events that were corrected. */
   listFirst: (keys: readonly EventKey[]): Promise<EventRevision[]> => listOf(db, LIST_FIRST_OF_ALL, keys),
 })
 

@@ -2,19 +2,20 @@ import { type Micros, MICROS_PER_MS } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
 /**
- * How far this database's clock may be set back without an event being missed; time servers slew by less than that, and
- * a standby that takes over may differ by it.
+ * How far this database's clock may be set back without an event being missed. Time servers correct by less than
+ * that, and a standby that takes over may differ by it.
  */
 export const CLOCK_STEP_MICROS = 1_000_000
 
 /**
- * How far the clock of a gateway may be from the database's: what it accepts would lie in the past, or in the future.
+ * How far the clock of a gateway may differ from the database's: otherwise what it accepts would be in the past, or
+ * in the future.
  */
 export const CLOCK_DIFFERENCE_MAX_MICROS = 2_000_000
 
 /**
- * How much later than it has told a gateway that crashed may have accepted: it tells every second, by a clock that is
- * off by no more than the difference that is allowed.
+ * How much later than its last record a crashed gateway may have accepted events. It records every second, by a clock
+ * within the allowed difference.
  */
 export const TAIL_MICROS = CLOCK_STEP_MICROS + CLOCK_DIFFERENCE_MAX_MICROS
 
@@ -24,7 +25,7 @@ const UNTIL = "clock_timestamp() + $2 * interval '1 millisecond'"
 const INSERT = `
   INSERT INTO gateways (gateway_id, lowest_accepted_at, reached_at, renewed_at, counts_until)
   SELECT $1, at, at, clock_timestamp(), ${UNTIL} FROM (SELECT greatest(${NOW}, reached_acceptance()) AS at) AS began`
-// Where the clock was clearly set back, one that crashed may have gone on without this database for a while.
+// Where the clock was clearly set back, a crashed gateway may have gone on without this database for a while.
 const BEGIN = `
   UPDATE gateways g SET lowest_accepted_at = began.since, reached_at = began.since, renewed_at = clock_timestamp(),
     counts_until = ${UNTIL}
@@ -32,7 +33,7 @@ const BEGIN = `
     SELECT now, CASE WHEN now < reached - ${TAIL_MICROS} THEN reached + $3 ELSE greatest(now, reached) END AS since
     FROM (SELECT ${NOW} AS now, reached_acceptance() AS reached) AS looked) AS began
   WHERE g.gateway_id = $1 RETURNING began.since, began.now`
-// A row that counts no longer is not brought back: readers may have passed it.
+// A row that no longer counts is not brought back: readers may have passed it.
 const RENEW = `
   UPDATE gateways SET lowest_accepted_at = greatest(lowest_accepted_at, $3), reached_at = greatest(reached_at, $4),
     renewed_at = clock_timestamp(), counts_until = ${UNTIL}
@@ -47,7 +48,7 @@ const FORGET = (which: string) => `
   WITH gone AS (DELETE FROM gateways WHERE ${which} RETURNING reached_at + ${TAIL_MICROS} AS reached_at) ${KEEP_REACHED}`
 const FORGET_CRASHED = FORGET("counts_until < clock_timestamp() - interval '1 hour'")
 const FORGET_ALL = FORGET('true')
-// As if it had been renewed just now: nobody can tell how long ago it was.
+// As if it had been renewed just now: nobody knows how long ago it was.
 const BRING_BACK = `
   UPDATE gateways SET renewed_at = clock_timestamp(), counts_until = clock_timestamp() + (counts_until - renewed_at)
   WHERE renewed_at > clock_timestamp() + ${CLOCK_STEP_MICROS / 1_000} * interval '1 millisecond'`
@@ -60,22 +61,22 @@ const COUNT = `
   FROM gateways WHERE counts_until > clock_timestamp()`
 const LOOK = `SELECT ${NOW} AS now, reached_acceptance() AS reached`
 
-/** The lowest acceptances of all gateways, and how far they have come. */
+/** The lowest acceptances of all gateways, and how far acceptances have come. */
 export const gatewayRepository = (db: Queryable) => ({
-  /** What time it is by the database's clock. */
+  /** The current time of the database's clock. */
   async readNow(): Promise<Micros> {
     const { rows } = await db.query<{ now: string }>(`SELECT ${NOW} AS now`)
     return Number(rows[0]?.now)
   },
 
   /**
-   * Enters a gateway. Two statements: the watermark is taken once the row can be seen, so that a reader who did not see
-   * it cannot have passed it.
+   * Registers a gateway. Two statements: the watermark is read once the row is visible, so that a reader who did not
+   * see the row cannot have passed it.
    *
-   * @param countsForMs for how long the row counts unless it is renewed
-   * @param untoldMaxMs for how long a gateway goes on that cannot reach this database
-   * @returns the time before which the gateway must accept nothing, which is now by the database's clock, or what
-   *   acceptances have reached when that is later; and now
+   * @param countsForMs how long the row counts unless it is renewed
+   * @param untoldMaxMs how long a gateway goes on when it cannot reach this database
+   * @returns the time before which the gateway must accept nothing: now by the database's clock, or how far
+   *   acceptances have come when that is later; and now
    */
   async register(
     gatewayId: string,
@@ -96,8 +97,8 @@ export const gatewayRepository = (db: Queryable) => ({
   },
 
   /**
-   * @returns now by the database's clock, and how far acceptances of all gateways have come; undefined when the row no
-   *   longer counts
+   * @returns now by the database's clock, and how far acceptances of all gateways have come; undefined when the row
+   *   no longer counts
    */
   async renew(
     gatewayId: string,
@@ -109,22 +110,28 @@ export const gatewayRepository = (db: Queryable) => ({
     return rows[0] === undefined ? undefined : lookFromRow(rows[0])
   },
 
-  /** @param reached every event that it has accepted was accepted by then */
+  /** @param reached all events that it has accepted were accepted before this */
   async remove(gatewayId: string, reached: Micros): Promise<void> {
     await db.query(REMOVE, [gatewayId, reached])
   },
 
-  /** Takes away the rows of gateways that crashed: all, where no other process takes reports. */
+  /** Removes the rows of crashed gateways: all rows, as no other process takes reports. */
   async forgetAll(): Promise<void> {
     await db.query(FORGET_ALL)
   },
 
-  /** After this database's clock was set back: rows that were renewed before would count until that time comes again. */
+  /**
+   * After this database's clock was set back: otherwise rows that were renewed before would count until that time is
+   * reached again.
+   */
   async bringBack(): Promise<void> {
     await db.query(BRING_BACK)
   },
 
-  /** How many renew their rows, how many fell silent, and for how many seconds those still count. */
+  /**
+   * How many gateways renew their rows, how many stopped doing so, and for how many seconds the rows of those still
+   * count.
+   */
   async count(): Promise<{ renewed: number; silent: number; silentForS: number }> {
     const { rows } = await db.query<{ renewed: number; silent: number; silent_for_s: number | null }>(COUNT)
     const [row] = rows
@@ -135,7 +142,7 @@ export const gatewayRepository = (db: Queryable) => ({
     }
   },
 
-  /** How far acceptances have come, and what time it is by the database's clock. */
+  /** How far acceptances have come, and the current time of the database's clock. */
   async look(): Promise<{ now: Micros; reached: Micros }> {
     const { rows } = await db.query<LookRow>(LOOK)
     if (rows[0] === undefined) throw new Error('the database tells no time')

@@ -18,7 +18,7 @@ export type NewGrant = Pick<
   'id' | 'accountId' | 'source' | 'amount' | 'description' | 'contractId' | 'effectiveAt' | 'expiresAt'
 >
 
-/** Which grants a list holds; what is undefined does not matter. */
+/** Which grants a list contains; undefined fields do not filter. */
 export interface GrantFilter {
   accountId?: string | undefined
   source?: UsageSource | undefined
@@ -30,7 +30,7 @@ interface GrantRow {
   account_id: string
   metric_id: string | null
   currency: string | null
-  amount: string // numeric: pg hands it over as text, and text it stays until amountFromDatabase
+  amount: string // numeric: pg returns it as text, and it stays text until amountFromDatabase
   description: string | null
   contract_v1_id: string | null
   effective_at: Date
@@ -46,15 +46,15 @@ interface CreditRow extends Pick<
   GrantRow,
   'grant_id' | 'amount' | 'effective_at' | 'expires_at' | 'voided_at' | 'archived_at'
 > {
-  /** Of the key, from 1 on. */
+  /** The number of the key, from 1 on. */
   nth: string
 }
 
-/** Whose credit, in which currency. */
+/** The account and the currency of credit. */
 export interface CreditKey {
   accountId: string
   currency: string
-  /** In Unix seconds; what begins then or later, or had expired before, is not wanted. */
+  /** In Unix seconds; leaves out grants that begin then or later, or that expired before. */
   before: number
 }
 
@@ -65,7 +65,7 @@ const INSERT = `
     effective_at, expires_at, accepted_at, created_at, updated_at)
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, at, at, at FROM clock_timestamp() AS at
   RETURNING ${COLUMNS}`
-// A microsecond apart, so that they are listed in the order in which they were given.
+// Created a microsecond apart, so that they are listed in the order in which they were given.
 const INSERT_ALL = `
   INSERT INTO grants (namespace_id, grant_id, account_id, metric_id, currency, amount, description, contract_v1_id,
     effective_at, expires_at, accepted_at, created_at, updated_at)
@@ -84,8 +84,8 @@ const ARCHIVE = `
   UPDATE grants SET ${setOnce('archived_at')}
   WHERE namespace_id = $1 AND grant_id = $2
   RETURNING ${COLUMNS}`
-// Planned anew for each call, without the conditions whose parameter is null: each combination has its index, but for
-// that of a contract, whose grants are mostly of one account and source.
+// Planned again for each call, without the conditions whose parameter is null: each combination has its index. Only
+// the filter by contract has none, as a contract's grants are mostly of one account and source.
 const LIST = `
   SELECT ${COLUMNS} FROM grants WHERE namespace_id = $1
     AND ($3::text IS NULL OR account_id = $3)
@@ -95,8 +95,8 @@ const LIST = `
       (SELECT created_at, grant_id FROM grants WHERE namespace_id = $1 AND grant_id = $5))
   ORDER BY created_at, grant_id LIMIT $2`
 
-// Known before a time: what was given since is not there, and what was ended since is not over. $5 null: as it is. One
-// by one: without statistics of a table that has just grown, all grants of the namespace would be gone through.
+// As known before a time: grants given since are left out, and grants ended since are still open. $5 null: as it is
+// now. Key by key: without statistics of a table that has just grown, all grants of the namespace would be read.
 const LIST_CREDIT = `
   SELECT g.grant_id, g.amount, g.effective_at, g.expires_at,
     CASE WHEN coalesce(g.voided_at < to_timestamp($5), true) THEN g.voided_at END AS voided_at,
@@ -107,20 +107,20 @@ const LIST_CREDIT = `
       AND ($5::float8 IS NULL OR created_at < to_timestamp($5))
     OFFSET 0) AS g`
 
-/** Of whom grants are added up, and as of when. */
+/** The account whose grants are added up, and the time they must be in force at. */
 export interface GrantsKey extends AccountKey {
   at: Date
 }
 
 export interface GrantSum {
   hasAccount: boolean
-  /** Whether there is such a metric; of a currency always. */
+  /** Whether the metric exists; always true for a currency. */
   hasSource: boolean
-  /** What is granted and in force. */
+  /** The sum of the grants in force. */
   total: Amount
 }
 
-/** For each key the grants of one source; of any namespaces in one round trip, outside of a transaction. */
+/** The grants of one source for each key; of any namespaces in one round trip, outside of a transaction. */
 export async function sumGrants(
   db: Queryable,
   keys: readonly (GrantsKey & { source: UsageSource })[],
@@ -143,7 +143,7 @@ export async function sumGrants(
 }
 
 /**
- * For each key the sums by every source the account was ever granted, also when none of those grants is in force;
+ * For each key the sums by every source the account was ever granted, including sources without a grant in force;
  * undefined where there is no such account. Of any namespaces in one round trip, in a transaction or outside of one.
  */
 export async function sumGrantsBySource(
@@ -168,7 +168,7 @@ export async function sumGrantsBySource(
   return sums
 }
 
-/** The same for accounts of one namespace; those that do not exist are absent. */
+/** The sums by source for accounts of one namespace; accounts that do not exist are absent. */
 export async function sumGrantsOfAccounts(
   db: Queryable,
   namespaceId: string,
@@ -189,7 +189,8 @@ export async function sumGrantsOfAccounts(
 
 export const grantRepository = (db: Queryable) => ({
   /**
-   * Within a transaction: grants of a namespace are made one after the other, so that a list can be kept up with.
+   * Within a transaction: grants of a namespace are created one after the other, so that a reader can follow the list
+   * without missing one.
    *
    * @throws DomainError unprocessable when the account or the metric does not exist
    */
@@ -221,7 +222,8 @@ export const grantRepository = (db: Queryable) => ({
   },
 
   /**
-   * The same for any number in one statement, of accounts and metrics that exist; they are listed in the order given.
+   * Inserts any number of grants in one statement, of accounts and metrics that exist; they are listed in the order
+   * given.
    */
   async insertAll(namespaceId: string, grants: readonly NewGrant[]): Promise<void> {
     await shareBalances(db, namespaceId, grants)
@@ -232,25 +234,25 @@ export const grantRepository = (db: Queryable) => ({
   find: (namespaceId: string, grantId: string) => findOne(db, FIND, [namespaceId, grantId]),
 
   /**
-   * Within a transaction: from now on it counts no more; voiding again keeps the first time.
+   * Within a transaction: the grant no longer counts from now on; voiding again keeps the first time.
    *
    * @returns the grant, undefined when there is none
    */
   void: (namespaceId: string, grantId: string) => end(db, VOID, namespaceId, grantId),
 
   /**
-   * Within a transaction: from now on it counts no more; archiving again keeps the first time.
+   * Within a transaction: the grant no longer counts from now on; archiving again keeps the first time.
    *
    * @returns the grant, undefined when there is none
    */
   archive: (namespaceId: string, grantId: string) => end(db, ARCHIVE, namespaceId, grantId),
 
   /**
-   * The credit of accounts, each in a currency, that has begun and not expired at a time; what was voided or archived
-   * is among it, with when.
+   * The credit of accounts, each in a currency, that has begun and not expired at a time. Voided and archived grants
+   * are included, with the time.
    *
-   * @param knownAt in Unix seconds of real time, as grants bear it: what was given, voided or archived before is, all
-   *   else is not known; undefined: as it is now
+   * @param knownAt in Unix seconds of real time, the clock of grants' times: only what was given, voided or archived
+   *   before it counts; undefined: as it is now
    * @returns for each key its grants, in any order
    */
   async listCredit(
@@ -303,7 +305,7 @@ async function findOne(db: Queryable, text: string, values: unknown[]): Promise<
   return rows.map(grantFromRow)[0]
 }
 
-/** With the fraction that a void has, which a Date keeps to the millisecond. */
+/** With the fraction of a voiding's time, which a Date keeps to the millisecond. */
 const preciseSeconds = (at: Date): number => at.getTime() / 1_000
 
 const sourceToColumns = (source: UsageSource) =>

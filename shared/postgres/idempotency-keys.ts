@@ -3,30 +3,28 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
-/**
- * How the row of a key is to be read: see migrations/0022_keys_name_what_they_made.sql. New ones are of the last form.
- */
+/** How the row of a key is read: see migrations/0022_keys_name_what_they_made.sql. New rows have the last form. */
 export const KEY_FORM = { ofBytes: 1, ofContent: 2 } as const
 export type KeyForm = (typeof KEY_FORM)[keyof typeof KEY_FORM]
 
 /** A request that came with an Idempotency-Key. */
 export interface KeyedRequest {
-  /** Method and path, with the ids that stand in it: a key is used once on a route. */
+  /** Method and path, with the ids in it: a key is used once on a route. */
   route: string
   key: string
-  /** A SHA-256 of what is asked for: the same however it is written. */
+  /** A SHA-256 of the content: the same for any spelling of it. */
   digest: Buffer
 }
 
-/** A key that is in use for work outside of the database. */
+/** A key that is used for work outside of the database. */
 export interface BegunKey {
-  /** When it was begun: the time of the first attempt. */
+  /** The time of the first attempt. */
   at: Micros
-  /** In which form that attempt was begun. */
+  /** The form of the first attempt's row. */
   form: KeyForm
 }
 
-/** What a report came to. */
+/** What a report stored. */
 export interface ReportedEvents {
   firstId: string
   count: number
@@ -62,7 +60,7 @@ interface FoundRow {
 }
 
 /**
- * Idempotency-Key headers, each used once in a namespace and on a route. docs/reference/keys.md has what is answered
+ * Idempotency-Key headers, each used once in a namespace and on a route. docs/reference/keys.md says what is answered
  * when.
  */
 export const idempotencyKeyRepository = (db: Queryable) => {
@@ -79,10 +77,10 @@ export const idempotencyKeyRepository = (db: Queryable) => {
 
   return {
     /**
-     * Uses up a key, within the transaction that makes or changes what it stands for: when that fails, the key stays
-     * free. Another request with it waits until this one ends.
+     * Uses a key, within the transaction that makes or changes what it stands for: if that fails, the key stays free.
+     * Another request with the key waits until this transaction ends.
      *
-     * @param formerRoute under which an earlier version kept keys of this route
+     * @param formerRoute the route under which an earlier version stored the keys of this one
      * @throws DomainError conflict when it was used before
      */
     async use(namespaceId: string, request: KeyedRequest, formerRoute = request.route): Promise<void> {
@@ -91,20 +89,19 @@ export const idempotencyKeyRepository = (db: Queryable) => {
       if (rowCount === 0) throw usedBefore(await find(namespaceId, request, formerRoute), digest)
     },
 
-    /** Notes what the key was used up for, in the same transaction. */
+    /** Records in the same transaction what the key was used for. */
     async nameResource(namespaceId: string, { route, key }: KeyedRequest, resourceId: string): Promise<void> {
       await db.query(NAME_RESOURCE, [namespaceId, route, key, resourceId])
     },
 
     /**
-     * Begins to use a key for work that is done outside of the database, or goes on with what began before and asks for
-     * the same.
+     * Begins to use a key for work outside of the database, or continues an earlier attempt with the same content.
      *
-     * @param body the bytes of the request, which attempts of form 1 are told by
+     * @param body the bytes of the request, by which attempts of form 1 are compared
      * @param at now
-     * @returns the time and the form to work with: of now, or of the attempt that began
-     * @throws DomainError conflict when the key was used up; unprocessable when what began asks for something else, or
-     *   cannot be seen to ask for the same
+     * @returns the time and the form to work with: new ones, or those of the earlier attempt
+     * @throws DomainError conflict when the key was used; unprocessable when the earlier attempt has another content,
+     *   or when that is not known
      */
     async begin(namespaceId: string, request: KeyedRequest, body: Buffer, at: Micros): Promise<BegunKey> {
       const { route, key, digest } = request
@@ -117,7 +114,7 @@ export const idempotencyKeyRepository = (db: Queryable) => {
       return { at: Number(found.first_used_at), form: found.form }
     },
 
-    /** Uses a key up whose work is done. */
+    /** Marks a key as used, once its work is done. */
     async complete(
       namespaceId: string,
       { route, key }: KeyedRequest,
@@ -130,7 +127,7 @@ export const idempotencyKeyRepository = (db: Queryable) => {
 
 const SUBJECT = 'Idempotency-Key:'
 
-/** @param digest of this request, made as that of the found one was */
+/** @param digest of this request, computed like that of the found one */
 function usedBefore(found: FoundRow, digest: Buffer): DomainError {
   const { resource_id: resourceId, event_count: count } = found
   const before = `${SUBJECT} this key was used before`
@@ -145,7 +142,7 @@ function usedBefore(found: FoundRow, digest: Buffer): DomainError {
   return new DomainError('conflict', `${before}, for ${made}${content}`)
 }
 
-/** Other bytes may say the same. */
+/** Different bytes may have the same content. */
 const isKnownToDiffer = (found: FoundRow, digest: Buffer): boolean =>
   found.form === KEY_FORM.ofContent && found.digest?.equals(digest) !== true
 

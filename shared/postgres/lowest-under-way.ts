@@ -13,7 +13,8 @@ interface LookedRow {
   counts_for_ms: number
 }
 
-// No parameters, so that the statement's time is before its snapshot: whoever is not in the one begins after the other.
+// No parameters, so that the statement's time is before its snapshot: a gateway that is not in the snapshot begins
+// after that time.
 const LOOK = `
   SELECT (extract(epoch FROM statement_timestamp()) * 1000000)::bigint AS now, reached_acceptance() AS reached,
     gateway_id, lowest_accepted_at AS lowest, renewed_at::text, counts_until > statement_timestamp() AS counts,
@@ -21,13 +22,13 @@ const LOOK = `
   FROM (SELECT) AS one LEFT JOIN gateways ON true`
 
 /**
- * Reads, again and again, before which time no gateway appends anything any more: the lowest of the rows that count.
- * Where there is none it is now, or what acceptances have reached when that is later; a gateway that begins after that
+ * Returns a function that reads the time before which no gateway appends any more: the lowest of the rows that count.
+ * Without such rows it is now, or how far acceptances have come when that is later; a gateway that begins later
  * begins there.
  *
- * A row counts by the database's clock, and also for as long as it was seen to be renewed lately by a clock that nobody
- * sets: else all of them would count no longer once the database's clock is ahead for a moment, while gateways go on
- * that do not know of it.
+ * A row counts by the database's clock, and also while it was seen to be renewed recently, by a clock that is never
+ * set. Otherwise no row would count once the database's clock is ahead for a moment, while gateways go on without
+ * knowing it.
  */
 export function lowestUnderWayIn(
   db: Queryable,
@@ -43,7 +44,7 @@ export function lowestUnderWayIn(
     for (const { gateway_id: id, lowest: own, renewed_at: renewedAt, counts, counts_for_ms: forMs } of rows) {
       if (id === null) continue
       const before = seen.get(id)
-      // What it was before somebody looked is for the database's clock to say.
+      // Before it was first seen, only the database's clock can tell.
       const renewedMs = before === undefined && !counts ? -Infinity : ms
       const since = before?.renewedAt === renewedAt ? before : { renewedAt, ms: renewedMs }
       still.set(id, since)

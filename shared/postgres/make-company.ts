@@ -6,9 +6,9 @@ import type { Pool, PoolClient } from './core/pool.ts'
 import { inNamespace } from './core/transaction.ts'
 
 /**
- * Makes a company with its first namespace, and records that an operator did.
+ * Makes a company with its first namespace, and records in the audit trail that an operator did.
  *
- * @param andThen what else belongs into the transaction
+ * @param andThen further work in the same transaction
  * @returns its id
  * @throws DomainError conflict when another company has the name
  */

@@ -30,7 +30,7 @@ const METRICS: ResourceTable<Metric> = {
 }
 
 /**
- * The ids of the metrics of each namespace that are not archived, in order of creation; in one round trip, outside of a
+ * The ids of each namespace's metrics that are not archived, in order of creation; in one round trip, outside of a
  * transaction.
  */
 export async function listActiveMetricIds(
@@ -58,7 +58,7 @@ export const metricRepository = (db: Queryable) => ({
   update: (namespaceId: string, metricId: string, changes: Changes<Omit<NewMetric, 'id'>>) =>
     updateRow(db, METRICS, namespaceId, metricId, changes),
 
-  /** In order of creation; ids that are none are absent. */
+  /** In order of creation; unknown ids are absent. */
   listByIds: (namespaceId: string, metricIds: readonly string[]) =>
     listRowsByIds(db, METRICS, namespaceId, metricIds),
 

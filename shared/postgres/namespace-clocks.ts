@@ -1,13 +1,11 @@
 import type { Queryable } from './core/pool.ts'
 
-/**
- * How far a clock may run ahead: every time it shows must fit into 32 bits, and ten years are enough to try things out.
- */
+/** How far a clock may run ahead: every time it shows must fit into 32 bits, and ten years are enough for tests. */
 export const AHEAD_MAX_S = 3_653 * 86_400
 
 const AHEAD = 'SELECT namespace_ahead_ms($1) AS ahead_ms'
 const NOW = "SELECT clock_timestamp() + namespace_ahead_ms($1) * interval '1 millisecond' AS now"
-// Whole seconds are set and shown: to set the second that it shows already changes nothing.
+// Whole seconds are set and shown: setting the second that it already shows changes nothing.
 const SET_AHEAD = `
   INSERT INTO namespace_clocks AS c (namespace_id, ahead_ms) VALUES ($1, greatest($2::bigint, 0))
   ON CONFLICT (namespace_id) DO UPDATE
@@ -17,11 +15,11 @@ const RESET = `
   UPDATE namespace_clocks SET ahead_ms = 0, updated_at = clock_timestamp() WHERE namespace_id = $1`
 
 /**
- * The clocks of namespaces: how far each runs ahead of real time. Only the clock of a test company ever does: with a
- * caller's mode at hand ask for that first, and a live company costs no query.
+ * The clocks of namespaces: how far each runs ahead of real time. Only the clock of a test company ever does. A
+ * caller that knows the mode should check it first, so that a live company costs no query.
  */
 export const namespaceClockRepository = (db: Queryable) => ({
-  /** What time it is in a namespace, by this database's clock; in any transaction, or in none. */
+  /** The current time in a namespace, by this database's clock; in any transaction, or in none. */
   async now(namespaceId: string): Promise<Date> {
     const values = [namespaceId]
     const { rows } = await db.query<{ now: Date }>({ name: 'namespace-now', text: NOW, values })
@@ -37,7 +35,7 @@ export const namespaceClockRepository = (db: Queryable) => ({
   },
 
   /**
-   * Within a transaction in the namespace: sets the clock forward; one that is further ahead stays.
+   * Within a transaction in the namespace: sets the clock forward; a clock that is further ahead stays.
    *
    * @returns how far it is ahead now
    */
@@ -46,7 +44,7 @@ export const namespaceClockRepository = (db: Queryable) => ({
     return Number(rows[0]?.ahead_ms ?? 0)
   },
 
-  /** Within a transaction in the namespace: back to real time. */
+  /** Within a transaction in the namespace: sets the clock back to real time. */
   async reset(namespaceId: string): Promise<void> {
     await db.query(RESET, [namespaceId])
   },

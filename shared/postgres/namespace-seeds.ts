@@ -1,6 +1,6 @@
 import type { Queryable } from './core/pool.ts'
 
-/** What there is to buy, and a contract about it. */
+/** A product with its prices, and a contract for it. */
 export interface SeededCatalogue {
   productIds: readonly string[]
   priceIds: readonly string[]
@@ -8,7 +8,7 @@ export interface SeededCatalogue {
   contractId: string
 }
 
-/** What a seed has made in a namespace, in the order it was made in. */
+/** What a seed has made in a namespace, in order of creation. */
 export interface SeededResources extends SeededCatalogue {
   customerIds: readonly string[]
   accountIds: readonly string[]
@@ -17,7 +17,7 @@ export interface SeededResources extends SeededCatalogue {
 }
 
 export interface NamespaceSeed {
-  /** Unix second up to which its usage goes. */
+  /** The Unix second up to which it has usage. */
   upTo: number
   resources: SeededResources
 }
@@ -25,7 +25,7 @@ export interface NamespaceSeed {
 const FIND = 'SELECT up_to, made FROM namespace_seeds WHERE namespace_id = $1 AND seed = $2'
 const INSERT = 'INSERT INTO namespace_seeds (namespace_id, seed, up_to, made) VALUES ($1, $2, $3, $4)'
 
-/** What was made up in a namespace, by its seeds. */
+/** What seeds have made in a namespace. */
 export const namespaceSeedRepository = (db: Queryable) => ({
   async find(namespaceId: string, seed: number): Promise<NamespaceSeed | undefined> {
     const { rows } = await db.query<{ up_to: Date; made: SeededResources }>(FIND, [namespaceId, seed])

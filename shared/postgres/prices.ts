@@ -46,18 +46,18 @@ export const priceRepository = (db: Queryable) => ({
   },
 
   /**
-   * Changes the description, which is all that may change of a price.
+   * Changes the description, the only field of a price that may change.
    *
-   * @param description null takes it away, undefined leaves it as it is
+   * @param description null removes it, undefined leaves it as it is
    */
   update: (namespaceId: string, priceId: string, description: string | null | undefined) =>
     updateRow(db, PRICES, namespaceId, priceId, { description }),
 
-  /** The prices of these ids; ids that are none are absent. */
+  /** The prices with these ids; unknown ids are absent. */
   listByIds: (namespaceId: string, priceIds: readonly string[]) =>
     listRowsByIds(db, PRICES, namespaceId, priceIds),
 
-  /** The prices of these ids, within a transaction, until whose end none of them is archived. */
+  /** The prices with these ids. Within a transaction: none of them is archived until it ends. */
   shareByIds: (namespaceId: string, priceIds: readonly string[]) =>
     listRowsByIds(db, PRICES, namespaceId, priceIds, 'FOR SHARE'),
 

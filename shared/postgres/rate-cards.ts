@@ -35,20 +35,20 @@ const RATE_CARDS: ResourceTable<RateCard> = {
 const IS_FOLLOWED = `
   SELECT EXISTS (SELECT 1 FROM contract_lines WHERE namespace_id = $1 AND rate_card_id = $2) AS "isFollowed"`
 
-/** Rate cards; their rates are in rateRepository. */
+/** Stores rate cards; their rates are in rateRepository. */
 export const rateCardRepository = (db: Queryable) => ({
   ...findingAndArchiving(db, RATE_CARDS),
 
   /** Within a transaction. @throws DomainError conflict when another card has the external id */
   insert: (namespaceId: string, card: NewRateCard) => insertInOrder(db, RATE_CARDS, namespaceId, card),
 
-  /** Within a transaction, until whose end nobody else changes its rates, nor begins to follow it. */
+  /** Within a transaction: until it ends no other transaction changes the card's rates or begins to follow it. */
   lock: (namespaceId: string, rateCardId: string) =>
     findRow(db, RATE_CARDS, namespaceId, rateCardId, 'FOR UPDATE'),
 
   /**
-   * The cards of these ids, within a transaction, until whose end none of them changes: for who begins to follow them.
-   * Others may share them too; ids that are none are absent.
+   * The cards with these ids, for a transaction that begins to follow them: none of them changes until it ends. Other
+   * transactions may share them too; unknown ids are absent.
    */
   share: (namespaceId: string, rateCardIds: readonly string[]) =>
     listRowsByIds(db, RATE_CARDS, namespaceId, rateCardIds, 'FOR SHARE'),
@@ -59,7 +59,7 @@ export const rateCardRepository = (db: Queryable) => ({
     return row?.isFollowed === true
   },
 
-  /** Notes that rates of the card have changed. @returns the card, undefined when there is none */
+  /** Records that rates of the card have changed. @returns the card, undefined when there is none */
   touch: (namespaceId: string, rateCardId: string) => touchRow(db, RATE_CARDS, namespaceId, rateCardId),
 
   /** @throws DomainError unprocessable when another card has the external id */
@@ -69,11 +69,13 @@ export const rateCardRepository = (db: Queryable) => ({
     changes: Changes<Pick<RateCard, 'name' | 'description' | 'externalId'>>,
   ) => updateRow(db, RATE_CARDS, namespaceId, rateCardId, changes),
 
-  /** @param externalId only the card that has this one */
+  /** @param externalId lists only the card with this one */
   list: (namespaceId: string, externalId: string | undefined, page: PageRequest) =>
     listRows(db, RATE_CARDS, namespaceId, { external_id: externalId }, page),
 
-  /** All rates ever of these cards, in order of creation, in one query; a card without rates has an empty list. */
+  /**
+   * All rates that these cards ever had, in order of creation, in one query; a card without rates has an empty list.
+   */
   listRatesOf: (namespaceId: string, rateCardIds: readonly string[]): Promise<Map<string, Rate[]>> =>
     rateRepository(db).listOfCards(namespaceId, rateCardIds),
 })

@@ -21,13 +21,14 @@ interface RateRow {
   ends_at: Date | null
   created_at: Date
   product_id: string
-  /** By code point; null, which comes last, is the rest. */
+  /** In order of code points; null, which comes last, is the rest. */
   price_values: (string | null)[]
-  /** For each of these. */
+  /** The price of each value. */
   price_ids: string[]
 }
 
-// Why prices come as JSON: a card has up to 2,000, and a row each, with all of the rate in it, is most of a megabyte.
+// Why prices come as JSON: a card has up to 2,000, and a row for each, with the whole rate in it, would be most of a
+// megabyte.
 const SELECT = `
   SELECT r.rate_id, r.rate_card_id, r.metric_id, r.currency, r.aggregation, r.filters, r.group_by, r.starts_at, r.ends_at,
     r.created_at, p.price_values, p.price_ids,
@@ -38,8 +39,9 @@ const SELECT = `
     FROM rate_prices WHERE namespace_id = $1 AND rate_id = r.rate_id
   ) p
   WHERE r.namespace_id = $1`
-// Why a microsecond each: so they are in the order in which they were given. And after all that the card had: whoever
-// follows the list of its rates, whose card is locked meanwhile, misses none when a clock was set back.
+// Why a microsecond each: so that they are listed in the order in which they were given. And later than all rates of
+// the card: a reader that follows the list misses none when a clock was set back. The card is locked during that
+// time.
 const INSERT = `
   INSERT INTO rates (namespace_id, rate_id, rate_card_id, metric_id, currency, aggregation, filters, group_by, scope_digest,
     starts_at, ends_at, created_at)
@@ -68,10 +70,10 @@ const LIST = `${SELECT} AND r.rate_card_id = $2
 /** Rates of cards. All times are Unix seconds. */
 export const rateRepository = (db: Queryable) => ({
   /**
-   * Adds rates to a card, which the transaction has locked or made, and whose rates they do not overlap.
+   * Adds rates to a card that the transaction has locked or made. They must not overlap rates of the card.
    *
-   * @throws DomainError unprocessable when one of them asks the same as another of the card at a time: who judged them
-   *   by findOverlap under the card's lock never sees it
+   * @throws DomainError unprocessable when one of them has the same conditions as another of the card at the same
+   *   time: a caller that checked them with findOverlap under the card's lock never gets it
    */
   async insert(namespaceId: string, rateCardId: string, rates: readonly Rate[]): Promise<void> {
     try {
@@ -90,7 +92,7 @@ export const rateRepository = (db: Queryable) => ({
     ])
   },
 
-  /** Ends rates of a card, which the transaction has locked. */
+  /** Ends rates of a card that the transaction has locked. */
   async end(
     namespaceId: string,
     rateCardId: string,
@@ -100,13 +102,13 @@ export const rateRepository = (db: Queryable) => ({
     await db.query(END, [namespaceId, rateCardId, rateIds, endsAt])
   },
 
-  /** The rates of a card that are in force at a second, or from a later one on; in order of creation. */
+  /** The rates of a card that are in force at a second or later; in order of creation. */
   async listNotEnded(namespaceId: string, rateCardId: string, at: number): Promise<RateRecord[]> {
     const { rows } = await db.query<RateRow>(LIST_NOT_ENDED, [namespaceId, rateCardId, at])
     return rows.map(rateFromRow)
   },
 
-  /** All rates ever of each of these cards, in order of creation. */
+  /** All rates that each of these cards ever had, in order of creation. */
   async listOfCards(namespaceId: string, rateCardIds: readonly string[]): Promise<Map<string, RateRecord[]>> {
     const { rows } = await db.query<RateRow>(LIST_OF_CARDS, [namespaceId, rateCardIds])
     const rates = new Map(rateCardIds.map((id): [string, RateRecord[]] => [id, []]))
@@ -115,7 +117,7 @@ export const rateRepository = (db: Queryable) => ({
   },
 
   /**
-   * All rates ever of a card, in order of creation.
+   * All rates that a card ever had, in order of creation.
    *
    * @param at only those in force at this second
    * @throws DomainError malformed when startingAfter is no rate of the card

@@ -14,7 +14,7 @@ export type RefillConfigurationChanges = Changes<
   Pick<RefillConfiguration, 'minimumBalance' | 'targetBalance' | 'isActive'>
 >
 
-/** What a configuration is told apart by. */
+/** What identifies a configuration. */
 export type RefillConfigurationKey = Pick<RefillConfiguration, 'accountId' | 'metricId'>
 
 interface RefillConfigurationRow {
@@ -51,7 +51,7 @@ const LIST = `
         WHERE namespace_id = $1 AND account_id = $5 AND metric_id = $6))
   ORDER BY created_at, account_id, metric_id LIMIT $2`
 
-// Those of archived accounts and metrics are not refilled.
+// Archived accounts and metrics are not refilled.
 const OF_LIVE_PAIRS = `
   FROM refill_configurations AS c
   JOIN accounts AS a ON a.namespace_id = c.namespace_id AND a.account_id = c.account_id
@@ -78,17 +78,17 @@ export interface LockedRefillConfiguration extends Pick<
   RefillConfiguration,
   'accountId' | 'metricId' | 'minimumBalance' | 'targetBalance'
 > {
-  /** How many refills of it were made. */
+  /** The number of refills that were made for it. */
   occurrences: bigint
 }
 
 export const refillConfigurationRepository = (db: Queryable) => ({
   /**
-   * Within a transaction: configurations of a namespace are made one after the other, so that a list can be kept up
-   * with.
+   * Within a transaction: configurations of a namespace are created one after the other, so that a reader can follow
+   * the list without missing one.
    *
-   * @throws DomainError conflict when the account has one for the metric; unprocessable when the account or the metric
-   *   does not exist, or the target is not above the minimum
+   * @throws DomainError conflict when the account has one for the metric; unprocessable when the account or the
+   *   metric does not exist, or the target is not above the minimum
    */
   async insert(namespaceId: string, configuration: NewRefillConfiguration): Promise<RefillConfiguration> {
     await lockCreation(db, 'refill_configurations', namespaceId)
@@ -102,7 +102,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
     findOne(db, FIND, [namespaceId, accountId, metricId]),
 
   /**
-   * Changes the fields that are named.
+   * Changes the given fields.
    *
    * @returns the configuration, undefined when there is none
    * @throws DomainError unprocessable when the target would not be above the minimum
@@ -121,7 +121,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
     return findOne(db, UPDATE, [namespaceId, key.accountId, key.metricId, JSON.stringify(columns)])
   },
 
-  /** Keys of active ones, in their order, after one of them or from the start. */
+  /** Keys of active configurations, in their order, after a given key or from the start. */
   async listActiveKeys(
     namespaceId: string,
     after: RefillConfigurationKey | undefined,
@@ -137,7 +137,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * Below what balance those of some accounts and metrics are to be refilled now: active ones, of what is not archived.
+   * The balance below which each of these accounts and metrics is refilled now. Only active configurations of
+   * accounts and metrics that are not archived.
    */
   async listMinimums(
     namespaceId: string,
@@ -154,8 +155,8 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   },
 
   /**
-   * Holds the rows of those that are to be refilled until the transaction ends; those that somebody else holds, or that
-   * are not to be refilled any more, are absent.
+   * Locks the rows of configurations that are to be refilled until the transaction ends. Those that are locked
+   * elsewhere, or that are not to be refilled any more, are absent.
    */
   async lock(
     namespaceId: string,
@@ -175,7 +176,7 @@ export const refillConfigurationRepository = (db: Queryable) => ({
     }))
   },
 
-  /** Within the transaction that locked it: the refill of this number is made. */
+  /** Within the transaction that locked it: records that the refill with this number is made. */
   async countOccurrence(
     namespaceId: string,
     { accountId, metricId }: RefillConfigurationKey,
@@ -187,9 +188,9 @@ export const refillConfigurationRepository = (db: Queryable) => ({
   /**
    * In order of creation.
    *
-   * @param filter only those of an account or of a metric; what is undefined does not matter
+   * @param filter only those of an account or of a metric; undefined fields do not filter
    * @param after the last one of the page before
-   * @throws DomainError malformed when `after` is none of the namespace
+   * @throws DomainError malformed when `after` is not in the namespace
    */
   async list(
     namespaceId: string,
@@ -228,7 +229,7 @@ function explain(err: unknown): unknown {
     return because('unprocessable', 'account_id: there is no such account')
   if (isForeignKeyViolation(err, 'refill_configurations_metric'))
     return because('unprocessable', 'metric_id: there is no such metric')
-  // PostgreSQL compares what will stand in the row, exactly: no other change can come in between.
+  // PostgreSQL compares the final values of the row, exactly: no other change can come in between.
   if (isCheckViolation(err, 'refill_configurations_target'))
     return because('unprocessable', 'target_balance: must be greater than minimum_balance')
   return err

@@ -3,7 +3,7 @@ import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import type { Pool, PoolClient, Queryable } from './core/pool.ts'
 
-/** A balance that somebody wants to be looked at. */
+/** A balance to be checked. */
 export interface RefillRequest {
   namespaceId: string
   accountId: string
@@ -12,16 +12,17 @@ export interface RefillRequest {
 
 const CHANNEL = 'tally_refills'
 
-// Told when the transaction commits, and only where there is something to refill.
+// Sent when the transaction commits, and only where there is something to refill.
 const REQUEST_ALL = `
   SELECT pg_notify('${CHANNEL}', concat_ws(' ', namespace_id, account_id, metric_id)) FROM refill_configurations
   WHERE namespace_id = $1 AND is_active`
 const REQUEST = `${REQUEST_ALL} AND account_id = $2 AND metric_id = $3`
-// The namespace alone.
+// The namespace without an account.
 const REQUEST_CREDITS = `SELECT pg_notify('${CHANNEL}', $1)`
 
 /**
- * Has the refill services look at a balance as soon as the transaction is committed, when it is to be refilled at all.
+ * Asks the refill services to check a balance as soon as the transaction is committed, if it has a refill
+ * configuration.
  */
 export async function requestRefill(
   db: Queryable,
@@ -30,13 +31,13 @@ export async function requestRefill(
   await db.query(REQUEST, [namespaceId, accountId, metricId])
 }
 
-/** The same for every balance of a namespace: what is in force has changed for all of them. */
+/** Asks the refill services to check every balance of a namespace: what is in force has changed for all of them. */
 export async function requestRefills(db: Queryable, namespaceId: string): Promise<void> {
   await db.query(REQUEST_ALL, [namespaceId])
 }
 
 /**
- * Has the refill services give what credit lines of a namespace's contracts are due, as soon as the transaction is
+ * Asks the refill services to give the credit that a namespace's contracts are due, as soon as the transaction is
  * committed.
  */
 export async function requestCredits(db: Queryable, namespaceId: string): Promise<void> {
@@ -50,11 +51,11 @@ export interface RefillRequestListener {
   onGap: () => void
 }
 
-/** How often the connection is tried: one that has gone silent tells nothing. */
+/** How often the connection is tested: a connection that has gone silent reports nothing. */
 const TRY_MS = 10_000
 const BACK_OFF_MS = 1_000
 
-/** Listens for requests until it is closed, on a connection of its own out of the pool. */
+/** Listens for requests until it is closed, on a connection of its own from the pool. */
 export function listenForRefillRequests(
   pool: Pool,
   { onRequest, onCreditRequest, onGap }: RefillRequestListener,
@@ -85,7 +86,7 @@ export function listenForRefillRequests(
         isAway = true
         await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
       } finally {
-        db?.release(true) // nobody else is to hear what this connection listens for
+        db?.release(true) // no other user of the pool must get this connection, which listens
       }
     }
   }

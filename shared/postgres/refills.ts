@@ -23,19 +23,19 @@ interface RefillRow {
 
 /** How often a configuration may be refilled. */
 export interface RefillLimits {
-  /** The least time between two, in milliseconds. */
+  /** The shortest time between two refills, in milliseconds. */
   intervalMs: number
-  /** The most within 24 hours. */
+  /** The most refills within 24 hours. */
   perDayMax: number
 }
 
-/** What the refills so far say about the next one. */
+/** What the refills so far mean for the next one. */
 export interface RefillHistory {
-  /** From when on the last one is effective, by the namespace's clock; null before the first. */
+  /** The time from which the last refill is effective, by the namespace's clock; null before the first. */
   effectiveAt: Date | null
-  /** How long it is until the least time between two is over; 0 when it is. */
+  /** Milliseconds until the shortest time between two refills is over; 0 when it is. */
   waitMs: number
-  /** As many as may be within 24 hours were made. */
+  /** Whether the most refills within 24 hours were made. */
   isDayFull: boolean
 }
 
@@ -51,7 +51,7 @@ const LIST = `
   SELECT ${COLUMNS} FROM refills
   WHERE ${OF_CONFIGURATION} AND occurrence > $5::bigint
   ORDER BY occurrence LIMIT $4`
-// The limits of refills count by this database's clock, whatever the namespace's clock says.
+// The limits of refills use this database's clock, whatever the namespace's clock says.
 const HISTORIES = `
   SELECT last.effective_at,
     greatest(0, coalesce(extract(epoch FROM last.created_at - clock_timestamp()) * 1000 + $4::float8, 0))::float8 AS wait_ms,
@@ -65,7 +65,7 @@ const HISTORIES = `
     ORDER BY occurrence DESC OFFSET $5::bigint - 1 LIMIT 1) AS earlier ON true
   ORDER BY place`
 
-/** Automatic refills that were made; a row is never changed. */
+/** Automatic refills that were made; their rows never change. */
 export const refillRepository = (db: Queryable) => ({
   /** Within the transaction that makes its grant. */
   async insert(namespaceId: string, refill: NewRefill): Promise<void> {
@@ -78,7 +78,7 @@ export const refillRepository = (db: Queryable) => ({
     ])
   },
 
-  /** Of some configurations, in the order given; within a transaction that holds their rows. */
+  /** The histories of some configurations, in the order given; within a transaction that has locked their rows. */
   async listHistories(
     namespaceId: string,
     keys: readonly RefillConfigurationKey[],
@@ -102,7 +102,7 @@ export const refillRepository = (db: Queryable) => ({
   },
 
   /**
-   * Of a configuration, in order of creation.
+   * The refills of a configuration, in order of creation.
    *
    * @throws DomainError malformed when startingAfter is no grant of one of them
    */

@@ -7,56 +7,54 @@ import { CONNECT_MS, type Pool, type PoolClient, type Queryable } from './core/p
 import { withTransaction } from './core/transaction.ts'
 import { isLockTimeout } from './core/violations.ts'
 
-/** Where a test company is now: a reset gives it another namespace, and its clock may be moved. */
+/** The current state of a test company: a reset gives it another namespace, and its clock may be moved. */
 export interface World {
   namespaceId: string
   /** How far the namespace's clock runs ahead of real time. */
   aheadMs: number
 }
 
-/** A world that stays as it is until it is left. */
+/** A world that does not change until it is left. */
 interface Lease extends World {
   leave: () => void
 }
 
 /**
- * The worlds of test companies, the same for all processes. What is known of a caller is cached for seconds, so each
- * request of a test company asks anew where its company is: one round trip, on connections that no live company uses.
- * It is a lock of readers and writers for each company: requests that write hold it shared (enter), a reset or a move
- * of the clock alone (move).
+ * The worlds of test companies, the same for all processes. Callers are cached for seconds, so each request of a test
+ * company looks up its company's namespace again. That is one round trip, on connections that no live company uses.
+ * Each company has a lock for readers and writers: requests that write hold it shared (enter), a reset or a move of
+ * the clock exclusively (move).
  *
  * @see docs/decisions/0010-worlds-of-test-companies.md
  */
 export interface TestWorlds {
-  /** For a request that only reads. */
+  /** Returns the world for a request that only reads. */
   look(companyId: string): Promise<World>
   /**
-   * For a request that writes: nobody moves the world until it is left.
+   * Enters the world for a request that writes: it is not moved until the request leaves it.
    *
-   * @param onLost called when that no longer holds, because the connection it hangs on was lost
+   * @param onLost called when that no longer holds, because the connection with the lock was lost
    */
   enter(companyId: string, onLost: () => void): Promise<Lease>
   /**
-   * Moves the world, in one transaction in its namespace: once everyone who entered has left, while whoever wants to
-   * enter waits.
+   * Moves the world, in one transaction in its namespace. It waits for the requests that have entered, and later
+   * requests wait for the move.
    *
-   * @throws DomainError overloaded when somebody does not leave; nothing was done then
+   * @throws DomainError overloaded when a request does not leave; nothing was done then
    */
   move<T>(companyId: string, work: (db: PoolClient, world: World) => Promise<T>): Promise<T>
 }
 
 /**
- * Who enters within so long shares a connection; who comes later enters anew, behind whoever waits to move the world.
+ * Requests that enter within this time share a connection. A later request enters on its own, after a move that
+ * waits.
  */
 const TOGETHER_MS = 100
-/** Of requests that write; more wait. */
+/** For requests that write; more wait. */
 const CONNECTIONS = 10
-/**
- * So many of them hold a company's world where it is, and one more moves it: half are left for others, whatever one
- * does.
- */
+/** At most so many of them hold one company's world, and one more moves it: half are left for other companies. */
 const GROUPS_OF_COMPANY = 4
-/** How long a move waits for those who are inside, and keeps others waiting meanwhile. */
+/** How long a move waits for requests that have entered, while others wait for the move. */
 const LEASE_WAIT_MS_MAX = 8_000
 
 /** Opens the connections for requests of test companies, closed with the process. */
@@ -67,7 +65,7 @@ export function openTestWorlds(
   log: Logger,
 ): TestWorlds & { pool: Pool } {
   const pool = openServicePool('test companies', CONNECTIONS, postgres, opened, log)
-  // Less than a statement may take: whoever waits behind the move waits as long.
+  // Less than a statement's limit: requests that wait for the move wait as long.
   const leaseWaitMs = Math.min(LEASE_WAIT_MS_MAX, requestTimeoutMs / 2, postgres.statementTimeoutMs * 0.8)
   return { pool, ...testWorlds(pool, leaseWaitMs, requestTimeoutMs) }
 }
@@ -80,9 +78,9 @@ const TAKE_ALONE = "SELECT pg_advisory_xact_lock(hashtext('tally.world'), hashte
 const GO_INTO = "SELECT set_config('tally.namespace_id', $1, true)"
 
 /**
- * @param leaseWaitMs how long a move waits for those who are inside
- * @param leaseMsMax when a lease ends by itself: a request is answered by then, and who does not read its answer holds
- *   nobody
+ * @param leaseWaitMs how long a move waits for requests that have entered
+ * @param leaseMsMax when a lease ends by itself: the request has an answer by then, and a client that does not read
+ *   it must not block others
  * @internal
  */
 export function testWorlds(
@@ -93,7 +91,7 @@ export function testWorlds(
 ): TestWorlds {
   const groups = new Map<string, LeaseGroup>()
   const entering = ofEachCompany(groupsOfCompany, CONNECT_MS, areInside)
-  // Of several at once one holds a connection: they would wait for each other's lock anyway.
+  // Of several moves at once, only one holds a connection: they would wait for each other's lock anyway.
   const moving = ofEachCompany(1, leaseWaitMs, isHeld)
   return {
     look: (companyId) => readWorld(pool, 'look-at-world', LOOK, companyId),
@@ -136,7 +134,7 @@ export function testWorlds(
   }
 }
 
-/** So many at once of each company, whatever others do. */
+/** A semaphore with a limit for each company and none for all. */
 const ofEachCompany = (atOnceOfOne: number, waitMs: number, rejection: () => Error): FairSemaphore =>
   new FairSemaphore({
     atOnce: Infinity,
@@ -156,13 +154,13 @@ const isHeld = (cause?: unknown): DomainError =>
     { cause },
   )
 
-/** Those who entered a company's world together, on one connection. */
+/** Requests that entered a company's world together, on one connection. */
 interface LeaseGroup {
   entered: Promise<World>
   holders: Set<{ onLost: () => void }>
-  /** Whether one more may come in; not for ever, or whoever waits to move the world would never get to it. */
+  /** Whether one more may enter; only for a limited time, or a waiting move would never get its turn. */
   isOpen(): boolean
-  /** Gives the connection back, once the last has left. */
+  /** Gives the connection back once the last request has left. */
   end(): void
 }
 
@@ -178,7 +176,7 @@ function beginGroup(pool: Pool, entering: FairSemaphore, companyId: string): Lea
   }
   const release = (err?: Error) => {
     for (const event of ['error', 'end'] as const) db?.off(event, lose)
-    db?.release(err) // with an error it is closed, and the lock goes with it
+    db?.release(err) // on an error the connection is closed, and its lock ends
     db = undefined
     releaseEntering?.()
     releaseEntering = undefined
@@ -203,7 +201,7 @@ function beginGroup(pool: Pool, entering: FairSemaphore, companyId: string): Lea
     holders,
     isOpen: () => performance.now() < openUntil,
     end() {
-      isOver = true // if it waits for a connection, or else the statements go out in order
+      isOver = true // ends a wait for a connection; otherwise the statements are sent in order
       db?.query<{ was_inside: boolean }>(LEAVE, [companyId]).then(
         ({ rows }) => {
           release(rows[0]?.was_inside === true ? undefined : new Error('the lock was lost'))

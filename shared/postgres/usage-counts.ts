@@ -1,24 +1,24 @@
 import type { Micros } from '../time/microsecond-clock.ts'
 import type { Queryable } from './core/pool.ts'
 
-/** How many events of a namespace there were in a month, when they were counted last. */
+/** The number of events of a namespace in a month, when they were last counted. */
 export interface UsageCount {
   namespaceId: string
   /** In UTC, as 202609. */
   month: number
-  /** Of those that were accepted before countedBefore. */
+  /** Counts events that were accepted before countedBefore. */
   events: number
   countedBefore: Micros
-  /** By how many a later count fell short. */
+  /** How many fewer a later count found. */
   missing: number
 }
 
-/** What was lost, of all companies, as the last count found it. */
+/** What was lost, in all companies, as the last count found it. */
 interface CountSummary {
   missing: number
-  /** The months it is missing in, in order. */
+  /** The months with missing events, in order. */
   months: number[]
-  /** How long ago the month was counted that was counted longest ago; undefined when none ever was. */
+  /** The age of the oldest count of a month; undefined when no month was ever counted. */
   ageS: number | undefined
 }
 
@@ -38,7 +38,7 @@ const SUMMARY = `
     coalesce(array_agg(DISTINCT c.month ORDER BY c.month) FILTER (WHERE c.missing > 0), '{}') AS months,
     extract(epoch FROM clock_timestamp() - min(c.counted_at))::float8 AS age_s
   FROM usage_counts c JOIN namespaces n ON n.namespace_id = c.namespace_id AND n.retired_at IS NULL`
-// A number never gets less; while some of it is missing it stays, or the loss would be forgotten.
+// The number never decreases. While events are missing it does not change, or the loss would be forgotten.
 const SAVE = `
   INSERT INTO usage_counts AS c (namespace_id, month, events, counted_before, counted_at, missing)
   SELECT $1, month, events, before, clock_timestamp(), missing
@@ -49,7 +49,7 @@ const SAVE = `
     counted_before =
       CASE WHEN excluded.missing = 0 THEN greatest(c.counted_before, excluded.counted_before) ELSE c.counted_before END`
 
-/** Within inEveryNamespace: counts of every company; those of what was reset are nobody's. */
+/** Within inEveryNamespace: the counts of every company, without those of reset namespaces. */
 export const everyUsageCountRepository = (db: Queryable) => ({
   async list(): Promise<UsageCount[]> {
     const { rows } = await db.query<CountRow>(LIST)
@@ -74,7 +74,7 @@ export const everyUsageCountRepository = (db: Queryable) => ({
 })
 
 export const usageCountRepository = (db: Queryable) => ({
-  /** Within inNamespace: notes what was counted; of a namespace that was reset, or is not there, nothing. */
+  /** Within inNamespace: stores counts; does nothing for a namespace that was reset or does not exist. */
   async save(namespaceId: string, counts: readonly Omit<UsageCount, 'namespaceId'>[]): Promise<void> {
     await db.query(SAVE, [
       namespaceId,

@@ -10,7 +10,7 @@ export const usageStoreRepository = (db: Queryable) => ({
     return rows[0]?.id
   },
 
-  /** Enters the first there is; of two at once, one is. */
+  /** Registers the first one; of two at the same time, one is registered. */
   async enter(id: string): Promise<void> {
     await db.query(ENTER, [id])
   },

@@ -1,6 +1,6 @@
 import type { Queryable } from './pool.ts'
 
-/** What time it is by the database, also within a transaction that has begun long ago. */
+/** The database's current time, also within a transaction that began long ago. */
 export async function readClock(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ at: Date }>('SELECT clock_timestamp() AS at')
   const [row] = rows

@@ -1,13 +1,13 @@
 import type { EnvReader } from '../../config/env-reader.ts'
 
-/** The embedded server takes 100; some are for others than requests. */
+/** The embedded server accepts 100; some are used by others than requests. */
 const EMBEDDED_CONNECTIONS_MAX = 50
 
 const SCHEMES = ['postgres:', 'postgresql:']
 
 const URL_ABOUT = 'a PostgreSQL server, for the role the services run as; unset: embedded in DATA_DIR'
 
-/** Settings of PostgreSQL. */
+/** Reads the settings of PostgreSQL. */
 export function readPostgresConfig(read: EnvReader) {
   const url = read.url('DATABASE_URL', SCHEMES, { about: URL_ABOUT })
   const ownerUrl = read.url('DATABASE_OWNER_URL', SCHEMES, {
@@ -27,7 +27,9 @@ export function readPostgresConfig(read: EnvReader) {
   }
 }
 
-/** Settings of PostgreSQL for a service in a process of its own: it migrates nothing, so it knows no owner. */
+/**
+ * Reads the settings of PostgreSQL for a service in a process of its own: it migrates nothing, so it needs no owner.
+ */
 export const readPostgresServerConfig = (read: EnvReader) => ({
   url: read.requiredUrl('DATABASE_URL', SCHEMES, { about: URL_ABOUT }),
   statementTimeoutMs: readStatementTimeoutMs(read),
@@ -42,7 +44,7 @@ export const readConnectionsMax = (read: EnvReader): number =>
     max: 500,
   })
 
-/** Far more than a statement takes that is well. */
+/** Far more than any healthy statement takes. */
 const readStatementTimeoutMs = (read: EnvReader): number =>
   read.tuning('DATABASE_STATEMENT_TIMEOUT_MS', {
     default: 10_000,

@@ -4,7 +4,7 @@ import type { Logger } from '../../logging/logger.ts'
 import { readClock } from './clock.ts'
 import type { Queryable } from './pool.ts'
 
-/** The database's clock, without asking it each time. */
+/** The database's clock, without a query for each reading. */
 export interface FollowedClock extends Closeable {
   /** Milliseconds since 1970. */
   nowMs: () => number
@@ -12,20 +12,20 @@ export interface FollowedClock extends Closeable {
 
 interface FollowedBy {
   wallMs?: () => number
-  /** A clock that nobody sets. */
+  /** A clock that is never set. */
   monotonicMs?: () => number
 }
 
 const LOOK_EVERY_MS = 1_000
-/** As far as clocks of machines that are looked after may differ. */
+/** The greatest difference between clocks of well-kept machines. */
 const DIFFERENCE_MAX_MS = 2_000
 
 /**
- * Follows the database's clock until it is closed: what decides about money goes by one clock, whichever machine it is
- * decided on. As long as ours agrees with it, ours is used, which is finer than what an answer takes on its way; when it
- * does not, or was set since, the database's goes on by a clock that nobody sets.
+ * Follows the database's clock until it is closed: decisions about money use one clock on every machine. While the
+ * machine's clock agrees with it, the machine's is used, because it is more precise than an answer from the database.
+ * When it differs, or was set since, the database's time is continued by a clock that is never set.
  *
- * @throws when it does not answer the first time
+ * @throws when the database does not answer the first time
  */
 export async function followClock(
   db: Queryable,

@@ -5,34 +5,34 @@ import { PROJECT_ROOT } from '../../config/project-root.ts'
 import type { Logger } from '../../logging/logger.ts'
 import { SCHEMA } from './pool.ts'
 
-/** Any number that no other program takes an advisory lock on. */
+/** Any number that no other program uses for an advisory lock. */
 const MIGRATION_LOCK = 7_255_001
 
 export interface MigratePostgresOptions {
   /** A role that may create tables. */
   ownerUrl: string
-  /** The role the services run as; it is given what they need, and owns nothing. */
+  /** The role of the services; it gets the rights that they need, and owns nothing. */
   serviceRole: string
   log: Logger
 }
 
 /**
- * Brings the schema up to date, each file in a transaction of its own, then runs `andThen` under the same lock: several
- * processes that start at once migrate one after the other, and ClickHouse's migrations share the lock.
+ * Brings the schema up to date, each file in a transaction of its own, then runs `andThen` under the same lock.
+ * Several processes that start at once migrate one after the other, and ClickHouse's migrations share the lock.
  */
 export async function migratePostgres(
   options: MigratePostgresOptions,
   andThen: () => Promise<void>,
 ): Promise<void> {
   const db = new pg.Client({ connectionString: options.ownerUrl, application_name: 'tally migrate' })
-  db.on('error', () => undefined) // the next statement says so
+  db.on('error', () => undefined) // the next statement reports it
   await db.connect()
   try {
     await db.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK])
     await applyPending(db, options.log)
     await grantToService(db, options.serviceRole)
     await andThen()
-    await db.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]) // fails when the lock was lost meanwhile
+    await db.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]) // fails if the lock was lost since
   } finally {
     await db.end()
   }
@@ -65,8 +65,8 @@ async function applyPending(db: pg.Client, log: Logger): Promise<void> {
 }
 
 /**
- * What the services may do: read and write rows, but delete none of those that money hangs on, and edit nothing that
- * was priced or agreed.
+ * The services' rights: to read and write rows, but not to delete rows that money depends on, nor to edit what was
+ * priced or agreed.
  */
 async function grantToService(db: pg.Client, role: string): Promise<void> {
   const service = db.escapeIdentifier(role)
@@ -91,7 +91,7 @@ async function grantToService(db: pg.Client, role: string): Promise<void> {
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA ${SCHEMA} TO ${service};`)
 }
 
-/** The role that a connection URL signs in as. */
+/** The role of a connection URL. */
 export async function roleOf(url: string): Promise<string> {
   const db = new pg.Client({ connectionString: url, application_name: 'tally migrate' })
   await db.connect()

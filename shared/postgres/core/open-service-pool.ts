@@ -3,15 +3,15 @@ import type { Logger } from '../../logging/logger.ts'
 import { openPool, type Pool, type PoolOptions } from './pool.ts'
 import { takeTurns } from './pool-turns.ts'
 
-/** A PostgreSQL server, for the role that services run as. */
+/** A PostgreSQL server, for the role of the services. */
 export interface PostgresServer {
   url: string
   statementTimeoutMs: number
 }
 
-/** Connections that reporting has to itself, so that no other request keeps it waiting. */
+/** Connections that only reports use, so that no other request keeps them waiting. */
 export const REPORT_CONNECTIONS = 10
-/** The same for appending to the event log and reading from it. */
+/** Connections for appending to the event log and reading from it. */
 export const LOG_CONNECTIONS = 10
 
 /** Opens a pool that is closed with the process. */
@@ -29,13 +29,13 @@ export function openServicePool(
 }
 
 /**
- * The part of a statement's time that it may wait for a lock: requests of one process wait for each other before they
- * take a connection, so with one in hand they wait for those of other processes, and for work in the background, which
- * hold locks for a moment.
+ * The part of a statement's time limit that it may wait for a lock. Requests of one process wait for each other
+ * before they take a connection. So a request that holds a connection waits only for other processes and for
+ * background work, which hold locks for a moment.
  */
 const LOCK_SHARE = 0.2
 
-/** Opens a pool for requests: companies have their turn, and no lock is waited for for long. */
+/** Opens a pool for requests: companies take turns, and waits for locks are short. */
 export function openRequestPool(
   ...[name, connectionsMax, server, opened, log]: Parameters<typeof openServicePool>
 ): Pool {

@@ -6,24 +6,27 @@ import { CONNECT_MS, type Pool } from './pool.ts'
 export interface PoolTurns {
   /** By namespace. */
   connections: FairSemaphore
-  /** By namespace and name: nearly all who would wait for a lock with a connection in hand wait here for it. */
+  /**
+   * By namespace and name: nearly all requests that would wait for a lock while holding a connection wait here
+   * instead.
+   */
   locks: FairSemaphore
 }
 
 /**
- * Of one lock: one has it, and the others begin or end. With one at a time a company made a third as many accounts a
- * second.
+ * For one lock: one request holds it, and the others begin or end. With one at a time a company's throughput falls,
+ * see docs/decisions/0033-companies-take-turns.md.
  */
 const LOCK_AT_ONCE = 4
 const WAITING_MAX = 10_000
-/** … of one namespace, and of one name. */
+/** The limit for one namespace, and for one name. */
 const WAITING_MAX_OF_ONE = 1_000
 
 const turnsOfPools = new WeakMap<Pool, PoolTurns>()
 
 /**
- * Lets companies have their turn at the connections of a pool that requests share. One company has half of them at
- * most: whoever comes finds the others free.
+ * Makes companies take turns at the connections of a pool that requests share. One company has at most half of them:
+ * other companies find the rest free.
  */
 export function takeTurns(pool: Pool, connectionsMax: number): void {
   const waiting = { waitMs: CONNECT_MS, waitingMax: WAITING_MAX, waitingMaxOfOne: WAITING_MAX_OF_ONE }
@@ -41,5 +44,5 @@ export function takeTurns(pool: Pool, connectionsMax: number): void {
   })
 }
 
-/** Undefined for a pool whose connections are taken as they come. */
+/** Undefined for a pool without turns. */
 export const turnsOf = (pool: Pool): PoolTurns | undefined => turnsOfPools.get(pool)

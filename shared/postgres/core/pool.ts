@@ -10,16 +10,19 @@ export interface PoolOptions {
   /** Shown in pg_stat_activity. */
   name: string
   connectionsMax: number
-  /** The longest one statement may run. */
+  /** The longest time that one statement may run. */
   statementTimeoutMs: number
-  /** The longest one may wait for a lock, with a connection in hand; undefined: as long as a statement may run. */
+  /**
+   * The longest time that a statement may wait for a lock while it holds a connection; undefined: as long as it may
+   * run.
+   */
   lockTimeoutMs?: number
   log: Logger
 }
 
 export const SCHEMA = 'tally'
 
-/** The longest a connection may take to be made, or to become free. */
+/** The longest time to open a connection, or to wait for a free one. */
 export const CONNECT_MS = 5_000
 const IDLE_MS = 30_000
 const ANSWER_MS = 5_000
@@ -34,19 +37,19 @@ export function openPool(options: PoolOptions): pg.Pool {
     idleTimeoutMillis: IDLE_MS,
     statement_timeout: options.statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs,
-    // Of ours, for a connection that has gone silent: the server's limit needs its answer.
+    // Our own limit, for a connection that has gone silent: the server's limit works only while the server answers.
     query_timeout: options.statementTimeoutMs + ANSWER_MS,
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     keepAlive: true,
     options: `-c search_path=${SCHEMA} -c timezone=UTC`,
   })
-  // Each client too: the pool listens only to those that are idle, and an error nobody listens to ends the process.
-  // Whoever uses the connection learns of the loss from the next statement.
+  // Each client too: the pool listens only to idle ones, and an error without a listener ends the process. The user
+  // of the connection gets an error from the next statement.
   pool.on('connect', (client) => {
     client.on('error', (err) => {
       options.log.warn({ err }, 'lost a connection to PostgreSQL')
     })
   })
-  pool.on('error', () => undefined) // the same loss again, of an idle one
+  pool.on('error', () => undefined) // the same loss again, of an idle connection
   return pool
 }

@@ -16,13 +16,13 @@ const LOOK = `
   FROM pg_roles r WHERE r.rolname = current_user`
 
 /**
- * Refuses to serve as a role that row level security does not hold back.
+ * Refuses to start with a role that row level security does not restrict.
  *
- * @throws StartupError when the role is a superuser, bypasses row level security or owns our tables
+ * @throws StartupError when the role is a superuser, bypasses row level security or owns Tally's tables
  */
 export async function requireHarmlessRole(url: string): Promise<void> {
   const db = new pg.Client({ connectionString: url, application_name: 'tally' })
-  db.on('error', () => undefined) // the next statement says so
+  db.on('error', () => undefined) // the next statement reports it
   await db.connect()
   try {
     await requireHarmless(db)
@@ -31,7 +31,7 @@ export async function requireHarmlessRole(url: string): Promise<void> {
   }
 }
 
-/** The same for the role of a connection. */
+/** The check of requireHarmlessRole, for the role of a connection. */
 export async function requireHarmless(db: Queryable): Promise<void> {
   const { rows } = await db.query<RoleRow>(LOOK, [SCHEMA])
   const [found] = rows

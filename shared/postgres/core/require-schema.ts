@@ -5,11 +5,11 @@ import { PROJECT_ROOT } from '../../config/project-root.ts'
 import { StartupError } from '../../errors/startup-error.ts'
 import type { Queryable } from './pool.ts'
 
-/** What PostgreSQL says when a table, or the right to look into its schema, is not there. */
+/** PostgreSQL's codes for a missing table, a missing schema, and a missing right to read the schema. */
 const MISSING = new Set(['42P01', '3F000', '42501'])
 
 /**
- * Looks whether the tables are those this version was made for; services never migrate.
+ * Checks that the tables are those this version was made for; services never migrate.
  *
  * @throws StartupError when migrations are missing, or were applied by a newer version
  */

@@ -4,7 +4,7 @@ import { requireHarmlessRole } from './require-harmless-role.ts'
 import { requirePostgresSchema } from './require-schema.ts'
 
 /**
- * Looks whether a service can work on a PostgreSQL server: it answers, is migrated, and holds our role back.
+ * Checks that a service can work on a PostgreSQL server: it answers, is migrated, and restricts the services' role.
  *
  * @throws StartupError in one line when it cannot
  */

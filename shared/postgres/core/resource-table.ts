@@ -7,12 +7,12 @@ import type { Queryable } from './pool.ts'
 import { setOnce, unset } from './set-once.ts'
 import { isUniqueViolation } from './violations.ts'
 
-/** A table of resources: one row for each, with an id, and the times it was made and changed at. */
+/** A table of resources: a row for each, with an id and the times of its creation and last change. */
 export interface ResourceTable<T> {
   name: string
-  /** What errors call one of them. */
+  /** The resource's name in errors. */
   noun: string
-  /** The column of each field; a row is read as the resource, without anything to convert. */
+  /** The column of each field; a row is read as the resource, without conversion. */
   columns: Readonly<Record<keyof T & string, string>>
 }
 
@@ -20,7 +20,7 @@ interface Identified {
   id: string
 }
 
-/** What a SELECT or RETURNING lists, for rows that are resources. */
+/** The columns of a SELECT or RETURNING whose rows are resources. */
 export const fieldsOf = <T>({ columns }: Pick<ResourceTable<T>, 'columns'>): string =>
   Object.entries(columns)
     .map(([field, column]) => `${String(column)} AS "${field}"`)
@@ -38,7 +38,7 @@ export async function firstRow<T extends object>(
   return rows[0]
 }
 
-/** @param lock what nobody else may do with the row until the transaction ends */
+/** @param lock what other transactions may not do with the row until this one ends */
 export const findRow = <T extends Identified>(
   db: Queryable,
   table: ResourceTable<T>,
@@ -51,7 +51,7 @@ export const findRow = <T extends Identified>(
     id,
   ])
 
-/** The one that has this external id; undefined when there is none. */
+/** The resource with this external id; undefined when there is none. */
 export const findByExternalId = <T extends Identified & { externalId: string | null }>(
   db: Queryable,
   table: ResourceTable<T>,
@@ -65,8 +65,8 @@ export const findByExternalId = <T extends Identified & { externalId: string | n
   )
 
 /**
- * The rows of these ids, in order of creation; ids that are none are absent. Those that are locked are so in this order,
- * so that two who lock the same ones wait for each other at most in turn.
+ * The rows with these ids, in order of creation; unknown ids are absent. Rows are locked in this order, so that two
+ * transactions that lock the same rows do not deadlock.
  */
 export async function listRowsByIds<T extends Identified>(
   db: Queryable,
@@ -84,14 +84,14 @@ export async function listRowsByIds<T extends Identified>(
   return rows
 }
 
-/** What others may not do with a row: change it, or lock it as well. */
+/** What other transactions may not do with a row: change it, or lock it as well. */
 type RowLock = '' | 'FOR SHARE' | 'FOR UPDATE'
 
 /**
- * Makes a row.
+ * Inserts a row.
  *
- * @param resource the fields that it begins with
- * @param others columns that no field has
+ * @param resource the initial fields
+ * @param others columns that belong to no field
  * @throws DomainError conflict when another one has the external id
  */
 export async function insertRow<T extends Identified>(
@@ -116,10 +116,10 @@ export async function insertRow<T extends Identified>(
 }
 
 /**
- * Makes a row, within a transaction: those of a namespace are made one after the other, so that a list in order of
- * creation can be kept up with.
+ * Inserts a row, within a transaction. Rows of a namespace are created one after the other, so that a reader can
+ * follow a list in order of creation without missing one.
  *
- * @param others columns that no field has
+ * @param others columns that belong to no field
  * @throws DomainError conflict when another one has the external id
  */
 export async function insertInOrder<T extends Identified>(
@@ -134,9 +134,9 @@ export async function insertInOrder<T extends Identified>(
 }
 
 /**
- * Changes the fields that are named. Two changes of different fields at once both hold.
+ * Changes the given fields. Two changes of different fields at the same time both take effect.
  *
- * @param others columns that no field has
+ * @param others columns that belong to no field
  * @returns the resource, undefined when there is none
  * @throws DomainError unprocessable when another one has the external id
  */
@@ -164,7 +164,10 @@ export async function updateRow<T extends Identified>(
   }
 }
 
-/** Notes that what belongs to a resource has changed. @returns the resource, undefined when there is none */
+/**
+ * Sets updated_at because something that belongs to a resource has changed. @returns the resource, undefined when
+ * there is none
+ */
 export const touchRow = <T extends Identified>(
   db: Queryable,
   table: ResourceTable<T>,
@@ -172,7 +175,7 @@ export const touchRow = <T extends Identified>(
   id: string,
 ): Promise<T | undefined> => setRow(db, table, 'updated_at = clock_timestamp()', namespaceId, id)
 
-/** How resources are found, archived and brought back. */
+/** Finds, archives and unarchives resources. */
 export const findingAndArchiving = <T extends Identified>(db: Queryable, table: ResourceTable<T>) => ({
   find: (namespaceId: string, id: string) => findRow(db, table, namespaceId, id),
 
@@ -186,9 +189,9 @@ export const findingAndArchiving = <T extends Identified>(db: Queryable, table: 
 /**
  * A page in order of creation.
  *
- * @param filter values of columns that all of it have; what is undefined does not matter. Each combination is planned
- *   by itself, and has its index
- * @throws DomainError malformed when startingAfter is none of the namespace
+ * @param filter values of columns; undefined ones do not filter. Each combination is planned separately, and has its
+ *   index
+ * @throws DomainError malformed when startingAfter is not in the namespace
  */
 export async function listRows<T extends Identified>(
   db: Queryable,
@@ -217,7 +220,7 @@ export async function listRows<T extends Identified>(
   return pageOf(rows, limit)
 }
 
-/** @param code of the error when another one has the external id */
+/** @param code the error's code when another one has the external id */
 export const explainTaken = (
   err: unknown,
   { name, noun }: Pick<ResourceTable<unknown>, 'name' | 'noun'>,
@@ -238,7 +241,7 @@ function setRow<T extends Identified>(
   return firstRow<T>(db, text, [namespaceId, id])
 }
 
-/** By column, without what is undefined. */
+/** By column, without undefined values. */
 function rowOf<T>({ columns }: ResourceTable<T>, fields: Partial<T>, others: object): object {
   const byColumn = Object.entries(fields).map(([field, value]) => [columns[field as keyof T & string], value])
   return Object.fromEntries(

@@ -12,15 +12,15 @@ export function withTransaction<T>(pool: Pool, work: (db: PoolClient) => Promise
 }
 
 /**
- * Runs work in one transaction that sees the rows of one namespace only: row level security compares each row's
+ * Runs work in one transaction that sees the rows of one namespace only. Row level security compares each row's
  * namespace_id with the setting made here, a second line of defence behind the statements' own conditions.
  *
- * On a pool of requests, companies have their turn.
+ * On a pool of requests, companies take turns.
  *
- * @param work what it does outside of the database it may do again: a transaction that PostgreSQL ends because two wait
- *   for each other (two accounts that swap their external ids) has left nothing behind, and is run once more
- * @param lock what of the namespace the work locks first, in words of the caller's own: of those with the same words a
- *   few at a time take a connection, as the others would wait for that lock with theirs in hand
+ * @param work must be safe to repeat outside of the database: if PostgreSQL ends the transaction because of a
+ *   deadlock (two accounts that swap their external ids), nothing was written, and the work runs once more
+ * @param lock names what the work locks first in the namespace. Only a few transactions with the same name take a
+ *   connection at a time, as the others would wait for that lock while holding one
  * @throws DomainError overloaded when no turn comes in time, or another process does not give up a lock; nothing was
  *   done then
  */
@@ -35,9 +35,7 @@ export const inNamespace = <T>(
   return locks === undefined ? run() : locks.run(run, { tenant: `${namespaceId} ${lock}` })
 }
 
-/**
- * The same, and leaves nothing behind: what the work writes it alone can read, and is rolled back when it resolves too.
- */
+/** Runs work as inNamespace does, and always rolls back: only the work itself can read what it writes. */
 export const inNamespaceUndone = <T>(
   pool: Pool,
   namespaceId: string,
@@ -71,16 +69,16 @@ async function runInNamespace<T>(
 }
 
 /**
- * Reads rows of every namespace in one transaction, where a table lets maintenance do so: what sends on or proves what
- * all companies have left behind. Nothing that answers a caller may use it.
+ * Reads rows of every namespace in one transaction, where a table allows that for maintenance: for work that sends on
+ * or checks what all companies have. Nothing that answers a caller may use it.
  */
 export const inEveryNamespace = <T>(pool: Pool, read: (db: PoolClient) => Promise<T>): Promise<T> =>
   run(pool, read, { begin: "BEGIN; SET LOCAL tally.every_namespace = 'on'" })
 
-/** How a transaction ends whose work resolved. */
+/** How a transaction whose work resolved ends. */
 type End = 'COMMIT' | 'ROLLBACK'
 
-/** @param begin one message, as each is a way to the database and back */
+/** @param begin one message, because each costs a round trip to the database */
 async function run<T>(
   pool: Pool,
   work: (db: PoolClient) => Promise<T>,
@@ -99,6 +97,6 @@ async function run<T>(
     })
     throw err
   } finally {
-    db.release(broken) // a connection that cannot even roll back is thrown away
+    db.release(broken) // a connection that cannot roll back is discarded
   }
 }

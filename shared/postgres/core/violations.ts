@@ -21,20 +21,20 @@ export const isCheckViolation = (err: unknown, constraint: string): boolean =>
   err instanceof pg.DatabaseError && err.code === '23514' && err.constraint === constraint
 
 /**
- * Whether an error says that a row cannot be beside another one.
+ * Whether an error says that a row conflicts with another row.
  *
  * @param constraint the name of the exclusion
  */
 export const isExclusionViolation = (err: unknown, constraint: string): boolean =>
   err instanceof pg.DatabaseError && err.code === '23P01' && err.constraint === constraint
 
-/** Whether PostgreSQL ended a transaction because it and another one waited for each other. */
+/** Whether PostgreSQL ended a transaction because of a deadlock. */
 export const isDeadlock = (err: unknown): boolean => err instanceof pg.DatabaseError && err.code === '40P01'
 
 /** Whether PostgreSQL gave up waiting for a lock after `lock_timeout`. */
 export const isLockTimeout = (err: unknown): boolean =>
   err instanceof pg.DatabaseError && err.code === '55P03'
 
-/** Whether PostgreSQL refused what a statement was to write: the same again would be refused again. */
+/** Whether PostgreSQL refused what a statement was to write: repeating it would fail again. */
 export const isRefusedRow = (err: unknown): boolean =>
   err instanceof pg.DatabaseError && /^2[23]/.test(err.code ?? '')

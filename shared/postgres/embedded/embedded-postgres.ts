@@ -16,7 +16,7 @@ import { causeInOutput } from './cause-in-output.ts'
 import { endOrphanedServer, OWNER_VARIABLE, ownerText } from './orphan.ts'
 import { findServerUser, type OsUser, requireReachable } from './os-user.ts'
 
-/** A PostgreSQL server of our own, ready to serve. */
+/** A PostgreSQL server that Tally runs itself, ready to serve. */
 export interface EmbeddedPostgres extends Closeable {
   /** For migrations: the role that owns the tables. */
   ownerUrl: string
@@ -27,12 +27,12 @@ export interface EmbeddedPostgres extends Closeable {
 }
 
 export interface EmbeddedPostgresOptions {
-  /** Tally's data folder; the server's own is `postgres` in it, its log `postgres.log`. */
+  /** Tally's data folder; it contains the server's own folder `postgres` and its log `postgres.log`. */
   dataFolder: string
-  /** Connections that it takes; 100 otherwise. */
+  /** The most connections that it accepts; 100 by default. */
   connectionsMax?: number
   log: Logger
-  /** Called when the server ends without having been asked to. */
+  /** Called when the server ends without a request to do so. */
   onUnexpectedExit: (reason: string) => void
 }
 
@@ -53,7 +53,7 @@ const SERVER_SETTINGS: Record<string, string> = {
   fsync: 'on',
   full_page_writes: 'on',
   synchronous_commit: 'on', // a 2xx means durable
-  jit: 'off', // short statements only; planning them with a compiler costs more than it saves
+  jit: 'off', // statements are short; JIT compilation costs more than it saves
   log_min_messages: 'warning',
   log_line_prefix: '%m [%p] ',
   timezone: 'UTC',
@@ -61,8 +61,8 @@ const SERVER_SETTINGS: Record<string, string> = {
 }
 
 /**
- * Starts PostgreSQL in the data folder, made on first use. A server that an earlier Tally left behind is ended first.
- * The caller holds the lock of the data folder.
+ * Starts PostgreSQL in the data folder, which is made on first use. A server that an earlier Tally left running is
+ * ended first. The caller holds the lock of the data folder.
  *
  * @throws StartupError in one line when it cannot be started
  */
@@ -113,7 +113,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-/** Nothing of ours: our environment may hold secrets, and the server may run as another user. */
+/** Nothing of this process's environment: it may hold secrets, and the server may run as another user. */
 const SERVER_ENV = { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }
 
 interface Passwords {
@@ -122,7 +122,7 @@ interface Passwords {
   service: string
 }
 
-/** Random passwords of this folder's server, kept in a file that only we can read. */
+/** Random passwords of this folder's server, kept in a file that only this user can read. */
 async function readPasswords(file: string): Promise<Passwords> {
   const random = () => randomBytes(24).toString('hex')
   const text = await readOrMakeSecret(file, () =>
@@ -137,7 +137,7 @@ async function initialise(
   password: string,
   user: OsUser | undefined,
 ): Promise<void> {
-  // Why under another name first: an initdb that was cut short must not look like a finished one.
+  // Why under another name first: an interrupted initdb must not look like a finished one.
   const draft = `${folder}.new`
   await rm(draft, { recursive: true, force: true })
   await mkdir(draft, { mode: 0o700 })
@@ -173,7 +173,7 @@ async function initialise(
 
 interface Launched {
   server: ChildProcess
-  /** Why it failed, as far as it has said since it was launched. */
+  /** Why it failed, from its output since it was launched. */
   readCause: () => Promise<string>
 }
 
@@ -194,8 +194,8 @@ async function launch(
   const output = await open(logFile, 'a', 0o600)
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   try {
-    // Why detached: Ctrl-C in a terminal reaches every process of the group, and the database must outlive what we
-    // still have to write. Why a file: a pipe would break when we are killed and the server lives on.
+    // Why detached: Ctrl-C in a terminal reaches every process of the group, and the database must outlive Tally's
+    // last writes. Why a file: a pipe would break when Tally is killed and the server lives on.
     const server = spawn(binaries.postgres, ['-D', folder, ...args], {
       ...user,
       cwd: '/',
@@ -203,7 +203,7 @@ async function launch(
       detached: true,
       stdio: ['ignore', output.fd, output.fd],
     })
-    server.on('error', () => undefined) // it has no pid then, which waitUntilReady sees
+    server.on('error', () => undefined) // then it has no pid, which waitUntilReady sees
     return {
       server,
       readCause: () =>
@@ -262,7 +262,7 @@ async function makeRolesAndDatabase(superuserUrl: string, passwords: Passwords):
 
 async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  client.on('error', () => undefined) // the awaited call below fails too, and says more
+  client.on('error', () => undefined) // the awaited call below fails too, with a better error
   await client.connect()
   try {
     return await work(client)

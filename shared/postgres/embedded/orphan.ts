@@ -13,20 +13,20 @@ const FAST_MS = 20_000
 const IMMEDIATE_MS = 10_000
 
 /**
- * Ends a server that outlived its Tally: after kill -9 of ours the database runs on, and its lock file keeps the next
- * one from starting. The caller holds the lock of the data folder; somebody may have deleted that of a Tally that lives,
- * so the server is asked whose it is (Linux only).
+ * Ends a server that outlived its Tally. After a kill -9 of Tally the database runs on, and its lock file prevents
+ * the next start. The caller holds the lock of the data folder. That lock may have been deleted while its Tally still
+ * runs, so the server's owner is checked, too (Linux only).
  *
- * A process is only ended when it is a PostgreSQL server on this very folder. A lock file that names any other process
- * (the number was given out again) is removed, once nothing runs in the folder any more.
+ * A process is ended only if it is a PostgreSQL server on this very folder. A lock file that names any other process
+ * (the number was reused) is removed once nothing runs in the folder any more.
  *
  * @param folder the server's data folder, absolute
- * @throws StartupError when it cannot be ended, or belongs to a process that lives
+ * @throws StartupError when it cannot be ended, or belongs to a running process
  */
 export async function endOrphanedServer(folder: string, log: Logger): Promise<void> {
   const lockFile = path.join(folder, 'postmaster.pid')
   const pid = await readPid(lockFile)
-  if (pid === 'none' || (pid !== undefined && !isAlive(pid))) return // PostgreSQL itself clears one whose process is gone
+  if (pid === 'none' || (pid !== undefined && !isAlive(pid))) return // PostgreSQL itself removes one whose process is gone
   if (pid !== undefined && (await isServerOf(pid, folder))) {
     const owner = await livingOwnerOf(pid)
     if (owner !== undefined)
@@ -46,13 +46,13 @@ export async function endOrphanedServer(folder: string, log: Logger): Promise<vo
   await rm(lockFile)
 }
 
-/** Names, in a server's environment, the process that started it, and when that one started: nobody can delete it. */
+/** In a server's environment: the process that started it, and when that process started. Nobody can delete it. */
 export const OWNER_VARIABLE = 'TALLY_OWNER_PROCESS'
 
-/** What OWNER_VARIABLE has for a server of ours. */
+/** The value of OWNER_VARIABLE for a server of this process. */
 export const ownerText = async (): Promise<string> => `${process.pid} ${(await startOf(process.pid)) ?? ''}`
 
-/** @returns the process that a server belongs to; undefined when it is gone, or not known */
+/** @returns the running process that a server belongs to; undefined when it is gone, or not known */
 async function livingOwnerOf(server: number): Promise<string | undefined> {
   const environment = await readFile(`/proc/${server}/environ`, 'utf8').catch(() => '')
   const owner = environment.split('\0').find((entry) => entry.startsWith(`${OWNER_VARIABLE}=`))

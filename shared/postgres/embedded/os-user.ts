@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { StartupError } from '../../errors/startup-error.ts'
 import type { Logger } from '../../logging/logger.ts'
 
-/** Whom the database server runs as; undefined means: as we do. */
+/** The user that the database server runs as; undefined: the user of this process. */
 export interface OsUser {
   uid: number
   gid: number
@@ -15,8 +15,8 @@ const USER = 'postgres'
 const run = promisify(execFile)
 
 /**
- * PostgreSQL refuses to run as root. When we are root its server runs as the user `postgres`, made here if it is
- * missing.
+ * PostgreSQL refuses to run as root. If this process runs as root, its server runs as the user `postgres`, which is
+ * made if it is missing.
  */
 export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
@@ -39,7 +39,7 @@ export async function findServerUser(log: Logger): Promise<OsUser | undefined> {
   return made
 }
 
-/** In the file of users, or wherever else this system keeps them. */
+/** In /etc/passwd, or wherever else this system keeps its users. */
 async function lookUp(): Promise<OsUser | undefined> {
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
   const [, uid, gid] = new RegExp(`^${USER}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users) ?? []
@@ -51,15 +51,15 @@ async function askSystem(): Promise<OsUser | undefined> {
     const [uid, gid] = await Promise.all([run('id', ['-u', USER]), run('id', ['-g', USER])])
     return { uid: Number(uid.stdout), gid: Number(gid.stdout) }
   } catch {
-    return undefined // id ends with 1 when there is no such user
+    return undefined // id exits with 1 when there is no such user
   }
 }
 
 /**
  * Checks that a user can enter every folder on the way to a path.
  *
- * @param what what lies there, for the message
- * @throws StartupError naming the first folder in the way
+ * @param what what is at the path, for the message
+ * @throws StartupError naming the first folder that the user cannot enter
  */
 export async function requireReachable(
   target: string,

@@ -7,15 +7,15 @@ const HOLD_ALL =
 const HOLD_ALONE = 'SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest($1::text[]) AS name'
 
 /**
- * Shares the lock of a balance until the transaction ends, so that no refill of it is computed meanwhile: a refill sees
- * every grant, void and archiving whose time is before its own, and those after it have seen the refill. Others that
- * change grants of the same account and source are not kept waiting. It comes before a creation lock, or two could wait
- * for each other.
+ * Takes a shared lock of a balance until the transaction ends, so that no refill of it is computed during that time.
+ * A refill sees every grant, voiding and archiving with a time before its own, and those with a later time have seen
+ * the refill. Other transactions that change grants of the same account and source need not wait. It is taken before
+ * a creation lock; otherwise two transactions could deadlock.
  */
 export const shareBalance = (db: Queryable, namespaceId: string, accountId: string, source: UsageSource) =>
   db.query(HOLD, [nameOf(namespaceId, accountId, source)])
 
-/** The same for several balances. */
+/** Takes the shared locks of several balances; see shareBalance. */
 export const shareBalances = (
   db: Queryable,
   namespaceId: string,
@@ -24,7 +24,8 @@ export const shareBalances = (
   db.query(HOLD_ALL, [inOrder(keys.map(({ accountId, source }) => nameOf(namespaceId, accountId, source)))])
 
 /**
- * The same for refills of metrics: nobody else holds the balances meanwhile. Who calls this holds their configurations.
+ * Takes exclusive locks of balances, for refills of metrics: no other transaction holds them at the same time. The
+ * caller has locked their configurations.
  */
 export const lockBalances = (
   db: Queryable,
@@ -35,7 +36,7 @@ export const lockBalances = (
     inOrder(keys.map(({ accountId, metricId }) => nameOf(namespaceId, accountId, metricId))),
   ])
 
-/** Each once, and in one order for everybody, so that no two who take several wait for each other. */
+/** Each name once, and always in the same order, so that no two transactions deadlock. */
 const inOrder = (names: readonly string[]): string[] => [...new Set(names)].toSorted()
 
 const nameOf = (...parts: readonly string[]): string => ['tally.balance', ...parts].join(' ')

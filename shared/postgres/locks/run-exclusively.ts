@@ -1,20 +1,20 @@
 import { DomainError } from '../../errors/domain-error.ts'
 import type { Pool } from '../core/pool.ts'
 
-/** Builds rollups anew. */
+/** Computes all rollups again. */
 export const REBUILD = 'rebuild'
 
 const TAKE = "SELECT pg_try_advisory_lock(hashtext('tally.command'), hashtext($1)) AS taken"
 const GIVE_BACK = "SELECT pg_advisory_unlock(hashtext('tally.command'), hashtext($1))"
 
 /**
- * Runs work that may run once at a time, whatever process it is in. It holds a connection meanwhile.
+ * Runs work that may run only once at a time, in any process. It holds a connection during that time.
  *
- * @throws DomainError conflict when it is under way already
+ * @throws DomainError conflict when it is already running
  */
 export async function runExclusively<T>(pool: Pool, name: string, work: () => Promise<T>): Promise<T> {
   const db = await pool.connect()
-  let lost: Error | undefined // and the lock with it
+  let lost: Error | undefined // and with it the lock
   try {
     const { rows } = await db.query<{ taken: boolean }>(TAKE, [name])
     if (rows[0]?.taken !== true)
@@ -32,7 +32,7 @@ export async function runExclusively<T>(pool: Pool, name: string, work: () => Pr
 }
 
 /**
- * Whether work was not done because it goes on elsewhere, or somebody else took it over: a conflict, from
- * runExclusively or from the work.
+ * Whether work was not done because it runs elsewhere or was taken over: a conflict, from runExclusively or from the
+ * work.
  */
 export const isElsewhere = (err: unknown): boolean => err instanceof DomainError && err.code === 'conflict'
