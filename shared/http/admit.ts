@@ -25,11 +25,11 @@ export interface AdmitOptions {
 }
 
 /**
- * Stands before an Express app: finds out who makes a request, counts what they have under way, and begins it in its
- * turn. What needs no key, and what is no operation of the contract, goes straight to the app.
+ * Runs before an Express app: finds the caller of a request, counts the caller's open requests, and begins the
+ * request in its turn. Operations that need no key, and requests outside the contract, go straight to the app.
  *
- * Why before Express: to be refused takes a tenth of the time there, so that a flood of wrong keys leaves others their
- * turn; and whoever waits has not begun to take any.
+ * Why before Express: a refusal costs far less here, so that a flood of wrong keys does not delay others. And a
+ * request that waits has used no resources yet.
  */
 export function admit(
   app: RequestListener,
@@ -44,7 +44,7 @@ export function admit(
     if (!res.headersSent) setCommonHeaders(res)
     if (!fail(err, req, res)) res.destroy()
   }
-  /** Without a promise where nobody has to wait: nearly every request comes this way. */
+  /** Returns no promise when the request need not wait, which is the usual case. */
   const begin = (caller: Caller, req: IncomingMessage, res: ServerResponse) => {
     noteCaller(req, caller)
     countUnderWay(caller.companyId, res)
@@ -75,7 +75,7 @@ export function admit(
     }
     observers.get(operation)?.(res)
     try {
-      // Before it is looked whose key it is: that depends on a clock, too.
+      // Before the key is looked up: that depends on the clock, too.
       if (isWrite(operation)) admitWrite()
     } catch (err) {
       refuse(err, req, res)
@@ -95,20 +95,23 @@ export function admit(
   }
 }
 
-/** What requests of an operation are counted as. */
+/** The route under which requests of an operation are counted. */
 export const routeOf = ({ method, path }: Operation): string => `${method.toUpperCase()} ${path}`
 
-/** Whether it changes anything; of what needs a key. */
+/** Whether it changes anything; for operations that need a key. */
 const isWrite = ({ permissions }: Operation): boolean => permissions?.includes('read:all') === false
 
-/** What stands below a part of a path: other parts, any part at all, and what the path asks for if it ends here. */
+/**
+ * The continuations of a part of a path: parts with a fixed name, a parameter, and the operations of a path that ends
+ * here.
+ */
 interface PathNode {
   parts: Map<string, PathNode>
   any?: PathNode
   operation?: Operation
 }
 
-/** Finds the operation that a request asks for, among those that need a key. */
+/** Returns a function that finds the operation of a request, among those that need a key. */
 function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Operation | undefined {
   const roots = new Map<string, PathNode>()
   for (const operation of operations) {
@@ -131,7 +134,7 @@ function matcher(operations: readonly Operation[]): (req: IncomingMessage) => Op
   }
 }
 
-/** As Express finds it: what begins as a path by name may still be one with any part there. */
+/** In the same way as Express: a path that begins with a fixed part may still match one with a parameter there. */
 function operationBelow(
   node: PathNode | undefined,
   parts: readonly string[],
@@ -142,14 +145,14 @@ function operationBelow(
   return operationBelow(node.parts.get(part), parts, index + 1) ?? operationBelow(node.any, parts, index + 1)
 }
 
-/** Of one company, in this process. */
+/** For one company, in this process. */
 const UNDER_WAY_MAX = 1_000
 const underWay = new Shares({ max: Infinity, maxOfOne: UNDER_WAY_MAX })
-/** Less of an answer is the system's to keep, for a client that is slow to read. */
+/** A smaller rest of an answer is in the system's buffers, for a client that reads slowly. */
 const UNREAD_BYTES = 64 * 1_024
 
 /**
- * Whether a company may have one more answer.
+ * Checks that a company may have one more answer.
  *
  * @throws HttpError 503 when it leaves too much unread
  */
@@ -163,10 +166,10 @@ export function requireAnswersRead(companyId: string): void {
 }
 
 /**
- * Counts a request until it is answered and the answer was read, and what of the answer was not.
+ * Counts a request until its answer was read, and the unread bytes of the answer.
  *
- * @throws HttpError 429 when a company has too many under way; 503 when it leaves too much unread; 400 when the client
- *   has gone, as nothing would end the count
+ * @throws HttpError 429 when a company has too many open requests; 503 when it leaves too much unread; 400 when the
+ *   client has gone, as the count would never end
  */
 export function countUnderWay(companyId: string, res: ServerResponse): void {
   if (res.closed) throw new HttpError(400, 'the request was cut short')
@@ -182,7 +185,7 @@ export function countUnderWay(companyId: string, res: ServerResponse): void {
     const left = res.writableLength
     if (left < UNREAD_BYTES || res.closed) return
     if (bytesInFlight.isFull(companyId)) {
-      res.destroy() // those that were let in together read none of theirs
+      res.destroy() // the requests that were admitted together read no answers either
       return
     }
     unread = left

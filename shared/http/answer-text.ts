@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { endAnswer } from './end-answer.ts'
 
-/** Answers in plain text, beside the headers that are set. */
+/** Sends an answer in plain text, with the headers that are set. */
 export function answerText(res: ServerResponse, status: number, text: string): void {
   res.statusCode = status
   res.setHeader('Content-Type', 'text/plain; charset=utf-8')
@@ -9,7 +9,7 @@ export function answerText(res: ServerResponse, status: number, text: string): v
   endAnswer(res, text)
 }
 
-/** Answers in JSON. */
+/** Sends an answer in JSON. */
 export function answerJson(res: ServerResponse, status: number, json: string): void {
   res.statusCode = status
   res.setHeader('Content-Type', 'application/json; charset=utf-8')

@@ -15,27 +15,29 @@ import { noteCaller, notedCaller } from './callers.ts'
 import { HttpError } from './http-error.ts'
 import { takeOf } from './limit-rate.ts'
 
-/** Looks up whose key it is, if it may be used now. */
+/** Looks up the caller that a key belongs to, if the key may be used now. */
 type LookUpCaller = (digest: Buffer) => Promise<FoundCaller | undefined>
 
-/** The same, at once when it is known already. */
+/** Finds the caller that a key belongs to, if the key may be used now; without a promise when it is cached. */
 export type FindCaller = (digest: Buffer) => Promise<Caller | undefined> | Caller | undefined
 
-/** How long an answer about a key may be cached after it was asked for: a revoked key works no longer than this. */
+/**
+ * How long an answer about a key may be cached, counted from the question: a revoked key works no longer than this.
+ */
 const CALLER_TTL_MS = 4_000
 const KEYS_MAX = 10_000
-/** Wrong keys have a cache of their own: they take no place of a right one. */
+/** Wrong keys have a cache of their own, so that they push out no right one. */
 const WRONG_KEYS_MAX = 10_000
 
-/** How long after it was asked for an answer about a key may be cached. */
+/** How long an answer about a key may be cached, counted from the question. */
 const ttlMsOf = (caller: FoundCaller | undefined): number =>
   Math.min(CALLER_TTL_MS, caller?.endsInMs ?? Infinity)
 
 /**
- * Caches whose keys were found for a few seconds, and no longer than the key itself lasts: from then on the database
- * is asked, by whose clock it ends. Several requests at once look a key up once.
+ * Caches the callers of keys for a few seconds, and no longer than the key is valid: then the database is asked,
+ * whose clock decides. Several requests at once share one look-up of a key.
  *
- * @param purges tell which callers to forget
+ * @param purges reports which callers to remove from the cache
  */
 export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCaller {
   const cache = new LRUCache<string, Caller>({ max: KEYS_MAX })
@@ -57,7 +59,7 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
     const startedAt = performance.now()
     const work = find(digest).then(
       (caller) => {
-        // Whoever waited asked before a purge, and may have the answer; it is not kept.
+        // This look-up began before a purge, so its answer may be outdated; it is not cached.
         if (underWay.get(name)?.work !== work) return caller
         underWay.delete(name)
         const ttl = Math.floor(ttlMsOf(caller) - (performance.now() - startedAt))
@@ -79,24 +81,24 @@ export function cachedFindCaller(find: LookUpCaller, purges?: Purges): FindCalle
     if (cached !== undefined) return cached
     if (wrong.has(name)) return undefined
     const asked = underWay.get(name)
-    // One that hangs may have been answered before the key was revoked.
+    // A look-up that hangs may have been answered before the key was revoked.
     const isFresh = asked !== undefined && performance.now() - asked.startedAt < CALLER_TTL_MS / 2
     return isFresh ? asked.work : begin(name, digest)
   }
 }
 
-/** Whose key a request carries; undefined where it carries none that is one. */
+/** The caller that the key of a request belongs to; undefined where it has no valid key. */
 export function findCallerOf(req: IncomingMessage, findCaller: FindCaller): ReturnType<FindCaller> {
   const key = req.headers['x-api-key']
   return typeof key === 'string' && isApiKey(key) ? findCaller(digestOfApiKey(key)) : undefined
 }
 
 /**
- * Finds who makes a request by its key, before anything of the body is read.
+ * Finds the caller of a request by its key, before anything of the body is read.
  *
- * @param wrongKeys how many wrong keys an address may try before its answers say that it should wait
- * @param found what findCallerOf said, where it was asked already
- * @throws HttpError 401 for a wrong key: always, so that whoever has one that was revoked hears of it
+ * @param wrongKeys limits the wrong keys of an address; above it the answers say when to try again
+ * @param found the result of findCallerOf, where it was called already
+ * @throws HttpError 401 for a wrong key, always, so that the user of a revoked key learns of it
  */
 export async function identify(
   req: IncomingMessage,
@@ -109,13 +111,13 @@ export async function identify(
   throw new HttpError(401, 'Invalid API key', headers)
 }
 
-/** A body that took longer to come than this was begun by a caller who may have been refused since. */
+/** If a body took longer than this to arrive, its caller's key may have been revoked in the meantime. */
 const LONG_BODY_MS = 1_000
 
 /**
- * Looks again who makes a request whose body took long: a key that was revoked meanwhile writes nothing.
+ * Checks the caller again after a body that took long: a key that was revoked in the meantime must not write.
  *
- * @param sinceMs when its headers were there, by `performance`
+ * @param sinceMs when the headers had arrived, by `performance`
  * @throws HttpError 401
  */
 export async function identifyAgain(
@@ -132,7 +134,7 @@ function requirePermission({ permissions }: Caller, sufficient: readonly Permiss
     throw new HttpError(403, `this key does not have the permission ${sufficient.join(' or ')}`)
 }
 
-/** A step of Express: who makes the request, and whether they may. @param sufficient of which a key needs one */
+/** A step of Express: finds the caller and checks the permissions. @param sufficient a key needs one of these */
 export function authenticate(
   access: Parameters<typeof identify>[1],
   sufficient: readonly Permission[],

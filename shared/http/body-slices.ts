@@ -1,11 +1,11 @@
 import { bytesInFlight } from './bytes-in-flight.ts'
 import { HttpError } from './http-error.ts'
 
-/** A body of which this much is to be worked on takes a millisecond … */
+/** A body of so many bytes takes about a millisecond of work … */
 const LARGE_BYTES = 16 * 1_024
-/** … and bodies of this much are enough for one round of the event loop. */
+/** … and one round of the event loop begins work on so many bytes. */
 const ROUND_BYTES = 128 * 1_024
-/** A request that goes through Express takes about as long as so much of a body, a quarter of a millisecond. */
+/** A request that goes through Express takes about as long as so many bytes of a body. */
 const REQUEST_BYTES = LARGE_BYTES / 4
 
 interface Waiting {
@@ -15,25 +15,25 @@ interface Waiting {
   giveUp: () => void
 }
 
-/** Bodies that were worked on before, in the order they came. */
+/** Bodies with work already done, in order of arrival. */
 const begun: Waiting[] = []
-/** What is to be begun, by whose it is, in the order it came; none of them empty. They take turns. */
+/** Work not yet begun, by tenant, in order of arrival; no list is empty. Tenants take turns. */
 const fresh = new Map<string, Waiting[]>()
-/** Of this round. */
+/** Left in this round. */
 let bytesLeft = ROUND_BYTES
 let isScheduled = false
 
 /**
- * Wait for this before a body is first worked on. Each round of the event loop begins work on a bounded number of bytes
- * of bodies; without that, large bodies that arrive together would be worked on one right after the other, and
- * everything else in the process would wait for all of them. Small ones do not wait.
+ * Waits until work on a body may begin. Each round of the event loop begins work on a bounded number of bytes.
+ * Otherwise large bodies that arrive together would be handled one right after the other, and would block everything
+ * else in the process. Small bodies do not wait.
  *
- * A body may not be wanted any more when its slice comes: its client has gone, or was told that it took too long. Were
- * it worked on all the same, clients who give up and send again would keep a busy process busy with what nobody waits
- * for.
+ * When its slice comes, a body may not be wanted any more: its client has gone, or got a timeout as answer. If it
+ * were handled all the same, clients that give up and send again would keep a busy process busy with work that nobody
+ * waits for.
  *
- * @param isWanted asked when the slice comes; a body that is not takes none
- * @param tenant whose it is; tenants take turns
+ * @param isWanted called when the slice comes; a body that is not wanted takes no slice
+ * @param tenant the body's tenant; tenants take turns
  * @throws HttpError 400 when it is not wanted
  */
 export const awaitFirstSlice = (bytes: number, isWanted: () => boolean, tenant = ''): Promise<void> =>
@@ -42,7 +42,7 @@ export const awaitFirstSlice = (bytes: number, isWanted: () => boolean, tenant =
     : keptInFlight(bytes, tenant, () => queueFresh(bytes, isWanted, tenant))
 
 /**
- * The same before each slice that follows; goes before all first ones, so that few bodies are taken apart at a time,
+ * Waits for each further slice of a body. It goes before all first slices, so that few bodies are parsed at a time,
  * however many wait.
  */
 export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
@@ -59,9 +59,8 @@ export const awaitNextSlice = (bytes: number, tenant = ''): Promise<void> =>
       )
 
 /**
- * Wait for this before a request is begun: each round begins a few dozen, those of tenants in turn. Without that, one
- * tenant's many connections, all of which have something to say in a round, would keep others waiting for all of them,
- * in each of the rounds that a request takes.
+ * Waits until a request may begin: each round begins a few dozen, and tenants take turns. Otherwise one tenant with
+ * many busy connections would delay others in each of the rounds that a request takes.
  *
  * @returns undefined when it may begin at once
  * @throws HttpError 400 when it is not wanted any more
@@ -76,10 +75,10 @@ export function awaitRequest(isWanted: () => boolean, tenant: string): Promise<v
 }
 
 /**
- * Wait for this before an answer about many things is put together. Those who share a batch of reads have what they
- * need in the same moment, and everybody else would wait for all of their answers: so a round has one or two.
+ * Waits until a large answer may be built. Requests that share a batch of reads get their data at the same moment,
+ * and all of their answers at once would block the event loop: so a round builds one or two.
  *
- * @param bytes that would take as long as a body
+ * @param bytes the size of a body that takes as long
  * @throws HttpError 400 when it is not wanted any more
  */
 export const awaitAnswer = (bytes: number, isWanted: () => boolean, tenant: string): Promise<void> =>
@@ -97,7 +96,7 @@ function queueFresh(bytes: number, isWanted: () => boolean, tenant: string): Pro
   })
 }
 
-/** Counts a body that was read and waits to be worked on among those in flight. */
+/** Counts a body that was read and waits for work as in flight. */
 async function keptInFlight(bytes: number, tenant: string, wait: () => Promise<void>): Promise<void> {
   bytesInFlight.add(tenant, bytes)
   try {
@@ -113,7 +112,7 @@ function schedule(): void {
   setImmediate(runSlices)
 }
 
-/** One round. */
+/** Runs one round. */
 function runSlices(): void {
   isScheduled = false
   bytesLeft = ROUND_BYTES
@@ -127,10 +126,10 @@ function runSlices(): void {
     bytesLeft -= next.bytes
     next.goOn()
   }
-  schedule() // for those who wait, and for the next round
+  schedule() // for those that wait, and to start the next round
 }
 
-/** The first of the tenant whose turn it is; the tenant comes last then. */
+/** Takes the first of the tenant whose turn it is, and moves the tenant to the end. */
 function shiftFresh(): Waiting | undefined {
   const [turn] = fresh
   if (turn === undefined) return undefined

@@ -4,8 +4,8 @@ import { HttpError } from './http-error.ts'
 const MIB = 1_024 * 1_024
 
 /**
- * Bytes that this process keeps for its clients: bodies that are read or wait to be worked on, inflated, and answers
- * that are not read yet. Many slow clients cannot take all memory together, and those of one company a part of it.
+ * Bytes that this process holds for its clients: bodies that are read or wait for work, inflated, and answers that
+ * are not read yet. Many slow clients together cannot take all memory, and those of one company can take only a part.
  */
 export const bytesInFlight = new Shares({ max: 512 * MIB, maxOfOne: 128 * MIB })
 

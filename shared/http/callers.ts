@@ -3,13 +3,13 @@ import type { Caller } from '../domain/api-key.ts'
 
 const callers = new WeakMap<IncomingMessage, Caller>()
 
-/** Notes who makes a request, for the steps that come after. */
+/** Stores the caller of a request for later steps. */
 export const noteCaller = (req: IncomingMessage, caller: Caller): void => {
   callers.set(req, caller)
 }
 
-/** Who makes a request; undefined while nobody has looked. */
+/** The caller of a request; undefined before it was looked up. */
 export const notedCaller = (req: IncomingMessage): Caller | undefined => callers.get(req)
 
-/** Who shares what requests wait for or take, where companies have their turn and their part of it. */
+/** The tenant of a request: companies take turns, and each has its share. */
 export const tenantOf = (req: IncomingMessage): string => callers.get(req)?.companyId ?? ''

@@ -4,17 +4,17 @@ import { HttpError } from './http-error.ts'
 import type { OpenApiDocument, Operation } from './openapi-document.ts'
 import { memberSchema, requestSchema } from './request-schema.ts'
 
-/** How a whole number is written in a query. With up to 15 digits it is one that a double holds exactly. */
+/** A whole number in a query. With up to 15 digits a double holds it exactly. */
 const WHOLE_NUMBER = /^-?\d{1,15}$/
 
 /**
- * Refuses a query that the validator would read as something else than what stands there: parameters are known, given
- * once, not empty, and whole numbers are written in digits.
+ * Refuses a query that the validator would misread. Parameters must be known, given once and not empty, and whole
+ * numbers must be written in digits.
  *
- * Why before the validator: express-openapi-validator always coerces the text of a query, and Ajv's coercion takes
+ * Why before the validator: express-openapi-validator always coerces the text of a query, and Ajv's coercion accepts
  * whatever JavaScript reads as a number. `Infinity` and `1e999` then pass `maximum` and `minimum`
- * (https://github.com/ajv-validator/ajv/issues/2212), a blank is 0, and `0x1`, `1e1` and `5.0` are taken, too. It also
- * takes `name[]=1` for `name`.
+ * (https://github.com/ajv-validator/ajv/issues/2212), a blank becomes 0, and `0x1`, `1e1` and `5.0` are accepted,
+ * too. It also accepts `name[]=1` for `name`.
  */
 export function checkQuery(document: OpenApiDocument, operation: Operation): RequestHandler {
   const describe = faultDescriber(document, operation)

@@ -6,13 +6,13 @@ import { askForBody } from './expect-continue.ts'
 import { HttpError } from './http-error.ts'
 
 /**
- * Reads a stream to its end. Bytes are counted as they come, so that neither a long body nor a small one that inflates
- * to a long one takes more memory than the limit. On failure the stream is left paused, because the connection must
- * still bear the answer. Of a request that announces more than the limit nothing is read.
+ * Reads a stream to its end. Bytes are counted as they arrive, so that neither a long body nor a small one that
+ * inflates to a long one takes more memory than the limit. On failure the stream is left paused, because the answer
+ * still needs the connection. A request that announces more than the limit is not read at all.
  *
  * @param tooLarge makes the error for more than bytesMax
- * @param tenant whose they are
- * @throws HttpError 503 when all that is being read together, or of the tenant, is too much
+ * @param tenant whose share of the memory it takes
+ * @throws HttpError 503 when everything that is being read together, or for the tenant, is too much
  */
 export function collectBytes(
   stream: Readable,
@@ -58,7 +58,7 @@ export function collectBytes(
   })
 }
 
-/** The same for a body that is gzip: what counts are its inflated bytes. */
+/** Reads a gzip stream to its end, like collectBytes; it counts the inflated bytes. */
 export async function collectGunzipped(
   req: IncomingMessage,
   bytesMax: number,

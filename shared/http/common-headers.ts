@@ -2,7 +2,7 @@ import { IncomingMessage, type OutgoingHttpHeader, ServerResponse } from 'node:h
 import { Socket } from 'node:net'
 import helmet, { type HelmetOptions } from 'helmet'
 
-/** Nothing we answer is a page; HSTS is for whoever puts TLS in front. */
+/** No answer is a page; HSTS is the task of a TLS proxy in front. */
 const SECURITY_HEADERS: HelmetOptions = {
   contentSecurityPolicy: {
     useDefaults: false,
@@ -11,7 +11,7 @@ const SECURITY_HEADERS: HelmetOptions = {
   strictTransportSecurity: false,
 }
 
-/** What every answer carries. Why once and not for each answer: helmet says the same each time. */
+/** The headers of every answer. Why computed once: helmet returns the same each time. */
 const COMMON_HEADERS: readonly (readonly [name: string, value: OutgoingHttpHeader])[] = [
   ...headersOfHelmet(),
   ['Cache-Control', 'no-store'],

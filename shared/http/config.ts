@@ -1,6 +1,6 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** The longest a request may take to arrive, and then again to be answered. */
+/** The longest time in which a request must arrive, and then again be answered. */
 export const readRequestTimeoutMs = (read: EnvReader): number =>
   read.integer('REQUEST_TIMEOUT_MS', {
     about:
@@ -10,5 +10,8 @@ export const readRequestTimeoutMs = (read: EnvReader): number =>
     max: 300_000,
   })
 
-/** The longest a request about one event waits for it to be loaded; usage is loaded within a second or two. */
+/**
+ * The longest time that a request about one event waits until the event is loaded; usage is loaded within a second or
+ * two.
+ */
 export const LOOK_UP_TIMEOUT_MS = 5_000

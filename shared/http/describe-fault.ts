@@ -3,11 +3,11 @@ import { findAmountFault } from '../amount/amount.ts'
 import type { OpenApiDocument, Operation, Schema } from './openapi-document.ts'
 import { memberSchema, requestSchema, schemaOfKind } from './request-schema.ts'
 
-/** Where in a request openapi.yaml finds fault, and with what. */
+/** Which part of a request violates openapi.yaml, and how. */
 export interface SchemaFault {
-  /** As the validator writes it: `/body/events/3/quantity`. */
+  /** In the validator's form: `/body/events/3/quantity`. */
   path: string
-  /** Of JSON Schema: `pattern`. */
+  /** A keyword of JSON Schema: `pattern`. */
   keyword: string
   /** The validator's own words. */
   message: string
@@ -16,7 +16,7 @@ export interface SchemaFault {
 type DescribeFault = (fault: SchemaFault, req: Partial<Pick<Request, 'body' | 'query' | 'params'>>) => string
 
 /**
- * Makes a function that names the field and says what is wrong with it, with what its schema says it is and an example.
+ * Makes a function that names the field and says what is wrong with it, with its schema's description and an example.
  */
 export function faultDescriber(document: OpenApiDocument, operation: Operation): DescribeFault {
   return (fault, req) => {

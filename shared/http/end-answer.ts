@@ -6,11 +6,11 @@ const REST_MS = 2_000
 const REST_BYTES = 16 * 1_024 * 1_024
 
 /**
- * Ends an answer, also one that is given while the body of its request is still on its way. Closed at once, a
- * connection would lose the answer, because a client that still writes is reset; so the rest is read and thrown away. A
- * short rest leaves the connection open for the next request. After a long one, one of unknown length, or one that the
- * client holds back until it is asked for, the connection closes, and the answer says so: a client that did not know
- * would send its next request into the closing.
+ * Ends an answer, also while the body of its request is still arriving. If the connection were closed at once, the
+ * answer would be lost, because a client that still writes gets a reset. So the rest of the body is read and
+ * discarded. A short rest leaves the connection open for the next request. In three cases the connection closes: a
+ * long rest, a rest of unknown length, and a rest that the client holds back until it is asked for. The answer says
+ * so, because otherwise the client would send its next request into a closing connection.
  *
  * @param res its head is set and not yet sent
  */
@@ -28,7 +28,7 @@ export function endAnswer(res: ServerResponse, text: string): void {
 }
 
 /**
- * Whether the rest of a body is still on its way.
+ * Whether the rest of a body is still arriving.
  *
  * @internal
  */
@@ -37,8 +37,8 @@ export const isUnread = (req: IncomingMessage): boolean =>
   (req.headers['transfer-encoding'] !== undefined || (req.headers['content-length'] ?? '0') !== '0')
 
 /**
- * Ends an answer that said `Connection: close` and is written but for its end, once the rest of the request is read,
- * for a moment at most.
+ * Ends an answer with `Connection: close`, of which everything but the end is written, once the rest of the request
+ * is read. It waits only for a moment.
  *
  * @internal
  */
@@ -52,7 +52,7 @@ export function endAfterRest(res: ServerResponse): void {
   const timer = setTimeout(end, REST_MS)
   req.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > REST_BYTES) req.pause() // and the client has the rest of the time to read its answer
+    if (bytes > REST_BYTES) req.pause() // the client has the remaining time to read its answer
   })
   req.once('end', end)
   req.once('close', end)

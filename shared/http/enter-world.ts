@@ -5,12 +5,12 @@ import type { TestWorlds, World } from '../postgres/test-worlds.ts'
 import { callerOf } from './authentication.ts'
 import { answerUnknown } from './request-deadline.ts'
 
-/** How a request looks at the world of its company: whether that must stay as it is until the request is answered. */
+/** How a request uses the world of its company: `enter` keeps the world unchanged until the request is answered. */
 export type WorldAccess = 'look' | 'enter'
 
 /**
- * Finds where the company of a caller is at the moment, right before the handler: a test company may have got another
- * namespace since its key was looked up, and its clock may have been moved. Live companies are where they always were.
+ * Finds the current world of the caller's company, right before the handler. A test company may have got another
+ * namespace since its key was looked up, and its clock may have been moved. Live companies never change.
  */
 export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): RequestHandler {
   return async (_req, res, next) => {
@@ -27,8 +27,8 @@ export function enterWorld(worlds: TestWorlds, worldAccess: WorldAccess): Reques
 }
 
 /**
- * Enters the world of a test company until the request is answered: who moves it answers after that, so no answer
- * speaks of a world that is gone. When that can no longer be relied on, the answer is that nothing is known.
+ * Enters the world of a test company until the request is answered. A move of the world is answered later, so no
+ * answer describes a world that is gone. When the lock is lost, the answer says that the outcome is not known.
  */
 export async function enterUntilAnswered(
   worlds: TestWorlds,
@@ -46,10 +46,10 @@ export async function enterUntilAnswered(
 /** How far the clock of the caller's namespace runs ahead of real time. */
 export const aheadMsOf = (res: Response): number => (res.locals['aheadMs'] as number | undefined) ?? 0
 
-/** Where an app has the clock that its answers go by. */
+/** The key under which an app stores the clock of its answers. */
 export const CLOCK = 'nowMs'
 
-/** What time it is for the caller: its namespace's now. */
+/** The caller's current time: the time in its namespace. */
 export const nowOf = (res: Response): Date => {
   const nowMs = (res.app.locals[CLOCK] as (() => number) | undefined) ?? Date.now
   return new Date(nowMs() + aheadMsOf(res))

@@ -25,21 +25,21 @@ interface Reply {
   headers?: Record<string, string>
 }
 
-/** Seconds after which a client may try again when something is out of reach. */
+/** For a database that is out of reach: seconds after which a client may try again. */
 const RETRY_AFTER = { 'Retry-After': '1' }
-/** … and when it is not taken for a while. */
+/** For work that is suspended for a while: seconds after which a client may try again. */
 const RETRY_LATER = { 'Retry-After': '5' }
 
 /** The last step of an Express app: see answerError. */
 export function errorResponder(log: Logger): ErrorRequestHandler {
   const answer = answerError(log)
   return (err: unknown, req, res, next) => {
-    if (!answer(err, req, res)) next(err) // Express then cuts the connection
+    if (!answer(err, req, res)) next(err) // Express then closes the connection
   }
 }
 
 /**
- * Turns what was thrown into an answer, once, as plain text, beside the headers that are set.
+ * Turns an error into an answer, once, as plain text, with the headers that are set.
  *
  * @returns false when an answer has begun: it cannot be taken back, and the connection must be cut
  */
@@ -49,7 +49,7 @@ export function answerError(
   return (err, req, res) => {
     if (isAnsweredLate(res)) return true
     const { status, message, headers = {} } = describeError(err)
-    // What is suspended was logged once; its disk may be the full one.
+    // A suspension was logged once already, and its disk may be the full one.
     const level = isSuspended(err) ? 'debug' : 'error'
     if (status >= 500) log[level]({ err, method: req.method, path: pathOf(req) }, 'request failed')
     if (res.headersSent) return false
@@ -59,7 +59,7 @@ export function answerError(
   }
 }
 
-/** Without the query, which may hold what is no one's business. */
+/** Without the query, which may contain private data. */
 const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? ''
 
 const isSuspended = (err: unknown): boolean => err instanceof DomainError && err.code === 'suspended'
@@ -70,7 +70,7 @@ function describeError(err: unknown): Reply {
   if (isValidatorError(err)) return describeValidatorError(err)
   if (isOutOfReach(err))
     return { status: 503, message: 'a database cannot be reached, try again', headers: RETRY_AFTER }
-  return { status: 500, message: 'internal error' } // a bug: logged whole, told to nobody
+  return { status: 500, message: 'internal error' } // a bug: logged in full, but not shown to the client
 }
 
 function describeDomainError({ code, message }: DomainError): Reply {
@@ -79,7 +79,7 @@ function describeDomainError({ code, message }: DomainError): Reply {
   return { status: STATUS[code], message, ...(STATUS[code] === 503 ? { headers: RETRY_AFTER } : {}) }
 }
 
-/** What express-openapi-validator throws, and Express's router for a path that cannot be decoded. */
+/** The errors of express-openapi-validator, and of Express's router for a path that cannot be decoded. */
 interface ValidatorError extends Error {
   status: number
 }

@@ -5,19 +5,19 @@ interface Waiting {
   keepsAlive: boolean
 }
 
-/** Requests whose clients send the body once they are told to go on. */
+/** Requests whose clients send the body only when they are asked to. */
 const waiting = new WeakMap<object, Waiting>()
 
 /**
- * Notes that the client of a request waits for `100 Continue` before it sends the body. An answer that comes without it
- * closes the connection: whether the body or another request would come next on it cannot be known.
+ * Records that the client of a request waits for `100 Continue` before it sends the body. An answer without it closes
+ * the connection, because the next bytes could be the body or another request.
  */
 export function noteExpectation(req: IncomingMessage, res: ServerResponse): void {
   waiting.set(req, { res, keepsAlive: res.shouldKeepAlive })
   res.shouldKeepAlive = false
 }
 
-/** Tells the client of a request to send the body, if it waits for that. Called right before a body is read. */
+/** Asks the client of a request to send the body, if it waits for that. Called right before a body is read. */
 export function askForBody(req: object): void {
   const found = waiting.get(req)
   if (found === undefined || found.res.headersSent) return
@@ -26,5 +26,5 @@ export function askForBody(req: object): void {
   found.res.writeContinue()
 }
 
-/** Whether the client of a request still waits to be told to send the body. */
+/** Whether the client of a request still waits to be asked for the body. */
 export const isBodyHeldBack = (req: IncomingMessage): boolean => waiting.has(req)

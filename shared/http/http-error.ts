@@ -1,4 +1,4 @@
-/** An answer that is an error: its status, its text, and headers that go with it. */
+/** An error answer: its status, its text and its headers. */
 export class HttpError extends Error {
   readonly status: number
   readonly headers: Record<string, string>

@@ -19,16 +19,16 @@ import { putInOriginForm } from './origin-form.ts'
 export interface HttpServerOptions extends ServerOptions {
   host: string
   port: number
-  /** The setting that holds the port, for the message when it is taken. */
+  /** The setting of the port, for the message when the port is taken. */
   portSetting: string
-  /** The setting that holds the host, if there is one. */
+  /** The setting of the host, if there is one. */
   hostSetting?: string
 }
 
 interface ServerOptions {
-  /** What it is, for messages. */
+  /** The server's name in messages. */
   name: string
-  /** How long requests under way may take to finish when the server closes. */
+  /** How long open requests may take to finish when the server closes. */
   closeTimeoutMs: number
   /** The most bytes of a request before its body. */
   headerBytesMax?: number
@@ -38,14 +38,14 @@ interface ServerOptions {
 }
 
 export interface HttpServer extends Closeable {
-  /** Where it listens; the port is the one it was given by the system when 0 was asked for. */
+  /** Where it listens; the port is the system's choice when 0 was requested. */
   port: number
 }
 
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 30_000
 const CHECK_TIMEOUTS_MS = 2_000
-/** Longer than the 60 s of common load balancers, so that it is not us who close a connection they are about to use. */
+/** Longer than the 60 s of common load balancers, so that Tally never closes a connection they are about to use. */
 const KEEP_ALIVE_MS = 65_000
 const HEADER_BYTES_MAX = 16 * 1_024
 const CONNECTIONS_MAX = 10_000
@@ -53,8 +53,8 @@ const REQUESTS_PER_SOCKET_MAX = 0 // no limit
 const CLOSE_IDLE_EVERY_MS = 50
 
 /**
- * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes. Whoever
- * asks whether to send a body is told to when that is read, by what reads it (collect-bytes.ts), and not before.
+ * Listens, with time limits of its own: Node's defaults let a slow client hold a connection for five minutes. A
+ * client that asks whether to send the body gets `100 Continue` only when the body is read (collect-bytes.ts).
  *
  * @throws StartupError when the port is taken, or the host is not one of this machine
  */
@@ -74,7 +74,7 @@ export async function listen(handler: RequestListener, options: HttpServerOption
   }
 }
 
-/** Lets in a bounded number of connections, and from one address no more than half of them. */
+/** Accepts a bounded number of connections, and at most half of them from one address. */
 function shareConnections(server: Server, max: number): void {
   server.maxConnections = max
   const connections = new Shares({ max, maxOfOne: Math.ceil(max / 2) })
@@ -92,7 +92,7 @@ function shareConnections(server: Server, max: number): void {
   })
 }
 
-/** An answer to what never became a request. */
+/** An answer to bytes that never became a request. */
 const plainAnswer = (status: number, text: string, headers: readonly string[] = []): string =>
   [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
@@ -105,9 +105,9 @@ const plainAnswer = (status: number, text: string, headers: readonly string[] = 
   ].join('\r\n')
 
 /**
- * Listens on a Unix socket, which is made for that and removed when the server closes.
+ * Listens on a Unix socket, which is made now and removed when the server closes.
  *
- * @param options the socket's path is one that is free, and no longer than the address of a socket may be
+ * @param options the socket's path must be free, and not longer than the address of a socket may be
  * @throws StartupError when it cannot be made
  */
 export async function listenOnSocket(
@@ -159,7 +159,7 @@ function makeServer(
 async function closeServer(server: Server, closeTimeoutMs: number): Promise<void> {
   const closed = once(server, 'close')
   server.close()
-  // A kept-alive connection whose last answer was just sent is idle only now.
+  // A kept-alive connection whose last answer was just sent becomes idle only now.
   const sweep = setInterval(() => {
     server.closeIdleConnections()
   }, CLOSE_IDLE_EVERY_MS)
@@ -171,15 +171,15 @@ async function closeServer(server: Server, closeTimeoutMs: number): Promise<void
   clearTimeout(timer)
 }
 
-/** Answers what never becomes a request, as Node does, but in words. */
+/** Answers bytes that never become a request, like Node but with a text. */
 function answerBrokenRequests(server: Server, headerBytesMax: number): void {
   const latest = new WeakMap<Duplex, { req: IncomingMessage; res: ServerResponse }>()
   server.on('request', (req, res) => {
     latest.set(req.socket, { req, res })
   })
   /**
-   * Whether what is wrong belongs to a request that has its answer, or a part of it. One before it on a connection does
-   * not count.
+   * Whether the error belongs to a request that has its answer, or a part of it. An earlier request of the connection
+   * does not count.
    */
   const isAnswered = (socket: Duplex): boolean => {
     const { req, res } = latest.get(socket) ?? {}
@@ -201,7 +201,7 @@ function answerBrokenRequests(server: Server, headerBytesMax: number): void {
   })
 }
 
-/** What Node says of a host that this machine cannot listen on. */
+/** Node's codes for a host that this machine cannot listen on. */
 const HOST_CODES = new Set(['EADDRNOTAVAIL', 'ENOTFOUND', 'EAI_AGAIN', 'EINVAL'])
 
 function explain(err: unknown, options: HttpServerOptions): StartupError {

@@ -2,22 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 
-/** Remembers which keys were used. */
+/** Records which keys were used. */
 export interface KeyUses extends Closeable {
   note(keyId: string): void
 }
 
 const EVERY_MS = 60_000
-/** Keys beyond this many in one round are noted in the next, if they are used then. */
+/** More keys than this in one round are recorded in a later round, if they are used then. */
 const KEYS_MAX = 10_000
-/** An end does not wait for a database that is away. */
+/** Closing does not wait longer for a database that is out of reach. */
 const LAST_ROUND_MS = 1_000
 
 /**
- * Writes down now and then which keys were used since, all of them at once: a request costs an entry in a map, and
- * waits for nothing. What cannot be written is tried again in the next round.
+ * Writes at intervals which keys were used since, all of them at once: a request costs an entry in a map, and does
+ * not wait. After a failure, the next round tries again.
  *
- * @param write is told how many milliseconds ago each key was last used, by their ids
+ * @param write gets the milliseconds since each key was last used, by its id
  */
 export function keyUses(
   write: (ages: ReadonlyMap<string, number>) => Promise<void>,

@@ -3,9 +3,9 @@ import type { RateLimit } from '../rate-limit/rate-limit.ts'
 import { HttpError } from './http-error.ts'
 
 /**
- * Takes points of a caller's limit.
+ * Takes points from a caller's limit.
  *
- * @returns whether there were so many left, and the headers that say how it stands, with Retry-After when there were
+ * @returns whether enough points were left, and the headers with the limit's state, with Retry-After when they were
  *   not
  * @see https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
  */
@@ -25,7 +25,7 @@ export async function takeOf(
 }
 
 /**
- * The same, and says in the answer's headers how it stands.
+ * Takes points from a caller's limit, and sets the headers with the limit's state.
  *
  * @throws HttpError 429 with Retry-After when fewer are left
  */

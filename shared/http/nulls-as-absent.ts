@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express'
 import type { OpenApiDocument, Operation, Schema } from './openapi-document.ts'
 import { flatten, isNullable, requestSchema } from './request-schema.ts'
 
-/** Which fields of an object are as if they were left out when they are null, and the same of what is in it. */
+/** Which fields of an object count as absent when they are null, and the same for the values in it. */
 interface Absences {
   fields: Set<string>
   inner: Map<string, Absences>
@@ -10,9 +10,9 @@ interface Absences {
 }
 
 /**
- * Takes fields that are null out of the body of a POST where openapi.yaml has them optional and allows null: clients
- * send back what answers show, and many write null for what they do not have. It comes before the validator, so that
- * defaults are filled in. A field for which null means something of its own says so: `x-null-is-a-value`.
+ * Removes null fields from the body of a POST where openapi.yaml makes them optional and allows null: clients send
+ * back what answers contain, and many write null for what they do not have. It runs before the validator, so that
+ * defaults are filled in. A field for which null has a meaning says so: `x-null-is-a-value`.
  *
  * @returns undefined when there is no such field
  */
@@ -41,7 +41,7 @@ function absencesOf(document: OpenApiDocument, schema: Schema): Absences | undef
   return fields.size + inner.size > 0 || ofItems ? { fields, inner, items: ofItems } : undefined
 }
 
-/** @param value nothing is known of it yet */
+/** @param value not checked yet */
 function takeOut({ fields, inner, items }: Absences, value: unknown): void {
   if (Array.isArray(value)) {
     if (items !== undefined) for (const item of value) takeOut(items, item)

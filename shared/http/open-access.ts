@@ -11,7 +11,7 @@ import type { Sharing } from '../redis/open-sharing.ts'
 import { cachedFindCaller, type FindCaller } from './authentication.ts'
 import { type KeyUses, keyUses } from './key-uses.ts'
 
-/** Who may come in, where to, and how often: what every HTTP service asks of a caller. */
+/** Callers, their worlds and their limits: what every HTTP service needs for a request. */
 export interface Access {
   findCaller: FindCaller
   worlds: TestWorlds
@@ -19,8 +19,8 @@ export interface Access {
 }
 
 /**
- * Keys that nobody has asked for lately are looked up together: however many wrong ones are tried, they take one or two
- * of the connections that reports need.
+ * Keys that are not cached are looked up together: any number of wrong keys takes only one or two of the connections
+ * that reports need.
  */
 const LOOK_UPS: Batching = { atMost: 500, atOnce: 2, slowAfterMs: 1_000 }
 
@@ -37,13 +37,13 @@ export const lookUpCallers = (pool: Pool): BatchedRead<Buffer, FoundCaller | und
   )
 
 export interface AccessParts {
-  /** Where keys are looked up. */
+  /** The pool for looking up keys. */
   pool: Pool
   worlds: TestWorlds
   sharing: Sharing
 }
 
-/** @param opened where what notes the use of keys is entered, after the pool */
+/** @param opened gets what records the use of keys, after the pool */
 export function openAccess(
   { pool, worlds, sharing: { redis, purges } }: AccessParts,
   rateLimits: RateLimitConfig,

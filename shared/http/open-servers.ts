@@ -3,15 +3,15 @@ import { type Closeable, closeAll } from '../lifecycle/close-all.ts'
 import type { Logger } from '../logging/logger.ts'
 import { type HttpServer, type HttpServerOptions, listen } from './http-server.ts'
 
-/** How long requests under way may take to finish, of the ten seconds that stopping may take. */
+/** How long open requests may take to finish; stopping may take ten seconds in all. */
 const CLOSE_REQUESTS_MS = 4_000
 
-/** The HTTP servers of a process: opened one after the other, and closed together, before whatever they use. */
+/** The HTTP servers of a process: opened one after the other, and closed together, before everything they use. */
 export interface Servers {
   open(handler: RequestListener, options: Omit<HttpServerOptions, 'closeTimeoutMs'>): Promise<HttpServer>
 }
 
-/** @param opened where they are entered, after what they use */
+/** @param opened gets the servers, after everything they use */
 export function openServers(opened: Closeable[], log: Logger): Servers {
   const all: HttpServer[] = []
   opened.push({

@@ -4,7 +4,7 @@ import { load } from 'js-yaml'
 import { PROJECT_ROOT } from '../config/project-root.ts'
 import { type Permission, PERMISSIONS } from '../domain/api-key.ts'
 
-/** The parts of an OpenAPI document that we look into; the rest is for the validator. */
+/** The parts of an OpenAPI document that Tally's code reads; the rest is for the validator. */
 export interface OpenApiDocument {
   info: { version: string }
   paths: Record<string, Record<string, OperationObject>>
@@ -26,16 +26,16 @@ export interface Parameter {
   schema: Schema
 }
 
-/** A schema, as far as messages are made of it. */
+/** The parts of a schema that messages are made of. */
 export interface Schema {
   $ref?: string
   allOf?: Schema[]
   anyOf?: Schema[]
   oneOf?: Schema[]
-  /** Which field says by its value which of `oneOf` is meant. */
+  /** The field whose value says which kind of `oneOf` is meant. */
   discriminator?: { propertyName: string }
   type?: string | string[]
-  /** What a value of it is, to go on after `is not`. */
+  /** The schema's name in messages, after `is not`. */
   title?: string
   format?: string
   const?: unknown
@@ -44,7 +44,7 @@ export interface Schema {
   properties?: Record<string, Schema>
   required?: string[]
   items?: Schema
-  /** Null says something else than to leave the field out. */
+  /** Null means something different from an absent field. */
   'x-null-is-a-value'?: true
 }
 
@@ -54,17 +54,15 @@ export interface Operation {
   method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** As in the document: `/v2/accounts/{account_id}`. */
   path: string
-  /** Of which a key needs one; undefined for operations that need no key. */
+  /** A key needs one of these; undefined for operations that need no key. */
   permissions: readonly Permission[] | undefined
-  /** Of its answer when it is done: the one of 2xx. */
+  /** The status of its successful answer: the 2xx. */
   status: number
 }
 
 let parsed: OpenApiDocument | undefined
 
-/**
- * Reads openapi.yaml, once; each call gives a document of its own, because the validator changes the one it is given.
- */
+/** Reads openapi.yaml once; each call returns a copy, because the validator changes the one it is given. */
 export const readOpenApiDocument = (): OpenApiDocument => structuredClone(parsedOnce())
 
 function parsedOnce(): OpenApiDocument {
@@ -87,7 +85,7 @@ export function listOperations(document: OpenApiDocument): Operation[] {
 
 let byId: ReadonlyMap<string, Operation> | undefined
 
-/** @throws Error when there is none */
+/** @throws Error when there is no such operation */
 export function operationById(id: string): Operation {
   byId ??= new Map(listOperations(parsedOnce()).map((operation) => [operation.operationId, operation]))
   const found = byId.get(id)

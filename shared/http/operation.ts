@@ -18,43 +18,43 @@ export type OperationId = keyof operations
 /** A schema of openapi.yaml, by its name. */
 export type SchemaOf<Name extends keyof components['schemas']> = components['schemas'][Name]
 
-/** What a request brings, whatever it asks for. */
+/** What the request of any operation provides. */
 export interface AnyRequest {
   caller: Caller
-  /** What time it is for the caller as the operation begins, in Unix seconds. */
+  /** The caller's time when the operation begins, in Unix seconds. */
   now: number
-  /** What time it is for the caller whenever it is asked, to the millisecond. */
+  /** The caller's current time, to the millisecond. */
   clock: () => Date
-  /** How far that runs ahead of real time. */
+  /** How far the caller's time is ahead of real time. */
   aheadMs: number
   idempotencyKey: string | undefined
-  /** The body as it came, inflated; empty where there was none. */
+  /** The body's bytes, inflated; empty without a body. */
   rawBody: Buffer
   /**
-   * Takes points of a limit of the caller's key; the answer says how it stands.
+   * Takes points from a limit of the caller's key; the answer's headers have the limit's state.
    *
    * @throws HttpError 429 with Retry-After when fewer are left
    */
   limit: (limit: RateLimit, points: number) => Promise<void>
   /** Aborted when the caller goes away, or is answered. */
   signal: () => AbortSignal
-  /** Whether the client still waits: it has not gone, and was told nothing. */
+  /** Whether the client still waits: it has not gone, and has no answer yet. */
   isAwaited: () => boolean
 }
 
-/** What a request of an operation brings: checked against openapi.yaml, its defaults filled in. */
+/** What a request of an operation provides: checked against openapi.yaml, with defaults filled in. */
 export interface RequestOf<Id extends OperationId> extends AnyRequest {
   body: BodyOf<Id>
   params: NonNullable<requests[Id]['parameters']['path']>
   query: NonNullable<requests[Id]['parameters']['query']>
 }
 
-/** What an operation answers when it is done. */
+/** The successful answer of an operation. */
 export type AnswerOf<Id extends OperationId> = {
   [Status in Done & keyof operations[Id]['responses']]: Json<operations[Id]['responses'][Status]>
 }[Done & keyof operations[Id]['responses']]
 
-/** Undefined where it may be left out, and nobody sent one. */
+/** Undefined where the body is optional and was not sent. */
 type BodyOf<Id extends OperationId> =
   | Json<NonNullable<requests[Id]['requestBody']>>
   | (undefined extends requests[Id]['requestBody'] ? undefined : never)
@@ -62,15 +62,15 @@ type BodyOf<Id extends OperationId> =
 type Done = 200 | 202
 type Json<Part> = Part extends { content: { 'application/json': infer Value } } ? Value : never
 
-/** An operation of openapi.yaml, and what answers it. */
+/** An operation of openapi.yaml with its handler. */
 export interface Operation extends Handler {
   id: OperationId
 }
 
 /**
- * Answers an operation of openapi.yaml, typed by it.
+ * Makes the handler of an operation of openapi.yaml, with its types.
  *
- * @param answer gives the body of the answer; what it throws becomes another answer, see error-responder.ts
+ * @param answer returns the body of the answer; an error it throws becomes another answer, see error-responder.ts
  */
 export const operation = <Id extends OperationId>(
   id: Id,
@@ -83,7 +83,7 @@ function handlerOf<Id extends OperationId>(
   status: number,
 ): RequestHandler {
   return async (req, res) => {
-    // The one place where what the validator has checked gets its types.
+    // The only place where values that the validator has checked get their types.
     const { body, params, query } = req as unknown as Pick<RequestOf<Id>, 'body' | 'params' | 'query'>
     const request: RequestOf<Id> = {
       body,
@@ -104,7 +104,7 @@ function handlerOf<Id extends OperationId>(
   }
 }
 
-/** By their ids. @throws Error when one is there twice */
+/** Handlers by the ids of their operations. @throws Error when one occurs twice */
 export function handlersOf(operations: readonly Operation[]): Handlers {
   const handlers: Record<string, Handler> = {}
   for (const { id, ...handler } of operations) {

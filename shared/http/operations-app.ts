@@ -28,24 +28,24 @@ import { requestValidators } from './request-validators.ts'
 
 type LongWork = keyof typeof LONG_AT_ONCE_OF_ONE
 
-/** What answers an operation. */
+/** The handler of an operation. */
 export interface Handler {
   handle: RequestHandler
-  /** Says more about a body that openapi.yaml does not allow; undefined leaves it at the first fault. */
+  /** Explains a body that openapi.yaml does not allow; undefined reports only the first fault. */
   explainInvalid?: (body: unknown) => string | undefined
-  /** How it looks at the world of a test company. Default: a GET looks, everything else enters. */
+  /** How it uses the world of a test company. Default: a GET looks, everything else enters. */
   worldAccess?: WorldAccess
   /**
-   * Whether it goes through much: a few such are done at once, those of companies in turn. More of those that share
-   * batches of reads: one batch has what several of them need.
+   * Set when it reads much: few of these run at once, and companies take turns. More run at once when they share
+   * batches of reads, because one batch serves several of them.
    */
   isLong?: LongWork
 }
 
-/** What answers operations, by their ids in openapi.yaml. */
+/** Handlers of operations, by their ids in openapi.yaml. */
 export type Handlers = Readonly<Record<string, Handler>>
 
-/** Files that are served as they are, by path; what pages are made of, no part of the contract. */
+/** Files that are served unchanged, by path; parts of pages, not of the contract. */
 export type StaticFiles = ReadonlyMap<string, { type: string; content: Buffer }>
 
 export interface OperationsAppOptions {
@@ -55,39 +55,38 @@ export interface OperationsAppOptions {
   /** The most bytes a body may have once inflated. */
   bodyBytesMax: number
   limits: RateLimits
-  /** The clock that answers go by, in milliseconds since 1970. Default: that of this machine. */
+  /** The clock of answers, in milliseconds since 1970. Default: this machine's. */
   nowMs?: () => number
   /**
-   * Asked before anything else of operations that write.
+   * Called first for operations that write.
    *
    * @throws DomainError suspended while nothing may be written
    */
   admitWrite?: () => void
-  /** Whether requests are counted; handlers that count something else say no. */
+  /** Whether requests are counted; false for handlers that count something else. */
   limitsRequests?: boolean
   requestTimeoutMs: number
-  /** Whether handlers look for text that cannot be stored in bodies themselves. */
+  /** Whether handlers themselves check bodies for text that cannot be stored. */
   handlersCheckText?: boolean
   files?: StaticFiles
   /** Counts requests by route. */
   requests?: RequestMetrics
-  /** Check our own answers against openapi.yaml too: for tests. */
+  /** Checks Tally's own answers against openapi.yaml too: for tests. */
   validateResponses?: boolean
 }
 
 /**
- * Makes an HTTP service out of handlers: each operation of openapi.yaml that has one is served under its path, behind
- * the same steps: who is it (before anything of the body is read), the body, the check against openapi.yaml, the
- * handler.
+ * Makes an HTTP service from handlers. Each operation of openapi.yaml that has one is served at its path, after the
+ * same steps: the caller (before the body is read), the body, the check against openapi.yaml, the handler.
  *
- * @throws Error when a handler answers no operation of openapi.yaml
+ * @throws Error when a handler's operation is not in openapi.yaml
  */
 export function operationsApp(handlers: Handlers, options: OperationsAppOptions): RequestListener {
   const app = express()
   app.disable('x-powered-by')
   app.disable('etag')
   app.set('query parser', 'simple')
-  // As openapi.yaml has them: a proxy that keeps a path from the world must keep every way to it.
+  // Exactly as in openapi.yaml: a proxy that hides a path must cover every way to it.
   app.enable('case sensitive routing')
   app.enable('strict routing')
   app.locals[CLOCK] = options.nowMs
@@ -144,10 +143,10 @@ export function operationsApp(handlers: Handlers, options: OperationsAppOptions)
   return admit(app, ours, { ...options, requests })
 }
 
-/** Under this name go requests that no operation answers: their paths are anything. */
+/** The route under which requests outside the contract are counted: their paths are arbitrary. */
 const OTHER_ROUTES = 'other'
 
-/** Counts what was not counted when it was admitted. */
+/** Counts requests that were not counted when they were admitted. */
 function observerOf(requests: RequestMetrics): (route: string) => RequestHandler {
   return (route) => {
     const observe = requests(route)
@@ -158,17 +157,14 @@ function observerOf(requests: RequestMetrics): (route: string) => RequestHandler
   }
 }
 
-/** Of a process, of each kind. */
+/** For a process, for each kind. */
 const LONG_AT_ONCE = 8
-/** … of one company. More reads of its own at once are no quicker on few cores, and everybody else waits longer. */
+/** For one company. More of its reads at once are no quicker on few cores, and delay everyone else. */
 const LONG_AT_ONCE_OF_ONE = { batched: 4, alone: 2 }
 const LONG_WAITING_MAX = 10_000
 const LONG_WAITING_MAX_OF_ONE = 1_000
 
-/**
- * Lets companies have their turn at what goes through much: it shares batches of reads, and the event loop, with
- * whatever is short.
- */
+/** Makes companies take turns at long work, which shares batches of reads and the event loop with all short work. */
 function longTurns(work: LongWork): (handle: RequestHandler) => RequestHandler {
   const semaphore = requestSemaphore('is read', {
     atOnce: LONG_AT_ONCE,
@@ -180,7 +176,7 @@ function longTurns(work: LongWork): (handle: RequestHandler) => RequestHandler {
     const { companyId } = callerOf(res)
     const release = await semaphore.acquire({ tenant: companyId, signal: goneSignal(res) })
     try {
-      requireAnswersRead(companyId) // those before it may have had large answers since it was let in
+      requireAnswersRead(companyId) // earlier requests may have had large answers since this one was admitted
       await handle(req, res, next)
     } finally {
       release()
@@ -193,7 +189,7 @@ const commonHeaders: RequestHandler = (_req, res, next) => {
   next()
 }
 
-/** A HEAD is answered as its GET; Node leaves the body out. */
+/** A HEAD is answered like its GET; Node leaves the body out. */
 const getForHead: RequestHandler = (req, _res, next) => {
   if (req.method === 'HEAD') req.method = 'GET'
   next()
@@ -206,7 +202,7 @@ function limitRequestsTo(limit: RateLimit): RequestHandler {
   }
 }
 
-/** Puts what the validator says in our words. */
+/** Rewrites the validator's messages in Tally's words. */
 function explainFaults(
   describe: ReturnType<typeof faultDescriber>,
   explainBody: Handler['explainInvalid'],
@@ -223,15 +219,15 @@ function explainFaults(
   }
 }
 
-/** Why: express-openapi-validator lets a body that is not there pass where none of its fields is required. */
+/** Why: express-openapi-validator accepts a missing body where none of its fields is required. */
 const requireBody: RequestHandler = (req, _res, next) => {
   if (req.body === undefined) throw new HttpError(400, 'body: is required')
   next()
 }
 
-/** What express-openapi-validator throws for a request that openapi.yaml does not allow. */
+/** The error of express-openapi-validator for a request that openapi.yaml does not allow. */
 interface InvalidRequest extends Error {
-  /** The code is made of the keyword: `pattern.openapi.validation`. */
+  /** The code contains the keyword: `pattern.openapi.validation`. */
   errors: (Omit<SchemaFault, 'keyword'> & { errorCode?: string })[]
 }
 
@@ -242,7 +238,7 @@ const isInvalid = (err: unknown): err is InvalidRequest =>
   'errors' in err &&
   Array.isArray(err.errors)
 
-/** A method that the contract does not know here. One that it knows is another service's. */
+/** Answers a method that the contract does not have here. A method that it has belongs to another service. */
 function notAllowed(operations: readonly Operation[]): RequestHandler {
   const methods = operations.map(({ method }) => method.toUpperCase())
   return ({ method }) => {

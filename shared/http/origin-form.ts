@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 
-/** A URL in HTTP, as a target: its authority, without a user in it, and what follows. */
+/** An HTTP URL as a target: its authority, without a user, and the rest. */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?@]+)([/?].*)?$/i
 
 /**
- * Puts a request whose target is a whole URL, as clients that know of a proxy send it, into the form that all others
- * have: the path as `req.url`, and the URL's host as the header Host, whatever that was (RFC 9112, 3.2.2). `*` stays.
+ * Rewrites a request whose target is a whole URL, as clients of a proxy send it, to the usual form. `req.url` becomes
+ * the path, and the header Host becomes the URL's host, whatever it was (RFC 9112, 3.2.2). `*` stays.
  *
- * A fragment is a part of neither. Express would leave it out, and read the path before it in another way than without
+ * A fragment belongs to neither. Express would drop it, and would read the path before it differently than without
  * one: `\` as `/`.
  *
- * @returns whether the target is one of these
+ * @returns whether the target has one of these forms
  */
 export function putInOriginForm(req: IncomingMessage): boolean {
   const { url = '' } = req

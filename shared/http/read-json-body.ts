@@ -7,13 +7,13 @@ import { collectBytes, collectGunzipped } from './collect-bytes.ts'
 import { HttpError } from './http-error.ts'
 import { isAwaited } from './request-deadline.ts'
 
-/** What a request with a body carries once it is read. */
+/** The fields that a request has once its body is read. */
 export interface RawBody {
-  /** The bytes to be parsed: inflated. */
+  /** The bytes to parse: inflated. */
   rawBody?: Buffer
 }
 
-/** A body of JSON, and the bytes that were parsed. */
+/** A body of JSON, and the bytes it was parsed from. */
 export interface JsonBody {
   rawBody: Buffer
   body: unknown
@@ -22,8 +22,8 @@ export interface JsonBody {
 /**
  * Reads the bytes of a body of JSON into `req.rawBody`, unless they are there already.
  *
- * Why not express.json: it reads a body to its end before it says that it is too long, turns broken UTF-8 into question
- * marks, and does not keep the text, which is needed to tell a number that lost digits from one that did not.
+ * Why not express.json: it reads a body to its end before it refuses it as too long, and turns broken UTF-8 into
+ * question marks. It also does not keep the text, which is needed to find numbers that lose digits in parsing.
  *
  * @param bytesMax the most bytes a body may have once inflated
  */
@@ -42,7 +42,7 @@ export function readBody(bytesMax: number): RequestHandler {
   }
 }
 
-/** Parses what was read into `req.body`, unless it is there already. */
+/** Parses the bytes that were read into `req.body`, unless it is there already. */
 export const parseBody: RequestHandler = (req, res, next) => {
   const { rawBody } = req as RawBody
   if (rawBody === undefined || req.body !== undefined) {
@@ -58,11 +58,11 @@ export const parseBody: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Reads the bytes of a body of JSON. Inflated bytes are counted as they come, so neither a long body nor a small one
- * that inflates to a long one takes more memory than the limit.
+ * Reads the bytes of a body of JSON. Inflated bytes are counted as they arrive, so neither a long body nor a small
+ * one that inflates to a long one takes more memory than the limit.
  *
- * @param tenant whose it is: one cannot take all memory that there is for bodies
- * @throws HttpError when it is said to be something else, or is too large, or cut short
+ * @param tenant whose body it is: one tenant cannot take all memory for bodies
+ * @throws HttpError when it has another type, is too large, or is cut short
  */
 export async function readBytes(req: IncomingMessage, bytesMax: number, tenant = ''): Promise<Buffer> {
   requireJson(req.headers['content-type'])
@@ -75,7 +75,7 @@ export async function readBytes(req: IncomingMessage, bytesMax: number, tenant =
 /**
  * Parses a body of JSON when its slice of the event loop comes.
  *
- * @throws HttpError when it is no JSON, or nobody waits for the answer any more
+ * @throws HttpError when it is not JSON, or nobody waits for the answer any more
  */
 export async function parseJson(
   rawBody: Buffer,
@@ -87,7 +87,7 @@ export async function parseJson(
   return parse(rawBody)
 }
 
-/** Leaves with a request what was read of it, for the steps that come after. */
+/** Stores the body with its request, for later steps. */
 export function keepJson(req: IncomingMessage, { rawBody, body }: JsonBody): void {
   Object.assign(req, { rawBody, body } satisfies RawBody & { body: unknown })
 }

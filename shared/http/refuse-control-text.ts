@@ -1,13 +1,14 @@
 import type { RequestHandler } from 'express'
 import { HttpError } from './http-error.ts'
 
-/** Deeper than any body of ours; the free-form properties of usage events have limits of their own. */
+/** Deeper than any body of the contract; the free-form properties of usage events have limits of their own. */
 const DEPTH_MAX = 32
 
 /**
- * Refuses text that PostgreSQL cannot store or that no UTF-8 can carry: a NUL character, half of a surrogate pair.
+ * Refuses text that PostgreSQL cannot store or that UTF-8 cannot represent: a NUL character, or half of a surrogate
+ * pair.
  *
- * @param withBody whether to look into the body too; the gateway does so itself, while it looks at every value anyway
+ * @param withBody whether to check the body too; the gateway checks it itself, while it reads every value
  */
 export function refuseControlText(withBody: boolean): RequestHandler {
   return (req, _res, next) => {

@@ -3,9 +3,8 @@ import type { RequestHandler } from 'express'
 import { answerText } from './answer-text.ts'
 
 /**
- * Answers a request that takes too long. What it began goes on by itself until the databases' own limits end it, and
- * its result is thrown away: of a request that only reads nothing is lost, and of one that writes it is not known how
- * it ends.
+ * Answers a request that takes too long. Its work goes on until the databases' own limits end it, and the result is
+ * discarded. For a read nothing is lost; for a write the outcome is not known.
  *
  * @param ms counted from when the caller is known and the body is read
  */
@@ -16,10 +15,13 @@ export function requestDeadline(ms: number): RequestHandler {
   }
 }
 
-/** How long a client may take to read an answer, from when it had to be there at the latest. */
+/** How long a client may take to read an answer, counted from the request's deadline. */
 const SEND_MS = 60_000
 
-/** The same, from now on. An answer that is not read for long is given up: what it takes of memory is others' too. */
+/**
+ * Sets the deadline of a request, counted from now. An answer that is not read in time is given up, because its
+ * memory is needed for other requests.
+ */
 export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: number, sendMs = SEND_MS): void {
   let timer = setTimeout(() => {
     if (req.method !== 'GET') answerUnknown(res, 'the request took too long')
@@ -37,7 +39,7 @@ export function startDeadline(req: IncomingMessage, res: ServerResponse, ms: num
 }
 
 /**
- * Answers a request whose end cannot be told, unless it is being answered; what its handler says comes too late then.
+ * Answers a request whose outcome is not known, unless its answer has begun; the handler's answer is then ignored.
  */
 export function answerUnknown(res: ServerResponse, reason: string): void {
   if (res.headersSent) return
@@ -48,9 +50,9 @@ export function answerUnknown(res: ServerResponse, reason: string): void {
 
 const answeredLate = new WeakSet<ServerResponse>()
 
-/** Whether the deadline answered already, so that whatever the handler still wants to say comes too late. */
+/** Whether the deadline answered already, so that the handler's answer comes too late. */
 export const isAnsweredLate = (res: ServerResponse): boolean => answeredLate.has(res)
 
-/** Whether a client still waits for the answer to a request: it has not gone, and was told nothing. */
+/** Whether a client still waits for the answer to a request: it has not gone, and has no answer yet. */
 export const isAwaited = (req: IncomingMessage, res: ServerResponse): boolean =>
   !req.socket.destroyed && !res.headersSent

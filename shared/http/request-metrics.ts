@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import { type Add, DURATION_BUCKETS, type Metrics } from '../metrics/metrics.ts'
 
-/** Counts and times a request from now, or an earlier time of `performance`, until its answer is sent. */
+/** Counts and times a request from now, or from an earlier time of `performance`, until its answer is sent. */
 type ObserveRequest = (res: ServerResponse, startedAt?: number) => void
 
-/** What is counted of requests: bound to a route when that is wired. */
+/** Metrics of requests, bound to a route when the app is wired. */
 export type RequestMetrics = (route: string) => ObserveRequest
 
-/** Of a client that went away before it had an answer, as proxies write it. */
+/** The status for a client that went away before it had an answer, as proxies log it. */
 const GONE = 499
 
 /** Metrics of the HTTP requests of a process. */

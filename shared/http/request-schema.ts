@@ -1,10 +1,10 @@
 import type { OpenApiDocument, Operation, Parameter, Schema } from './openapi-document.ts'
 
-/** What openapi.yaml calls the parts of a request that the validator calls so. */
+/** The validator's names of the parts of a request, and openapi.yaml's. */
 const PARAMETERS_IN: Readonly<Record<string, string>> = { query: 'query', params: 'path', headers: 'header' }
 
 /**
- * The schema of a part of a request, as openapi.yaml has it.
+ * The schema of a part of a request, from openapi.yaml.
  *
  * @param where `body`, `query`, `params` or `headers`; parameters are the members of an object
  */
@@ -40,8 +40,8 @@ export function memberSchema(document: OpenApiDocument, outer: Schema, name: str
 }
 
 /**
- * Of a schema that takes several kinds of object, the one that a value says it is; any other schema as it is, and one
- * whose kinds do not know the value.
+ * For a schema with several kinds of object: the kind that a value names. Any other schema is returned unchanged, and
+ * so is one without the kind named.
  */
 export function schemaOfKind(document: OpenApiDocument, schema: Schema, value: unknown): Schema {
   const { oneOf = [], discriminator } = schema
@@ -51,21 +51,19 @@ export function schemaOfKind(document: OpenApiDocument, schema: Schema, value: u
   return kinds.find((kind) => kindsOf(document, kind, discriminator.propertyName).includes(said)) ?? schema
 }
 
-/** The values of its discriminator by which a kind is told. */
+/** The values of the discriminator that name a kind. */
 export function kindsOf(document: OpenApiDocument, kind: Schema, propertyName: string): unknown[] {
   const { const: constant, enum: several = [constant] } = memberSchema(document, kind, propertyName) ?? {}
   return several
 }
 
-/** Whether it takes null. */
+/** Whether it allows null. */
 export function isNullable(document: OpenApiDocument, schema: Schema): boolean {
   const { type = [], anyOf = [] } = resolve<Schema>(document, schema)
   return [type].flat().includes('null') || anyOf.some((one) => isNullable(document, one))
 }
 
-/**
- * Follows references, `allOf` and what may also be null; what is said beside them goes before what they say.
- */
+/** Resolves references, `allOf` and nullable alternatives; keywords beside them take precedence. */
 export function flatten(document: OpenApiDocument, schema: Schema): Schema {
   const { allOf = [], anyOf = [], ...own } = resolve<Schema>(document, schema)
   const orNull = anyOf.filter(({ type }) => type !== 'null')

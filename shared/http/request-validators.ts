@@ -10,15 +10,15 @@ const REFERENCE = /"#\/components\/(\w+)\/([\w.-]+)"/g
 type ApiSpec = ConstructorParameters<typeof OpenApiSpecLoader>[0]['apiDoc']
 
 /**
- * Validators of requests, one for each path, with a document of that path alone: express-openapi-validator looks its
- * routes up by compiling the pattern of one after the other, on every request (measured: 4,200 reports of one event a
- * second against 3,650 with all paths in one document, client included).
+ * Validators of requests, one for each path, each with a document of that path only. express-openapi-validator finds
+ * a route by compiling the pattern of one after the other, on every request, which is slow with all paths in one
+ * document.
  *
- * Why not its `middleware`: that compiles the schema of all OpenAPI documents for each document, also when told not to
- * check it (measured: 75 ms of CPU for a path, 3 s for all at every start). Here the document is loaded once, and
- * shared out, to each path no more than it refers to (1.5 s less again).
+ * Why not its `middleware`: for each document it compiles the schema of all OpenAPI documents, even when that check
+ * is turned off, which makes every start slow. Here the document is loaded once, and each path gets only the parts
+ * that it refers to.
  *
- * @param validateResponses check our own answers too: for tests
+ * @param validateResponses also checks Tally's own answers: for tests
  * @returns the handlers that check requests of a path of the document
  */
 export function requestValidators(
@@ -28,7 +28,7 @@ export function requestValidators(
   const looked = withKindsAsConditions(document, validateResponses ? document : withoutResponses(document))
   const whole = new OpenApiSpecLoader({
     apiDoc: looked as unknown as ApiSpec,
-    validateApiSpec: false, // it is checked in the tests
+    validateApiSpec: false, // the tests check it
     $refParser: { mode: 'bundle' },
   }).load()
   return (path) => {
@@ -51,7 +51,7 @@ export function requestValidators(
 }
 
 /**
- * Nobody looks at them, and what they refer to would be compiled for every path (115 ms of 960 at the start of an API).
+ * Without responses: nothing reads them, and everything they refer to would be compiled for every path at the start.
  */
 function withoutResponses(document: OpenApiDocument): object {
   const responses = { default: { description: 'Any answer.' } }
@@ -65,14 +65,14 @@ function withoutResponses(document: OpenApiDocument): object {
 }
 
 /**
- * Puts `oneOf` with a discriminator as conditions: the first fault is then one of the kind that was meant, and only its
- * defaults are filled in. Of `oneOf` the faults of all kinds are told, with no word of which are whose.
+ * Replaces `oneOf` with a discriminator by conditions: the first fault is then one of the kind that was meant, and
+ * only its defaults are filled in. For `oneOf`, the faults of all kinds are reported, without their kinds.
  *
- * Why not the discriminators of express-openapi-validator and Ajv: the one answers 500 where there is no body, the
- * other refuses a discriminator that says which value is which kind, as OpenAPI wants it.
+ * Why not the discriminators of express-openapi-validator and Ajv: the first answers 500 where there is no body. The
+ * other refuses a discriminator with a mapping from values to kinds, as OpenAPI wants it.
  *
- * @param document where references lead
- * @param part of it; a copy is returned
+ * @param document resolves references
+ * @param part a part of it; a copy is returned
  */
 function withKindsAsConditions(document: OpenApiDocument, part: unknown): object {
   const rewrite = (value: unknown): unknown => {
@@ -99,7 +99,7 @@ interface WholeDocument {
   components: Record<string, Record<string, unknown>>
 }
 
-/** A document of one path and of the components it needs; its own, because the validator changes what it is given. */
+/** A document of one path and the components it needs; a copy, because the validator changes it. */
 function withPathAlone(document: WholeDocument, path: string): WholeDocument {
   const { securitySchemes = {} } = document.components
   const components: WholeDocument['components'] = { securitySchemes }

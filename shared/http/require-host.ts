@@ -2,18 +2,18 @@ import { isIP } from 'node:net'
 import type { RequestHandler } from 'express'
 import { HttpError } from './http-error.ts'
 
-/** A host, and after it perhaps a port; an address of IPv6 stands in brackets. */
+/** A host with an optional port; an IPv6 address is in brackets. */
 const HOST = /^(?:\[([^\]]*)\]|([^:]*?)\.?)(?::\d+)?$/
-/** A name that nobody can register: containers and machines of one network call each other so. */
+/** A name that nobody can register: containers and machines in one network use such names. */
 const LOCAL_NAME = /^[a-z\d_-]+$/i
 
 /**
- * Refuses requests that were sent to a name that is not ours. What a port shows without a key would else be read by any
- * page of the web that a browser on this machine opens, once the page's own name was made to lead here (DNS rebinding):
- * to the browser both are one site, but `Host` still has the page's name. Addresses, `localhost` and names without a dot
- * cannot be such a page's. No browser leaves `Host` out, as HTTP/1.0 may.
+ * Refuses requests to a host name that is not Tally's. Otherwise any web page opened in a browser on this machine
+ * could read what a port shows without a key, by pointing the page's own name here (DNS rebinding). To the browser
+ * both are one site, but `Host` has the page's name. Addresses, `localhost` and names without a dot cannot belong to
+ * such a page. No browser leaves `Host` out, as HTTP/1.0 may.
  *
- * @param name one more that is ours
+ * @param name one more allowed name
  */
 export function requireHost(name: string): RequestHandler {
   return (req, _res, next) => {
