@@ -3,15 +3,18 @@ import { CONNECT_MS } from '../postgres/core/pool.ts'
 import { readKafkaConfig } from './kafka/config.ts'
 import { groupLimitMs } from './kafka/group-limit.ts'
 
-/** Reports that may wait, and their bytes; more are answered with 503. So much is in memory while the log is away. */
+/**
+ * The most reports that may wait, and their bytes; more are answered with 503. They are in memory while the log is
+ * out of reach.
+ */
 const APPENDS_WAITING_MAX = 5_000
 const APPENDS_WAITING_BYTES_MAX = 128_000_000
 
-/** A segment is dropped whole, so what is kept beyond its time is one of them at the most. */
+/** A segment is dropped as a whole, so at most one is kept longer than its time. */
 const SEGMENT_BYTES_MAX = 1_000_000_000
 const SEGMENT_AGE_MAX_MS = 3_600_000
 
-/** Settings of the event log. */
+/** Reads the settings of the event log. */
 export function readEventLogConfig(read: EnvReader) {
   const hours = read.integer('EVENT_LOG_RETENTION_HOURS', {
     about: 'hours the event log is kept after it was loaded, for the audit',
@@ -26,7 +29,7 @@ export function readEventLogConfig(read: EnvReader) {
       min: 1,
       max: 256,
     }),
-    /** After this long a report that is not durable is answered with 503, and its client sends it again. */
+    /** A report that is not durable after this time is answered with 503, and its client sends it again. */
     appendDeadlineMs: read.tuning('EVENT_LOG_APPEND_TIMEOUT_MS', {
       default: 10_000,
       min: 100,
@@ -35,8 +38,8 @@ export function readEventLogConfig(read: EnvReader) {
     appendsWaitingMax: APPENDS_WAITING_MAX,
     appendsWaitingBytesMax: APPENDS_WAITING_BYTES_MAX,
     /**
-     * How long a loader that went silent keeps its partitions: several renewals, so that a pause for garbage costs
-     * nobody its own.
+     * How long a silent loader keeps its partitions: several renewals, so that a pause for garbage collection costs
+     * no loader its partitions.
      */
     leaseMs: read.tuning('EVENT_LOG_LEASE_MS', {
       default: 5_000,
@@ -58,14 +61,14 @@ export function readEventLogConfig(read: EnvReader) {
 
 export type EventLogConfig = ReturnType<typeof readEventLogConfig>
 
-/** Of a statement that ended in time and whose answer is on its way. */
+/** For the answer of a statement that ended in time. */
 const ANSWER_MS = 5_000
 
 /**
- * After this long an append that was not confirmed is in the log, or never will be: its caller waited for its deadline,
- * and what was sent for a connection and for the time limit of a statement, or of a group of records on Kafka.
+ * After this time an unconfirmed append is in the log, or never will be. It is the sum of three waits: the caller's
+ * deadline, the wait for a connection, and the time limit of a statement, or of a group of records on Kafka.
  *
- * @param statementTimeoutMs that of PostgreSQL
+ * @param statementTimeoutMs PostgreSQL's limit
  */
 export const appendSettlesMs = (
   { appendDeadlineMs, kafka }: Pick<EventLogConfig, 'appendDeadlineMs' | 'kafka'>,

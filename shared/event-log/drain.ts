@@ -2,18 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type EventLog, LOADER_GROUP } from './event-log.ts'
 import { readTogether } from './read-together.ts'
 
-/** Waits until all usage that was accepted before can be seen in ClickHouse. @returns false when that takes too long */
+/**
+ * Waits until all usage that was accepted before the call is visible in ClickHouse. @returns false when that takes
+ * too long
+ */
 export type Drain = (timeoutMs: number) => Promise<boolean>
 
 const LOOK_FIRST_MS = 20
 const LOOK_LAST_MS = 250
 
 /**
- * What was accepted is in the log before anybody hears of it, so it is enough to see where the log ends now and to wait
- * until the loaders have committed up to there: no clock is asked, and what is accepted meanwhile is not waited for.
+ * An event is in the log before its report is answered. So it is enough to read where the log ends now, and to wait
+ * until the loaders have committed up to there. This needs no clock, and does not wait for events that are accepted
+ * later.
  */
 export function drainOf(log: Pick<EventLog, 'lag'>): Drain {
-  // Whoever asks for events that nobody reported may do so often, and reports share these connections.
+  // Clients may often ask for events that nobody reported, and reports use the same connections.
   const readLag = readTogether(() => log.lag(LOADER_GROUP))
   return async (timeoutMs) => {
     const deadline = performance.now() + timeoutMs

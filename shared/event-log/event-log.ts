@@ -1,10 +1,10 @@
 import type { Closeable } from '../lifecycle/close-all.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 
-/** The topic that reported and corrected usage goes through. */
+/** The topic of reported and corrected usage. */
 export const USAGE_TOPIC = 'usage-events'
 
-/** The topic, on Kafka, that tells of dead letters. */
+/** The topic, on Kafka, with notices of dead letters. */
 export const DEAD_LETTERS_TOPIC = 'usage-events-dead-letters'
 
 /** The consumer group of all loaders. */
@@ -20,13 +20,13 @@ export interface NewRecord {
   value: Buffer
 }
 
-/** A record as it lies in the log. */
+/** A record in the log. */
 export interface LogRecord extends NewRecord {
-  /** Its place in the partition: 0, 1, 2 … without gaps on PostgreSQL, rising on Kafka. */
+  /** Its position in the partition: 0, 1, 2 … without gaps on PostgreSQL, increasing on Kafka. */
   offset: number
 }
 
-/** A place in the log: the offset is that of the next record to be read. */
+/** A position in the log: the offset of the next record to read. */
 export interface Position {
   partition: number
   offset: number
@@ -47,33 +47,34 @@ export interface PartitionLag {
 export interface EventLog extends Closeable {
   readonly partitions: number
 
-  /** What leases and dead letters call the place where its records lie: no two logs share one. */
+  /** The log's name in leases and dead letters: no two logs have the same. */
   readonly id: string
 
   /**
-   * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their order.
+   * Appends records; when it resolves, all of them are durable. Records of one call and one partition keep their
+   * order.
    *
-   * @throws DomainError overloaded when nothing was sent; unavailable when the log did not confirm in time. Whether the
-   *   records are in it is unknown then: the caller's client sends the same request again.
+   * @throws DomainError overloaded when nothing was sent; unavailable when the log did not confirm in time. Then it
+   *   is not known whether the log has the records: the caller's client sends the same request again.
    */
   append(records: readonly NewRecord[]): Promise<void>
 
-  /** Joins a consumer group: partitions are shared out among its members. */
+  /** Joins a consumer group: its members divide the partitions among them. */
   join(group: string): Promise<LogConsumer>
 
   lag(group: string): Promise<PartitionLag[]>
 
-  /** The lowest acceptedAt among the records a group has not yet committed; undefined when there are none. */
+  /** The lowest acceptedAt of the records that a group has not yet committed; undefined when there are none. */
   lowestUnread(group: string): Promise<Micros | undefined>
 
   /**
-   * For each partition the first offset still kept that was appended at or after an instant; or accepted, as far as the
-   * log can tell, as that may be later where a clock was ahead.
+   * For each partition, the first offset still kept that was appended, or accepted, at or after an instant. A record
+   * may be accepted later than it was appended where a clock was ahead; the log considers that as far as it can.
    */
   positionsAt(at: Micros): Promise<Position[]>
 
   /**
-   * Since when the log is whole: every record that was appended at or after this is still there.
+   * The time since which the log is complete: every record that was appended at or after it is still there.
    *
    * @returns 0 when nothing was ever dropped
    */
@@ -89,8 +90,8 @@ export interface EventLog extends Closeable {
 
 export interface PollLimits {
   /**
-   * Stop taking records once they hold this many bytes, of all partitions together and as they were appended, however
-   * small they lie in the log; so one record is always taken, and no more than one beyond the limit.
+   * Stops taking records once they hold this many bytes, over all partitions and as they were appended, even if the
+   * log stores them smaller. So at least one record is always taken, and at most one beyond the limit.
    */
   bytesMax: number
   /** How long to wait for the first record. */
@@ -98,19 +99,20 @@ export interface PollLimits {
 }
 
 /**
- * One member of a consumer group. Delivery is at least once: what was not committed comes again, here or elsewhere, but
- * not to a member that still holds the partition: what it was handed back is its own to keep until it is committed.
+ * A member of a consumer group. Delivery is at least once: records that were not committed are delivered again, here
+ * or elsewhere. But a member that still holds the partition does not get them again: it must keep the records it got
+ * until they are committed.
  */
 export interface LogConsumer extends Closeable {
   /**
-   * The next records of the partitions this member holds; empty when none came within waitMs. A poll that throws has
-   * taken nothing: the next one goes on after the last record that was handed back.
+   * The next records of the partitions this member holds; empty when none arrived within waitMs. A poll that throws
+   * has taken nothing: the next one continues after the last record that was returned.
    */
   poll(limits: PollLimits): Promise<LogRecord[]>
 
   /**
-   * Marks everything before these positions as done: records handed back by earlier polls too, so none of them may have
-   * been dropped. A position behind an earlier commit changes nothing.
+   * Marks everything before these positions as done. That includes records of earlier polls, so the caller must have
+   * dropped none of them. A position before an earlier commit changes nothing.
    */
   commit(positions: readonly Position[]): Promise<void>
 }

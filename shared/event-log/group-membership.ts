@@ -6,29 +6,30 @@ import type { Position } from './event-log.ts'
 
 export interface GroupMembershipOptions {
   pool: Pool
-  /** The name under which PostgreSQL knows the topic. */
+  /** The topic's name in PostgreSQL. */
   topic: string
   group: string
   log: Logger
-  /** How long a member that has gone silent keeps its partitions. */
+  /** How long a silent member keeps its partitions. */
   leaseMs: number
-  /** The partitions there are now. */
+  /** The present partitions. */
   listPartitions: () => Promise<number[]>
-  /** Makes the rows of `event_log_offsets` that the group does not have yet. */
+  /** Inserts the rows of `event_log_offsets` that the group does not have yet. */
   ensureOffsets: (db: Queryable) => Promise<void>
   /**
-   * Where the group goes on in partitions that were just taken: the rows' own offsets unless the log keeps them itself.
+   * Where the group continues in newly taken partitions: at the rows' own offsets, unless the log keeps offsets
+   * itself.
    */
   findStarts: (taken: readonly Position[]) => Promise<readonly Position[]>
 }
 
-/** A partition that is assigned to a member, and where it stands in it. */
+/** A partition that is assigned to a member, and the member's position in it. */
 export interface AssignedPartition {
-  /** The next offset to hand out. */
+  /** The next offset to return. */
   next: number
-  /** The next offset the group would read if we were gone. */
+  /** The next offset that the group would read without this member. */
   committed: number
-  /** Not due to us any more: given back as soon as what we handed out of it is committed. */
+  /** No longer assigned to this member: given back as soon as the records it got from it are committed. */
   leaving: boolean
 }
 
@@ -52,7 +53,7 @@ const GIVE_BACK = `
   WHERE consumer_group = $1 AND topic = $2 AND owner = $3 AND partition = ANY ($4)`
 const LEAVE = 'DELETE FROM event_log_members WHERE consumer_group = $1 AND topic = $2 AND member_id = $3'
 
-/** Ends the memberships of processes that are no more: only for who knows that no other process uses the topic. */
+/** Ends the memberships of dead processes. The caller must know that no other process uses the topic. */
 export async function endMemberships(pool: Pool, topic: string): Promise<void> {
   await pool.query('DELETE FROM event_log_members WHERE topic = $1', [topic])
   await pool.query('UPDATE event_log_offsets SET owner = NULL WHERE topic = $1 AND owner IS NOT NULL', [
@@ -61,12 +62,12 @@ export async function endMemberships(pool: Pool, topic: string): Promise<void> {
 }
 
 /**
- * Shares the partitions of a topic out among the members of a consumer group: by the members' order, held by leases on
- * the clock of PostgreSQL. A lease is an optimisation: two members that both read a partition for a while cost
+ * Divides the partitions of a topic among the members of a consumer group: in the members' order, with leases by
+ * PostgreSQL's clock. A lease is an optimisation. Two members that both read a partition for a while cause
  * duplicates, which the identity of usage events absorbs, and never a loss.
  */
 export class GroupMembership {
-  /** What this member holds, in the order in which it is read. */
+  /** The partitions of this member, in the order in which they are read. */
   readonly assigned = new Map<number, AssignedPartition>()
   private readonly options: GroupMembershipOptions
   private readonly memberId = randomUUID()
@@ -84,7 +85,7 @@ export class GroupMembership {
     this.scheduleRenewal()
   }
 
-  /** Notes what the group has done with. */
+  /** Records what the group has committed. */
   noteCommitted(positions: readonly Position[]): void {
     for (const { partition, offset } of positions) {
       const assigned = this.assigned.get(partition)
@@ -148,14 +149,14 @@ export class GroupMembership {
     const taken = rows
       .filter(({ partition }) => !this.assigned.has(partition))
       .map((row) => ({ partition: row.partition, offset: Number(row.next_offset) }))
-    // Only now: whoever held the partition before may commit until it is ours.
+    // Only now: the previous owner may commit until the partition is taken.
     const starts = taken.length === 0 ? [] : await this.options.findStarts(taken)
     for (const { partition, offset } of starts)
       this.assigned.set(partition, { next: offset, committed: offset, leaving: false })
     for (const [partition, assigned] of this.assigned) assigned.leaving = !due.has(partition)
   }
 
-  /** The partitions that are this member's when they are dealt out to all living members in turn. */
+  /** This member's partitions when they are dealt out in turn to all living members. */
   private async findDue(): Promise<Set<number>> {
     const { pool, group, topic } = this.options
     const { rows } = await pool.query<{ member_id: string }>(LIST_MEMBERS, [group, topic])

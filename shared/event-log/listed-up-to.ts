@@ -2,18 +2,19 @@ import type { Micros } from '../time/microsecond-clock.ts'
 import { type EventLog, LOADER_GROUP } from './event-log.ts'
 
 export interface ListedUpToOptions {
-  /** No event that is on its way into the log, or will be, was or will be accepted before this. */
+  /** No event that is not in the log yet was or will be accepted before this. */
   lowestUnderWay: () => Micros | Promise<Micros>
   eventLog: Pick<EventLog, 'lowestUnread'>
 }
 
-/** An answer is used again for so long: it stays true, and followers then cost one look at the log together. */
+/** An answer is used again for this long: it stays true, and followers together then cost one read of the log. */
 const SAME_MS = 100
 
 /**
- * Tells up to when the list of events is complete: no event accepted before that is still to come.
+ * Returns a function for the time up to which the list of events is complete: no event accepted before it is still to
+ * come.
  *
- * First what is on its way into the log, then what is in it: an event passes from the one to the other in that order.
+ * It first reads what is on its way into the log, then what is in the log, because events move in that order.
  */
 export function listedUpToOf({ lowestUnderWay, eventLog }: ListedUpToOptions): () => Promise<Micros> {
   const look = async (): Promise<Micros> => {
@@ -22,7 +23,7 @@ export function listedUpToOf({ lowestUnderWay, eventLog }: ListedUpToOptions): (
   }
   let last: { at: number; answer: Promise<Micros>; isDone: boolean } | undefined
   return () => {
-    // While one is under way its answer is shared: over a long backlog a look takes a while.
+    // A read that is under way is shared: over a long backlog it takes a while.
     if (last === undefined || (last.isDone && performance.now() - last.at > SAME_MS)) {
       const answer = look()
       const asked = { at: performance.now(), answer, isDone: false }

@@ -13,19 +13,19 @@ import { ensureTopics } from './kafka/topics.ts'
 import { openPostgresEventLog, readLag } from './postgres/postgres-event-log.ts'
 
 export interface OpenEventLogOptions {
-  /** Connections for the log on PostgreSQL, or for the leases of its readers; the caller closes it after the log. */
+  /** Connections for the log on PostgreSQL, or for its readers' leases; the caller closes it after the log. */
   pool: Pool
-  /** No other process uses the log: what a crashed one left behind in it is ended. */
+  /** No other process uses the log: the leftovers of a crashed process in it are ended. */
   alone: boolean
-  /** Whether this process drops what was loaded and kept long enough: one that loads does. */
+  /** Whether this process drops records that were loaded and kept long enough: a process that loads does. */
   housekeeping: boolean
   log: Logger
 }
 
 /**
- * Opens the log of usage events that the settings name; this file is the one place that opens a driver of it.
+ * Opens the log of usage events that the settings name. Only this file opens a driver of it.
  *
- * @throws StartupError in one line when it is out of reach, or not the one in force
+ * @throws StartupError in one line when it is out of reach, or not the one in use
  */
 export async function openEventLog(config: EventLogConfig, options: OpenEventLogOptions): Promise<EventLog> {
   const log = await open(config, options, false)
@@ -38,15 +38,15 @@ export async function openEventLog(config: EventLogConfig, options: OpenEventLog
         : `the event log of this Tally is ${inForce.id}, and these settings name ${log.id}: set KAFKA_BROKERS and KAFKA_TOPIC_PREFIX as they were, or change the log as docs/event-log.md says`,
     )
   }
-  // What was accepted before lies in another log.
+  // Events that were accepted before are in another log.
   return { ...log, keptSince: async () => Math.max(inForce.since, await log.keptSince()) }
 }
 
 /**
- * Makes what the log needs before it can be opened, and puts it in force: the first there is, and another one when
- * nothing of the one before is left to be loaded.
+ * Makes what the log needs before it can be opened, and puts it in use. It may be the first log, or replace one that
+ * has nothing left to be loaded.
  *
- * @throws StartupError when that cannot be seen, and the settings do not say so
+ * @throws StartupError when it is not known whether something is left, and the settings do not allow it
  */
 export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: Logger): Promise<void> {
   const { kafka, partitions, changeFrom } = config
@@ -71,7 +71,10 @@ export async function prepareEventLog(config: EventLogConfig, pool: Pool, log: L
   if (inForce !== undefined) log.warn({ from: inForce.id, to: opened.id }, 'switched to another event log')
 }
 
-/** Whether all of a log on PostgreSQL is loaded; of one in a Kafka that the settings do not name it cannot be seen. */
+/**
+ * Whether all records of a log on PostgreSQL are loaded. For a log in a Kafka that the settings do not name this is
+ * not known.
+ */
 async function isDrained(logId: string, pool: Pool): Promise<boolean> {
   if (logId !== USAGE_TOPIC) return false
   return (await readLag(pool, logId, LOADER_GROUP)).every(({ committed, end }) => committed === end)
@@ -101,20 +104,20 @@ async function open(
       groups: [LOADER_GROUP],
       owner: await installationName(pool),
       claims,
-      settleMs: appendSettlesMs(config, 0), // no statement has a part in it
+      settleMs: appendSettlesMs(config, 0), // no PostgreSQL statement takes part
     }),
   )
 }
 
-/** Tells installations apart, and nothing of their secret. */
+/** Distinguishes installations, and reveals nothing of their secret. */
 const installationName = async (pool: Pool): Promise<string> =>
   hash('sha256', await installationSecret(pool, NAME_SECRET), 'hex').slice(0, NAME_DIGITS)
 
-/** The name of a row: with another one, an installation would not know its own topic again. */
+/** The name of a row: under another name, an installation would not recognize its own topic. */
 const NAME_SECRET = 'names this installation'
 const NAME_DIGITS = 16
 
-/** The topic that tells of dead letters, where there is a Kafka. */
+/** The topic with notices of dead letters, where there is a Kafka. */
 export function openDeadLetters({ kafka }: EventLogConfig, log: Logger): DeadLetterTopic | undefined {
   if (kafka === undefined) return undefined
   const { access, requestTimeoutMs, topicPrefix } = kafka

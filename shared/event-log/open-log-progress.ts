@@ -12,7 +12,7 @@ import { openEventLog } from './open-event-log.ts'
 /** How far the event log has come, for a process that neither appends to it nor loads from it. */
 export interface LogProgress {
   eventLog: Pick<EventLog, 'lag'>
-  /** The connections it has to itself. */
+  /** The connections that only the log uses. */
   logPool: Pool
   /** No event accepted before this can still be stored. */
   listedUpTo: () => Promise<Micros>
@@ -21,9 +21,9 @@ export interface LogProgress {
 const CONNECTIONS = 2
 
 /**
- * Opens the log for its progress alone, closed with the process.
+ * Opens the log only to read its progress; it is closed with the process.
  *
- * @param pool where gateways tell what they have accepted and not yet appended
+ * @param pool where gateways record what they have accepted and not yet appended
  */
 export async function openLogProgress(
   pool: Pool,

@@ -1,6 +1,6 @@
 /**
- * Has all who ask meanwhile share a reading. Each gets one that was begun after it asked, and at most one is under way:
- * so many who poll cost no more than one.
+ * Lets callers that arrive during a read share the next one. Each gets a read that began after it asked, and at most
+ * one is under way: any number of callers that poll costs no more than one.
  */
 export function readTogether<T>(read: () => Promise<T>): () => Promise<T> {
   let current: Promise<unknown> | undefined

@@ -3,13 +3,13 @@ import { drainOf } from './drain.ts'
 import type { EventLog } from './event-log.ts'
 
 /**
- * Waits until all that the event log holds now can be seen in ClickHouse.
+ * Waits until all events that are in the event log now are visible in ClickHouse.
  *
  * @throws DomainError overloaded when that takes too long
  */
 export type UntilLoaded = () => Promise<void>
 
-/** @param timeoutMs how long it may take */
+/** @param timeoutMs the longest time to wait */
 export function untilLoadedIn(log: Pick<EventLog, 'lag'>, timeoutMs: number): UntilLoaded {
   const drain = drainOf(log)
   return async () => {

@@ -1,9 +1,9 @@
 import { bytesInFlight } from './bytes-in-flight.ts'
 import { HttpError } from './http-error.ts'
 
-/** A body of so many bytes takes about a millisecond of work … */
+/** A body of so many bytes takes about a millisecond of work. */
 const LARGE_BYTES = 16 * 1_024
-/** … and one round of the event loop begins work on so many bytes. */
+/** Each round of the event loop begins work on so many bytes of bodies. */
 const ROUND_BYTES = 128 * 1_024
 /** A request that goes through Express takes about as long as so many bytes of a body. */
 const REQUEST_BYTES = LARGE_BYTES / 4

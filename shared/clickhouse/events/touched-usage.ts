@@ -15,7 +15,7 @@ export interface TouchedUsage {
 export type CorrectedUsage = TouchedUsage & { storedAt: string }
 
 interface AcceptedRange {
-  /** Unix seconds, both included: the events were accepted between these … */
+  /** Also events that were accepted at or after this second. */
   from: number
   to: number
   /** … and at or after this second. */

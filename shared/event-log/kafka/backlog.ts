@@ -2,16 +2,16 @@ import type { Micros } from '../../time/microsecond-clock.ts'
 import type { PartitionLag } from '../event-log.ts'
 import type { PartitionReader } from './partition-reader.ts'
 
-/** How much of a partition is read to find its lowest acceptance; beyond it the time of appending bounds it. */
+/** So much of a partition is read to find its lowest acceptance; for the rest the time of appending is a bound. */
 const BYTES_MAX = 16_000_000
 
-/** What is kept as one: as much as a fetch gives. */
+/** The size of one remembered range: as much as a fetch returns. */
 const RANGE_BYTES_MAX = 1_000_000
 
-/** What was found in records that follow on one another. */
+/** What was found in consecutive records. */
 interface OffsetRange {
   from: number
-  /** Where the next one begins. */
+  /** Where the next range begins. */
   next: number
   lowest: Micros
   bytes: number
@@ -19,21 +19,21 @@ interface OffsetRange {
 }
 
 /**
- * What a group has not read yet. It is looked at again and again while it stands, and read once: what was found in it
- * is kept until the group has passed it.
+ * What a group has not read yet. It is asked again and again, but read only once: what was found is remembered until
+ * the group has passed it.
  */
 export class Backlog {
   private readonly reader: Pick<PartitionReader, 'fetchOne'>
   private readonly settleMs: number
   private readonly readRanges = new Map<number, readonly OffsetRange[]>()
 
-  /** @param settleMs how long an append that was not confirmed may still arrive */
+  /** @param settleMs how long an unconfirmed append may still arrive */
   constructor(reader: Pick<PartitionReader, 'fetchOne'>, settleMs: number) {
     this.reader = reader
     this.settleMs = settleMs
   }
 
-  /** The lowest acceptance in it, or something below; undefined when there is nothing. */
+  /** The lowest acceptance in the backlog, or a lower bound; undefined when there is none. */
   async findLowest(lags: readonly PartitionLag[]): Promise<Micros | undefined> {
     const lowest = await Promise.all(lags.map((lag) => this.lowestOf(lag)))
     const behind = lowest.filter((at) => at !== undefined)
@@ -55,7 +55,7 @@ export class Backlog {
       lowest = Math.min(lowest, range.lowest)
       bytes += range.bytes
       offset = range.next
-      // What lies further on was appended later, and accepted no longer before that than an append may take.
+      // Later records were appended later, and accepted at most the duration of an append before that.
       if (bytes >= BYTES_MAX && range.bytes > 0) {
         lowest = Math.min(lowest, (range.lastAppendedAtMs - this.settleMs) * 1_000)
         break
@@ -65,7 +65,7 @@ export class Backlog {
     return lowest === Infinity ? undefined : lowest
   }
 
-  /** @param upTo where what is known goes on */
+  /** @param upTo where the known ranges continue */
   private async read(partition: number, from: number, upTo: number): Promise<OffsetRange> {
     const { records, next } = await this.reader.fetchOne({ partition, offset: from })
     if (next <= from) throw new Error(`partition ${partition} ends before offset ${from}, which it had`)
@@ -80,7 +80,7 @@ export class Backlog {
   }
 }
 
-/** The same with short ones joined: a log that grows slowly is read in many short ones. */
+/** Joins short ranges: a log that grows slowly is read in many short ones. */
 function joined(ranges: readonly OffsetRange[]): OffsetRange[] {
   const longer: OffsetRange[] = []
   for (const range of ranges) {

@@ -14,9 +14,9 @@ export interface BatchingSenderOptions {
   connection: KafkaConnection
   topic: string
   log: Logger
-  /** A caller hears after this long at the latest. */
+  /** A caller gets an answer after this time at the latest. */
   deadlineMs: number
-  /** How long one request to a broker may take. */
+  /** The longest time of one request to a broker. */
   requestTimeoutMs: number
   /** How many callers may wait; above it appends are refused at once. */
   waitingMax: number
@@ -24,7 +24,7 @@ export interface BatchingSenderOptions {
   waitingBytesMax: number
 }
 
-/** Records of one partition that go into one batch. */
+/** Records of one partition that go into the same batch. */
 interface Parcel {
   partition: number
   messages: ProducedMessage[]
@@ -32,27 +32,27 @@ interface Parcel {
   deadline: number
   /** Whether a broker may have got it. */
   sent: boolean
-  /** Its caller has been told. */
+  /** The caller has its answer. */
   done: boolean
   settle: (err?: unknown) => void
 }
 
-/** Kafka takes 1,048,588 bytes in one batch unless told otherwise; a batch has a head of 61. */
+/** Kafka accepts 1,048,588 bytes in one batch by default; the head of a batch takes 61. */
 const BATCH_BYTES_MAX = 1_040_000
 const GROUP_BYTES_MAX = 8_000_000
 const GROUP_PARCELS_MAX = 2_000
-/** While one group waits for the brokers, the next is on its way already. */
+/** While one group waits for the brokers, the next is already being sent. */
 const GROUPS_AT_ONCE = 2
-/** How long to wait when a partition has no leader. */
+/** The wait when a partition has no leader. */
 const NO_LEADER_MS = 100
 const BACK_OFF_MS = { first: 50, longest: 1_000 }
 
 /**
- * Lets appends that arrive together share one request to each broker. No timer is involved: a lone append goes out at
- * once, and what arrives while two groups are under way makes up the next one.
+ * Lets appends that arrive together share one request to each broker. There is no timer: a lone append is sent at
+ * once, and what arrives while two groups are under way forms the next one.
  *
- * A group that fails is sent again until its callers' deadline, what is for a broker as a whole. Records may then lie in
- * the log twice, which the identity of usage events absorbs.
+ * A group that fails is sent again until its callers' deadline, always everything for a broker together. Records may
+ * then be in the log twice, which the identity of usage events absorbs.
  */
 export class BatchingSender {
   private readonly options: BatchingSenderOptions
@@ -88,7 +88,7 @@ export class BatchingSender {
     }
   }
 
-  /** Waits until everything under way is written or failed. */
+  /** Waits until everything under way is written or has failed. */
   async drain(): Promise<void> {
     while (this.callers > 0)
       await new Promise<void>((resolve) => {
@@ -108,11 +108,11 @@ export class BatchingSender {
     if (first === undefined) return
     const unknown = faults.find((err) => !isOverloaded(err))
     if (unknown !== undefined) throw unknown
-    // Nothing of these was sent, but the other partitions have theirs.
+    // Nothing of these was sent, but other partitions have their records.
     throw faults.length < outcomes.length ? tooLate('unavailable') : first
   }
 
-  /** Batches of one partition, one after the other, so that none overtakes another when it is sent again. */
+  /** Sends batches of one partition one after the other, so that none overtakes another when it is sent again. */
   private async sendInOrder(
     partition: number,
     records: readonly NewRecord[],
@@ -190,7 +190,7 @@ export class BatchingSender {
         group.length < GROUP_PARCELS_MAX &&
         bytes + parcel.bytes <= GROUP_BYTES_MAX &&
         inBatch <= BATCH_BYTES_MAX
-      // Nothing overtakes what did not fit: neither within a partition nor, for long, at all.
+      // Nothing overtakes a parcel that did not fit in its partition, and the parcel goes first in a later group.
       if (!full.has(parcel.partition) && (fits || !bytesOf.has(parcel.partition))) {
         group.push(parcel)
         bytes += parcel.bytes
@@ -234,9 +234,9 @@ export class BatchingSender {
   }
 
   /**
-   * To each broker what is for it; waits for all of them, so that the trouble of one does not cut off another.
+   * Sends each broker its records, and waits for all brokers, so that trouble with one does not interrupt another.
    *
-   * @returns what has no broker now
+   * @returns the parcels that have no broker now
    */
   private async produceAll(cluster: Cluster, group: readonly Parcel[]): Promise<Parcel[]> {
     const byPartition = groupByPartition(group)
@@ -263,7 +263,7 @@ export class BatchingSender {
   ): Promise<void> {
     const { topic, requestTimeoutMs } = this.options
     const broker = await cluster.findBroker({ nodeId: leader })
-    // Connecting may have taken long: whoever was told meanwhile that nothing was sent must be right.
+    // Connecting may have taken long: callers that got `overloaded` in the meantime rely on it that nothing was sent.
     const sending = new Map(
       [...byPartition].map(([partition, parcels]) => [partition, parcels.filter(({ done }) => !done)]),
     )

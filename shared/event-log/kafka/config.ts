@@ -5,7 +5,7 @@ import type { KafkaAccess } from './kafka-connection.ts'
 
 const SASL_MECHANISMS = ['none', 'plain', 'scram-sha-256', 'scram-sha-512'] as const
 
-/** Settings of Kafka; undefined when the event log is a table in PostgreSQL. */
+/** Reads the settings of Kafka; undefined when the event log is a table in PostgreSQL. */
 export function readKafkaConfig(read: EnvReader) {
   const list = read.optional('KAFKA_BROKERS', {
     about:
@@ -21,7 +21,7 @@ export function readKafkaConfig(read: EnvReader) {
       about: 'put before the names of topics and of the consumer group, where several share a Kafka',
       default: '',
     }),
-    /** After this long a broker that does not answer is taken to be away: a part of the deadline of a report. */
+    /** A broker that does not answer within this time counts as out of reach; shorter than a report's deadline. */
     requestTimeoutMs: read.tuning('KAFKA_REQUEST_TIMEOUT_MS', {
       default: 3_000,
       min: 500,

@@ -11,13 +11,13 @@ import { type KafkaConnection, NO_LEADER } from './kafka-connection.ts'
 import type { Fetched, PartitionReader } from './partition-reader.ts'
 
 export interface KafkaConsumerOptions {
-  /** Of this consumer alone: a broker answers one fetch of a connection after the other. */
+  /** Only for this consumer: a broker answers the fetches of a connection one after the other. */
   connection: KafkaConnection
   reader: PartitionReader
   offsets: GroupOffsets
   pool: Pool
   topic: string
-  /** Under which PostgreSQL knows the topic: see EventLog.id. */
+  /** The topic's name in PostgreSQL: see EventLog.id. */
   logId: string
   group: string
   log: Logger
@@ -26,7 +26,7 @@ export interface KafkaConsumerOptions {
 
 /** How long a broker waits when there is nothing new. */
 const FETCH_WAIT_MS = 250
-/** How long we wait when there is no partition to read. */
+/** The wait when there is no partition to read. */
 const NOTHING_HELD_MS = 50
 const REASSERT_MS = 5_000
 
@@ -36,16 +36,19 @@ const ENSURE_OFFSETS = `
   ON CONFLICT (consumer_group, topic, partition) DO NOTHING`
 
 /**
- * A member of a consumer group on Kafka: leases in PostgreSQL say which partitions it reads, Kafka keeps the group's
- * offsets. One fetch a broker is always under way, so the next records arrive while those before them are stored.
+ * A member of a consumer group on Kafka: leases in PostgreSQL decide which partitions it reads, and Kafka stores the
+ * group's offsets. One fetch per broker is always under way, so the next records arrive while the earlier ones are
+ * stored.
  */
 export class KafkaConsumer implements LogConsumer {
   readonly name = 'event log consumer'
   private readonly options: KafkaConsumerOptions
   private readonly membership: GroupMembership
-  /** Fetched and not handed out yet, of partitions assigned now, each beginning at the partition's next offset. */
+  /**
+   * Fetched but not yet returned records of assigned partitions; each buffer begins at the partition's next offset.
+   */
   private readonly buffers = new Map<number, LogRecord[]>()
-  /** Fetches under way, by the broker that was asked. */
+  /** Fetches under way, by broker. */
   private readonly fetching = new Map<number, Promise<void>>()
   private committing: Promise<void> = Promise.resolve()
   private readonly reasserting: Closeable
@@ -63,7 +66,8 @@ export class KafkaConsumer implements LogConsumer {
       },
       findStarts: (taken) => this.findStarts(taken),
     })
-    // Kafka forgets offsets that nobody commits for days, and a member that was taken for dead may have set one back.
+    // Kafka deletes offsets that are not committed for days, and a member that was taken for dead may have set one
+    // back.
     this.reasserting = repeat(
       'group offsets',
       REASSERT_MS,
@@ -107,8 +111,8 @@ export class KafkaConsumer implements LogConsumer {
     const { assigned } = this.membership
     const forward = positions.filter(({ partition, offset }) => {
       const own = assigned.get(partition)
-      // Of a partition that is another's by now its owner commits: it reads what we have done once more.
-      // Nor beyond what was handed out: then the log was made anew since, and the position is one in the old one.
+      // If another member owns the partition by now, that owner commits, and reads these records again. No position
+      // beyond the records returned: then the log was made again since, and the position belongs to the old one.
       return own !== undefined && offset > own.committed && offset <= own.next
     })
     await this.commitInOrder(forward)
@@ -142,7 +146,7 @@ export class KafkaConsumer implements LogConsumer {
     })
   }
 
-  /** Records in order, from the buffers of the partitions assigned; none of them is handed out twice. */
+  /** Takes records in order from the buffers of the assigned partitions; none is returned twice. */
   private takeBuffered(bytesMax: number): LogRecord[] {
     const { assigned: all } = this.membership
     for (const partition of this.buffers.keys()) if (!all.has(partition)) this.buffers.delete(partition)
@@ -165,13 +169,15 @@ export class KafkaConsumer implements LogConsumer {
       else buffer.splice(0, count)
       if (count > 0) served.set(partition, assigned)
     }
-    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next
-    // time.
+    // Round robin: partitions that were served move to the end, so that the others come first next time.
     for (const [partition, assigned] of served) if (all.delete(partition)) all.set(partition, assigned)
     return taken
   }
 
-  /** Asks each broker that leads a partition we hold and have nothing of, unless it is being asked already. */
+  /**
+   * Asks each broker that leads partitions of this member without buffered records, unless a fetch from it is under
+   * way.
+   */
   private async startFetches(): Promise<void> {
     const wanted = [...this.membership.assigned].filter(
       ([partition, { leaving }]) => !leaving && !this.buffers.has(partition),
@@ -185,7 +191,7 @@ export class KafkaConsumer implements LogConsumer {
         .filter(([partition]) => partitions.includes(partition))
         .map(([partition, { next }]) => ({ partition, offset: next }))
       const fetch = this.fetch(leader, positions).finally(() => this.fetching.delete(leader))
-      fetch.catch(() => undefined) // told to whoever polls while it is under way
+      fetch.catch(() => undefined) // a poll that waits for it gets the error
       this.fetching.set(leader, fetch)
     }
   }
@@ -202,14 +208,14 @@ export class KafkaConsumer implements LogConsumer {
 
   private keep({ from: { partition, offset }, records, next }: Fetched): void {
     const assigned = this.membership.assigned.get(partition)
-    // Lost, or lost and taken anew, since it was asked for.
+    // Lost, or lost and taken again, since it was asked for.
     if (assigned?.next !== offset || this.buffers.has(partition)) return
     if (records.length > 0) this.buffers.set(partition, records)
-    // Nothing but marks of transactions, which are no records.
+    // Only markers of transactions, which are not records.
     else if (next > offset) passOver(assigned, next)
   }
 
-  /** A position that the log does not have: it was emptied, or made anew. All that it has is read. */
+  /** Handles a position that the log does not have: the log was emptied, or made again. Everything in it is read. */
   private async goOnWhereTheLogBegins(positions: readonly Position[]): Promise<void> {
     const bounds = await this.options.reader.listBounds(positions.map(({ partition }) => partition))
     for (const { partition, first, end } of bounds) {

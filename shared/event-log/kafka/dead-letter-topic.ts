@@ -14,7 +14,7 @@ interface DeadLetterNotice {
 }
 
 export interface DeadLetterTopic extends Closeable {
-  /** Tells consumers of a dead letter; of a batch that is loaded again it may tell twice. */
+  /** Sends consumers a notice of a dead letter; for a batch that is loaded again, perhaps twice. */
   publish(letter: DeadLetterNotice): Promise<void>
 }
 
@@ -25,12 +25,12 @@ export interface DeadLetterTopicOptions {
   log: Logger
 }
 
-/** A header's value is bytes, and a reason may quote what was sent to us. */
+/** A header's value is bytes, and a reason may quote what a client sent. */
 const REASON_MAX = 1_000
 
 /**
- * The topic that tells of dead letters; the truth about them is in PostgreSQL. The value is the line's bytes, the
- * headers say where it lies and why it was not counted.
+ * The topic with notices of dead letters; the dead letters themselves are in PostgreSQL. The value is the line's
+ * bytes; the headers give its position and the reason why it was not counted.
  */
 export function openDeadLetterTopic({
   topic,
@@ -59,7 +59,7 @@ export function openDeadLetterTopic({
         })
       }, requestTimeoutMs)
       await produce.catch((err: unknown) => {
-        // With its headers a line may be larger than the topic takes; PostgreSQL has it, and loading must go on.
+        // With its headers a line may be too large for the topic; PostgreSQL has it, and loading must go on.
         if (!isBrokerError(err) || err.type !== 'MESSAGE_TOO_LARGE') throw err
         log.error({ topic, partition: from, offset, line }, 'a dead letter is too large for its topic')
       })

@@ -1,2 +1,2 @@
-/** A record counts as written once all replicas that keep up have it: Kafka's `acks`. */
+/** A record counts as written once all in-sync replicas have it: Kafka's `acks`. */
 export const ALL_IN_SYNC_REPLICAS = -1

@@ -1,34 +1,39 @@
-// Why the default import: Node does not see the names of kafkajs's enums among its exports.
+// Why the default import: Node does not find the names of kafkajs's enums among its exports.
 import kafkajs, { type Admin } from 'kafkajs'
 import type { Logger } from '../../logging/logger.ts'
 import { isBrokerError } from './broker-error.ts'
 import { type KafkaAccess, KafkaConnection } from './kafka-connection.ts'
 import { withAdmin } from './topics.ts'
 
-/** A topic as it stands. */
+/** The present state of a topic. */
 export interface ExaminedTopic {
   topic: string
-  /** The replicas of each partition, and how many of them are in sync and lead; empty when there is no such topic. */
+  /**
+   * The replicas of each partition, how many are in sync, and whether one leads; empty when there is no such topic.
+   */
   partitions: { partition: number; hasLeader: boolean; replicas: number; inSync: number }[]
-  /** Its settings in force, by Kafka's names. */
+  /** Its effective settings, by Kafka's names. */
   settings: ReadonlyMap<string, string>
 }
 
-/** A Kafka as it stands. */
+/** The present state of a Kafka. */
 export interface ExaminedKafka {
   brokers: number
   topics: ExaminedTopic[]
-  /** Undefined when the broker does not tell. */
+  /** Undefined when the broker does not say. */
   autoCreatesTopics: boolean | undefined
 }
 
-/** The versions of a request that a broker takes. */
+/** The versions of a request that a broker accepts. */
 export interface RequestVersions {
   minVersion: number
   maxVersion: number
 }
 
-/** What kafkajs can speak of each request we make, by Kafka's number of it: it takes the newest that both know. */
+/**
+ * What kafkajs supports of each request that Tally makes, by Kafka's number of it: the newest version that both know
+ * is used.
+ */
 export const SPOKEN: ReadonlyMap<number, { name: string; maxVersion: number }> = new Map([
   [0, { name: 'Produce', maxVersion: 7 }],
   [1, { name: 'Fetch', maxVersion: 11 }],
@@ -41,10 +46,10 @@ export const SPOKEN: ReadonlyMap<number, { name: string; maxVersion: number }> =
   [21, { name: 'DeleteRecords', maxVersion: 1 }],
 ])
 
-/** From 3.9 on brokers take this version of Fetch. */
+/** Brokers accept this version of Fetch from 3.9 on. */
 export const FETCH = { key: 1, from39: 17 }
 
-/** Looks at the brokers and topics, and changes nothing. @throws Error when Kafka cannot be reached */
+/** Reads the state of brokers and topics, and changes nothing. @throws Error when Kafka cannot be reached */
 export const examineKafka = (access: KafkaAccess, names: readonly string[]): Promise<ExaminedKafka> =>
   withAdmin(access, async (admin) => {
     const { brokers } = await admin.describeCluster()
@@ -78,7 +83,9 @@ async function examineTopic(admin: Admin, topic: string): Promise<ExaminedTopic>
   }
 }
 
-/** Of one broker: they are to be alike. Whoever may not read a broker's settings is told nothing. */
+/**
+ * Reads it from one broker, as all are expected to be alike. Undefined without the right to read a broker's settings.
+ */
 async function readAutoCreate(admin: Admin, broker: number): Promise<boolean | undefined> {
   try {
     const { resources } = await admin.describeConfigs({
@@ -99,7 +106,7 @@ async function readAutoCreate(admin: Admin, broker: number): Promise<boolean | u
   }
 }
 
-/** Which versions of which requests the leaders of a topic's partitions take, by Kafka's numbers of them. */
+/** Which versions of which requests the leaders of a topic's partitions accept, by Kafka's numbers. */
 export async function readRequestVersions(
   access: KafkaAccess,
   { topic, requestTimeoutMs }: { topic: string; requestTimeoutMs: number },

@@ -1,6 +1,6 @@
 /**
- * How long a group of records may be under way: a request that finds out that its broker leads a partition no more, and
- * the one after it.
+ * How long a group of records may be under way: one request that finds out that its broker no longer leads a
+ * partition, and the next one.
  *
  * @param requestTimeoutMs how long a broker may take to answer
  */

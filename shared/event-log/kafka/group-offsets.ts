@@ -2,15 +2,17 @@ import type { CommittedOffset } from 'kafkajs/src/cluster/index.js'
 import type { Position } from '../event-log.ts'
 import type { KafkaConnection } from './kafka-connection.ts'
 
-/** The first group of a Kafka waits for the topic of all offsets to be made. */
+/** The first group of a Kafka waits until the topic of all offsets is made. */
 const COORDINATOR_WITHIN_MS = 10_000
 
-/** Who commits without being a member in Kafka's sense: Kafka takes that as long as the group has no members. */
+/**
+ * For commits by a client that is not a member in Kafka's sense: Kafka accepts them while the group has no members.
+ */
 const NOT_A_MEMBER = { groupGenerationId: -1, memberId: '' }
 
 /**
- * The offsets of a consumer group, kept by Kafka, so that its own tools show the group's lag and can move it. Its
- * members are kept by PostgreSQL: see GroupMembership.
+ * The offsets of a consumer group, stored in Kafka, so that its own tools show the group's lag and can move it. Its
+ * members are stored in PostgreSQL: see GroupMembership.
  */
 export class GroupOffsets {
   private readonly connection: KafkaConnection
@@ -19,7 +21,7 @@ export class GroupOffsets {
   private readonly owner: string
 
   /**
-   * @param owner whose usage it is; stands beside each offset, so that another Tally sees that the topic is not its own
+   * @param owner the installation; stored with each offset, so that another Tally sees that the topic is not its own
    */
   constructor(connection: KafkaConnection, topic: string, groupId: string, owner: string) {
     this.connection = connection
@@ -33,7 +35,7 @@ export class GroupOffsets {
     return new Map((await this.list(partitions)).map(({ partition, offset }) => [partition, Number(offset)]))
   }
 
-  /** Who committed to the group so far; more than one has mixed up its usage with that of another. */
+  /** The installations that committed to the group so far; more than one means that their usage is mixed up. */
   async listOwners(partitions: readonly number[]): Promise<string[]> {
     const owners = (await this.list(partitions)).map(({ metadata }) => metadata ?? '')
     return [...new Set(owners)].filter((owner) => owner !== '')

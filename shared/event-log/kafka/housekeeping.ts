@@ -4,17 +4,17 @@ import type { Position } from '../event-log.ts'
 
 export interface TidyTopicOptions {
   pool: Pool
-  /** Under which PostgreSQL knows the topic: see EventLog.id. */
+  /** The topic's name in PostgreSQL: see EventLog.id. */
   logId: string
   /** How long records are kept after they were loaded. */
   retentionMs: number
-  /** Up to where each partition was read by everyone. */
+  /** The position up to which all groups have read each partition. */
   loaded: () => Promise<Position[]>
-  /** Deletes what lies before these positions. */
+  /** Deletes the records before these positions. */
   deleteBefore: (positions: readonly Position[]) => Promise<void>
 }
 
-/** So many checkpoints lie in the time for which the log is kept. */
+/** The number of checkpoints in the time for which the log is kept. */
 const CHECKPOINTS_PER_RETENTION = 24
 
 const CHECKPOINT = `
@@ -31,10 +31,11 @@ const FORGET = `
   WHERE topic = $1 AND made_at <= clock_timestamp() - $2 * interval '1 millisecond'`
 
 /**
- * Deletes the records of a topic that were loaded longer ago than they are kept. Several processes may call it at once.
+ * Deletes the records of a topic that were loaded longer ago than the time for which they are kept. Several processes
+ * may call it at once.
  *
- * Why not Kafka's own retention: it counts from a record's arrival, so while the loader is held up it would delete what
- * was never loaded.
+ * Why not Kafka's own retention: it counts from a record's arrival. While the loader is held up, it would delete
+ * records that were never loaded.
  */
 export async function tidyTopic({
   pool,
@@ -50,7 +51,7 @@ export async function tidyTopic({
       "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
       [logId],
     )
-    if (locks[0]?.mine !== true) return // another process is at it
+    if (locks[0]?.mine !== true) return // another process does it
     const { rows } = await db.query<{ partition: number; log_offset: string }>(LIST_EXPIRED, [
       logId,
       retentionMs,
@@ -61,7 +62,7 @@ export async function tidyTopic({
       positions.map(({ offset }) => offset),
       retentionMs / CHECKPOINTS_PER_RETENTION,
     ])
-    // Never beyond where the group stands now: it may have been set back, to load once more.
+    // Never beyond the group's present position: it may have been set back, to load again.
     const expired = rows
       .map((row) => ({
         partition: row.partition,

@@ -11,9 +11,9 @@ import type { Logger } from '../../logging/logger.ts'
 import { withinMs } from '../../time/within-ms.ts'
 import { isBrokerError, isRefusal } from './broker-error.ts'
 
-/** Where Kafka is, and who we are there. */
+/** The brokers of a Kafka, and how to sign in there. */
 export interface KafkaAccess {
-  /** Host and port of some brokers; the others are learnt from them. */
+  /** Host and port of some brokers; the others are learned from them. */
   brokers: readonly string[]
   ssl: boolean | ConnectionOptions
   sasl: KafkaConfig['sasl']
@@ -22,16 +22,16 @@ export interface KafkaAccess {
 interface Connected {
   cluster: Promise<Cluster>
   sockets: Set<Socket>
-  /** A broker refused something, as one does that leads a partition no more. */
+  /** A broker refused something, for example because it no longer leads a partition. */
   stale: boolean
   dropped: boolean
 }
 
 export interface KafkaConnectionOptions extends KafkaAccess {
   log: Logger
-  /** A broker that does not answer a request in this time is taken to be away. */
+  /** A broker that does not answer a request in this time counts as out of reach. */
   requestTimeoutMs: number
-  /** Opens a socket; tests put trouble in the way here. */
+  /** Opens a socket; tests inject faults here. */
   connect?: (at: { host: string; port: number }) => Socket
 }
 
@@ -42,10 +42,10 @@ const REFRESH_EVERY_MS = 500
 const KEEP_ALIVE_MS = 60_000
 
 /**
- * Connections to the brokers of a cluster, made anew after any trouble.
+ * Connections to the brokers of a cluster, opened again after any failure.
  *
- * It stands on kafkajs's layer of requests, not on its producer and consumer: those share broker answers across
- * partitions when they retry, and read on for a while in partitions that are another member's by then. See
+ * It uses kafkajs's layer of requests, not its producer and consumer. Those mix up the answers of brokers for several
+ * partitions when they retry, and read on for a while in partitions that already belong to another member. See
  * docs/decisions/0005-kafka-below-the-producer.md.
  */
 export class KafkaConnection implements Closeable {
@@ -63,9 +63,9 @@ export class KafkaConnection implements Closeable {
   }
 
   /**
-   * Does some work with the cluster, connected and with metadata of the topic that are fresh enough. When it fails
-   * without a word from a broker, the connections are dropped: whatever else they were waiting for fails too, and the
-   * next call begins with new ones.
+   * Does some work with the cluster, connected and with fresh enough metadata of the topic. When it fails without an
+   * answer from a broker, the connections are dropped: other work that waits for them fails too, and the next call
+   * opens new ones.
    *
    * @param deadlineMs fails when the work is not done by then
    */
@@ -83,7 +83,10 @@ export class KafkaConnection implements Closeable {
     }
   }
 
-  /** The same, tried again until it is done or the time is over: a broker that just started does not answer all yet. */
+  /**
+   * Does some work, and tries again until it succeeds or the time is over: a broker that just started does not answer
+   * everything yet.
+   */
   async usePersistently<T>(work: (cluster: Cluster) => Promise<T>, withinMs: number): Promise<T> {
     const end = performance.now() + withinMs
     for (;;) {
@@ -96,7 +99,7 @@ export class KafkaConnection implements Closeable {
     }
   }
 
-  /** What is known of who leads which partition is not so any more: it is asked for again, but not all the time. */
+  /** The known leaders of partitions are outdated: they are requested again, but not too often. */
   refreshSoon(): void {
     if (this.current === undefined || performance.now() - this.refreshedAt < REFRESH_EVERY_MS) return
     this.refreshedAt = performance.now()
@@ -137,7 +140,7 @@ export class KafkaConnection implements Closeable {
         socket.setKeepAlive(true, KEEP_ALIVE_MS)
         socket.setNoDelay(true)
         sockets.add(socket)
-        // kafkajs goes on connecting for a while.
+        // kafkajs continues to connect for a while.
         if (isDropped()) socket.destroy(new Error('the connection was dropped'))
         socket.once('close', () => sockets.delete(socket))
         return socket
@@ -152,7 +155,7 @@ export class KafkaConnection implements Closeable {
       enforceRequestTimeout: true,
       metadataMaxAge: METADATA_AGE_MAX_MS,
       allowAutoTopicCreation: false,
-      // Once to each broker of the list; whoever calls decides about more.
+      // Once for each broker of the list; the caller decides about further attempts.
       retry: { retries: brokers.length, initialRetryTime: 20, maxRetryTime: 200 },
     })
     const connected = cluster
@@ -161,7 +164,7 @@ export class KafkaConnection implements Closeable {
       .then(() => cluster)
     const opened: Connected = { cluster: connected, sockets, stale: false, dropped: false }
     isDropped = () => opened.dropped
-    // Told to whoever waits for it; whoever comes next begins with new connections.
+    // Callers that wait for it get the error; the next caller opens new connections.
     connected.catch((err: unknown) => {
       this.drop(opened, err)
     })
@@ -171,13 +174,13 @@ export class KafkaConnection implements Closeable {
   private drop(dropped: Connected, why: unknown): void {
     dropped.dropped = true
     if (this.current === dropped) this.current = undefined
-    // With an error: kafkajs then fails the requests under way, which it does not on a mere close.
+    // With an error: kafkajs then fails the requests under way, which it does not do after a mere close.
     for (const socket of dropped.sockets)
       socket.destroy(why instanceof Error ? why : new Error('the connection was dropped'))
   }
 }
 
-/** As Kafka has it. */
+/** Kafka's number for it. */
 export const NO_LEADER = -1
 
 /** The partitions that a broker leads, by its id; those without a leader under NO_LEADER. */
@@ -197,7 +200,7 @@ export function partitionsByLeader(
   return byLeader
 }
 
-/** kafkajs logs what it passes on to us as an error too; what matters is logged where it is handled. */
+/** kafkajs also logs the errors that it throws; errors that matter are logged where they are handled. */
 function loggerInto(log: Logger): unknown {
   const debug = (message: string, extra: object = {}) => {
     log.debug({ ...extra }, message)
@@ -208,8 +211,8 @@ function loggerInto(log: Logger): unknown {
 }
 
 /**
- * kafkajs 2.2.4 arms a timer of a negative delay after each answer, for ever: a wake-up a millisecond for each
- * connection. It is only needed while requests wait, or the broker asked us to slow down.
+ * After each answer kafkajs 2.2.4 starts a timer with a negative delay, again and again: a wake-up each millisecond
+ * for each connection. The timer is only needed while requests wait, or while the broker asked for slower requests.
  *
  * @see kafkajs pull request 1755, never merged
  */
@@ -231,8 +234,8 @@ const PASSING = new Set([5, 9, 72])
 let forgives = false
 
 /**
- * kafkajs throws away all that a broker says of a topic when one of its partitions has no leader for a moment: nothing
- * could be written to the others either.
+ * When one partition of a topic has no leader for a moment, kafkajs discards everything that a broker says of the
+ * topic: then nothing could be written to the other partitions either.
  */
 function forgiveLeaderlessPartitions(): void {
   if (forgives) return

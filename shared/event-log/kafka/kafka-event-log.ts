@@ -18,39 +18,39 @@ import { PartitionReader } from './partition-reader.ts'
 export interface KafkaEventLogOptions {
   access: Pick<KafkaConnectionOptions, 'brokers' | 'ssl' | 'sasl' | 'connect'>
   topic: string
-  /** Put before the names of consumer groups, where several share a Kafka. */
+  /** Prefix of the names of consumer groups, where several Tallies share a Kafka. */
   groupPrefix: string
-  /** Whose usage it is: the topic of another is refused. */
+  /** The installation: a topic that belongs to another one is refused. */
   owner: string
-  /** Whether a topic that is nobody's becomes ours. */
+  /** Whether a topic without an owner becomes this installation's. */
   claims: boolean
   log: Logger
   /** For the leases of consumer groups. */
   pool: Pool
-  /** No other process uses this log: memberships found at the start are of a crashed one, and are ended. */
+  /** No other process uses this log: memberships found at the start belong to a crashed process, and are ended. */
   alone: boolean
   /** An append that is not durable by then fails. */
   appendDeadlineMs: number
   /** How many appends may wait for Kafka. */
   appendsWaitingMax: number
-  /** … and how many bytes they may bring. */
+  /** How many bytes the waiting appends may have. */
   appendsWaitingBytesMax: number
   /** How long a broker may take to answer. */
   requestTimeoutMs: number
-  /** How long a consumer that has gone silent keeps its partitions. */
+  /** How long a silent consumer keeps its partitions. */
   leaseMs: number
-  /** How long an append that was not confirmed may still arrive. */
+  /** How long an unconfirmed append may still arrive. */
   settleMs: number
-  /** Records are deleted that every one of these groups has read … */
+  /** Records that all of these groups have read are deleted after retentionMs. */
   groups: readonly string[]
-  /** … and that were kept this long since. */
+  /** How long records are kept after all groups have read them. */
   retentionMs: number
-  /** How often there is housekeeping of the topic; 0 leaves it to another process. */
+  /** How often the topic is tidied; 0 leaves it to another process. */
   housekeepingMs: number
 }
 
 /**
- * Opens the event log on Kafka; the topic must be there.
+ * Opens the event log on Kafka; the topic must exist.
  *
  * @throws StartupError when Kafka cannot be reached or does not have the topic
  */
@@ -80,7 +80,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
     backlogs.set(group, backlog)
     return backlog
   }
-  // Asked for each time: there may be more of them since.
+  // Listed for each call: there may be more partitions by now.
   const all = () => reader.listPartitions()
   for (const group of options.groups)
     await requireOwn(options, reader, offsetsOf(group), await all()).catch(async (err: unknown) => {
@@ -124,7 +124,7 @@ export async function openKafkaEventLog(options: KafkaEventLogOptions): Promise<
   }
 }
 
-/** Why the cluster's id: another Kafka under the same address begins at offset 0, and nothing of it is done. */
+/** Why the cluster's id: another Kafka at the same address begins at offset 0, and none of its records are loaded. */
 async function findTopic(
   reader: PartitionReader,
   topic: string,
@@ -198,7 +198,7 @@ async function readLag(
   const bounds = await reader.listBounds(partitions)
   return bounds.map(({ partition, first, end }) => {
     const offset = committed.get(partition) ?? first
-    // An offset that the log does not have is read from where the log begins.
+    // At an offset that the log does not have, reading starts at the beginning of the log.
     return { partition, committed: offset < first || offset > end ? first : offset, end }
   })
 }

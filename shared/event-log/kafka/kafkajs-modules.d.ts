@@ -1,4 +1,4 @@
-// The layer below kafkajs's producer and consumer, which its own types leave out. Version 2.2.4, pinned in
+// The layer below kafkajs's producer and consumer, which kafkajs's own types leave out. Version 2.2.4, pinned in
 // package.json.
 
 declare module 'kafkajs/src/cluster/index.js' {
@@ -29,7 +29,7 @@ declare module 'kafkajs/src/cluster/index.js' {
   }
 
   export interface Broker {
-    /** Of requests, by Kafka's numbers of them; null until it is connected. */
+    /** Versions of requests, by Kafka's numbers; null until it is connected. */
     readonly versions: Record<string, { minVersion: number; maxVersion: number }> | null
     produce(request: {
       topicData: { topic: string; partitions: { partition: number; messages: ProducedMessage[] }[] }[]

@@ -4,20 +4,20 @@ import type { Position } from '../event-log.ts'
 import { type KafkaConnection, NO_LEADER, partitionsByLeader } from './kafka-connection.ts'
 import { type AppendedRecord, recordFromMessage } from './record-message.ts'
 
-/** What one look into a partition brought. */
+/** The result of one fetch from a partition. */
 export interface Fetched {
   from: Position
   records: AppendedRecord[]
-  /** The offset after what was looked at. */
+  /** The offset after the last one that was read. */
   next: number
   /** The offset after the last record that every replica has. */
   end: number
 }
 
-/** Of one partition in one answer; Kafka gives a whole batch all the same where the first is larger. */
+/** For one partition in one answer; if its first batch is larger, Kafka returns that batch all the same. */
 const PARTITION_BYTES_MAX = 2_000_000
 const ANSWER_BYTES_MAX = 8_000_000
-/** A partition that was just made, or whose broker has just gone, has no leader for a moment. */
+/** A new partition, or one whose broker has just stopped, has no leader for a moment. */
 const LEADER_WITHIN_MS = 2_000
 
 /** First and next offset of each partition. */
@@ -51,7 +51,7 @@ export class PartitionReader {
     return this.connection.use((cluster) => Promise.resolve(cluster.brokerPool.metadata?.clusterId ?? ''))
   }
 
-  /** The broker that leads each of these partitions, and which those are. */
+  /** The partitions by the broker that leads them. */
   listLeaders(partitions: Iterable<number>): Promise<Map<number, number[]>> {
     return this.connection.use((cluster) =>
       Promise.resolve(partitionsByLeader(cluster, this.topic, partitions)),
@@ -71,10 +71,7 @@ export class PartitionReader {
     })
   }
 
-  /**
-   * Fetches from one position; nothing when it is at the end, and from the first offset that is kept when it is before
-   * that.
-   */
+  /** Fetches from one position: nothing at the end, and from the first kept offset when the position is before it. */
   async fetchOne(from: Position): Promise<Fetched> {
     const [bounds] = await this.listBounds([from.partition])
     const { first = 0, end = 0 } = bounds ?? {}
@@ -82,7 +79,7 @@ export class PartitionReader {
     const position = { partition: from.partition, offset: Math.max(from.offset, first) }
     const [[leader] = [NO_LEADER]] = [...(await this.listLeaders([from.partition]))]
     const [fetched] = await this.fetch(leader, [position], 0)
-    // A broker that slows its clients down gives nothing for a while.
+    // A broker that slows its clients down returns nothing for a while.
     if (fetched === undefined || fetched.next === position.offset)
       throw new Error('Kafka gave nothing before the end of a partition')
     return fetched
@@ -118,7 +115,7 @@ export class PartitionReader {
     )
   }
 
-  /** Deletes what lies before these positions, for good. */
+  /** Permanently deletes the records before these positions. */
   async deleteBefore(positions: readonly Position[]): Promise<void> {
     const offsets = new Map(positions.map(({ partition, offset }) => [partition, String(offset)]))
     await this.connection.use(async (cluster) => {

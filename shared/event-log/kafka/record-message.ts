@@ -1,18 +1,18 @@
 import type { FetchedMessage, ProducedMessage } from 'kafkajs/src/cluster/index.js'
 import type { LogRecord, NewRecord } from '../event-log.ts'
 
-/** When the gateway took the events: microseconds since 1970, as decimal text. */
+/** When the gateway accepted the events: microseconds since 1970, as decimal text. */
 const ACCEPTED_AT = 'accepted-at'
 
-/** What a record takes beside its value, at most. */
+/** The most bytes that a record takes beside its value. */
 export const MESSAGE_OVERHEAD_BYTES = 100
 
-/** A record with the time Kafka took it, in milliseconds since 1970. */
+/** A record with the time Kafka received it, in milliseconds since 1970. */
 export interface AppendedRecord extends LogRecord {
   appendedAtMs: number
 }
 
-/** Without a key: a record holds events of several accounts, and its partition is chosen by us. */
+/** Without a key: a record holds events of several accounts, and Tally chooses its partition. */
 export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMessage => ({
   key: null,
   value,
@@ -20,7 +20,8 @@ export const messageFromRecord = ({ acceptedAt, value }: NewRecord): ProducedMes
 })
 
 /**
- * Takes whatever lies in the topic: of a record that is not the gateway's, the time of acceptance is that of appending.
+ * Accepts any record in the topic: for a record that is not the gateway's, the time of acceptance is that of
+ * appending.
  */
 export function recordFromMessage(partition: number, message: FetchedMessage): AppendedRecord {
   const appendedAtMs = Number(message.timestamp)

@@ -11,7 +11,7 @@ export interface TopicPlan {
   minInSyncReplicas: number
 }
 
-/** Kafka's own default; groups of records are made for it. */
+/** Kafka's own default; groups of records are built to fit it. */
 const BATCH_BYTES_LIMIT = 1_048_588
 const CONNECT_MS = 3_000
 const REQUEST_MS = 15_000
@@ -19,8 +19,8 @@ const LEADERS_WITHIN_MS = 30_000
 const LOOK_AGAIN_MS = 100
 
 /**
- * Makes topics that are missing, and adds partitions to those that have too few; nothing else of a topic that is there
- * is changed, and no partition is ever taken away.
+ * Makes topics that are missing, and adds partitions to those that have too few. Nothing else of an existing topic is
+ * changed, and no partition is ever removed.
  *
  * @throws StartupError when Kafka cannot be reached or refuses
  */
@@ -36,7 +36,7 @@ export async function ensureTopics(access: KafkaAccess, plans: readonly TopicPla
   }
 }
 
-/** Does some work that needs no more than kafkajs's admin. */
+/** Does some work that needs only kafkajs's admin client. */
 export async function withAdmin<T>(
   { brokers, ssl, sasl }: KafkaAccess,
   work: (admin: Admin) => Promise<T>,
@@ -60,7 +60,7 @@ export async function withAdmin<T>(
   }
 }
 
-/** kafkajs puts what a broker said of each topic into the errors of one error. */
+/** kafkajs puts a broker's answers for each topic into the errors of one error. */
 function describe(err: unknown, plans: readonly TopicPlan[]): string {
   if (err instanceof Error && 'errors' in err && Array.isArray(err.errors) && err.errors.length > 0)
     return describe(err.errors[0], plans)
@@ -73,7 +73,7 @@ function describe(err: unknown, plans: readonly TopicPlan[]): string {
 async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
   const { topic, partitions, replication, minInSyncReplicas } = plan
   const made = await admin.createTopics({
-    // Not waiting for leaders: kafkajs gives up when a broker has not heard of the topic yet.
+    // Does not wait for leaders: kafkajs gives up when a broker does not know the topic yet.
     waitForLeaders: false,
     topics: [
       {
@@ -82,13 +82,14 @@ async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
         replicationFactor: replication,
         configEntries: [
           { name: 'min.insync.replicas', value: String(minInSyncReplicas) },
-          // Kept until it is loaded and its retention has passed, which only we know: see housekeeping.ts.
+          // Records are kept until they are loaded and their retention has passed, which only Tally knows: see
+          // housekeeping.ts.
           { name: 'retention.ms', value: '-1' },
           { name: 'retention.bytes', value: '-1' },
           { name: 'cleanup.policy', value: 'delete' },
-          // When Kafka took a record, on one clock, is what the audit finds its place by.
+          // The audit finds a record's position by the time Kafka received it, on one clock.
           { name: 'message.timestamp.type', value: 'LogAppendTime' },
-          // What others pack is unpacked: loaders read gzip and nothing else.
+          // Batches that other programs compress are decompressed: loaders read only gzip.
           { name: 'compression.type', value: 'uncompressed' },
           { name: 'max.message.bytes', value: String(BATCH_BYTES_LIMIT) },
           { name: 'unclean.leader.election.enable', value: 'false' },
@@ -103,7 +104,7 @@ async function ensureTopic(admin: Admin, plan: TopicPlan): Promise<void> {
   }
 }
 
-/** How many partitions a topic has, once they all have a leader. */
+/** The number of a topic's partitions, once they all have a leader. */
 async function countLedPartitions(admin: Admin, topic: string, atLeast = 1): Promise<number> {
   const end = performance.now() + LEADERS_WITHIN_MS
   for (;;) {

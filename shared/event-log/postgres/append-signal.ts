@@ -1,4 +1,4 @@
-/** Wakes the consumers of this process when it appends; those of other processes look every few milliseconds. */
+/** Wakes the consumers of this process when it appends; consumers in other processes poll every few milliseconds. */
 export class AppendSignal {
   private readonly waiters = new Set<() => void>()
 
@@ -6,7 +6,7 @@ export class AppendSignal {
     for (const wake of this.waiters) wake()
   }
 
-  /** Resolves when something is appended, or after a while. */
+  /** Resolves when something is appended, or after the given time. */
   wait(waitMs: number): Promise<void> {
     return new Promise((resolve) => {
       const wake = () => {

@@ -10,13 +10,13 @@ export interface ConsumerOptions {
   group: string
   reader: SegmentReader
   log: Logger
-  /** How long a member that has gone silent keeps its partitions. */
+  /** How long a silent member keeps its partitions. */
   leaseMs: number
   /** Resolves when something was appended by this process, or after the given time. */
   waitForAppend: (waitMs: number) => Promise<void>
 }
 
-/** How often records of other processes are looked for. */
+/** How often it polls for records of other processes. */
 const POLL_MS = 50
 
 // A new group starts at the oldest record that is still kept.
@@ -30,7 +30,7 @@ const COMMIT = `
   FROM unnest($3::integer[], $4::bigint[]) AS c (partition, next_offset)
   WHERE o.consumer_group = $1 AND o.topic = $2 AND o.partition = c.partition`
 
-/** A member of a consumer group on PostgreSQL; the group's offsets lie beside its leases. */
+/** A member of a consumer group on PostgreSQL; the group's offsets are stored with its leases. */
 export class PostgresConsumer implements LogConsumer {
   readonly name = 'event log consumer'
   private readonly options: ConsumerOptions
@@ -87,13 +87,12 @@ export class PostgresConsumer implements LogConsumer {
     const served = new Map<number, AssignedPartition>()
     for (const record of records) {
       const assigned = all.get(record.partition)
-      if (assigned?.next !== record.offset) continue // lost, or taken anew, while we read
+      if (assigned?.next !== record.offset) continue // lost, or taken again, while reading
       assigned.next = record.offset + 1
       served.set(record.partition, assigned)
       kept.push(record)
     }
-    // Round robin: partitions that were served move to the end, so that those that got nothing come first the next
-    // time.
+    // Round robin: partitions that were served move to the end, so that the others come first next time.
     for (const [partition, assigned] of served) if (all.delete(partition)) all.set(partition, assigned)
     return kept
   }

@@ -10,7 +10,7 @@ export interface GroupAppenderOptions {
   pool: Pool
   topic: string
   log: Logger
-  /** A caller hears after this long at the latest. */
+  /** A caller gets an answer after this time at the latest. */
   deadlineMs: number
   /** How many callers may wait; above it appends are refused at once. */
   waitingMax: number
@@ -20,7 +20,7 @@ export interface GroupAppenderOptions {
   onAppended: () => void
 }
 
-/** A record as it is stored; the value as it came is let go. */
+/** A record as it is stored; the original value is not kept in memory. */
 interface EncodedRecord extends EncodedValue {
   partition: number
   acceptedAt: Micros
@@ -32,25 +32,25 @@ interface Waiting {
   settle: (err?: unknown) => void
 }
 
-/** What one statement carries at most. */
+/** The most bytes of one statement. */
 const GROUP_BYTES_MAX = 8_000_000
 const GROUP_CALLERS_MAX = 2_000
 /**
  * How many groups are under way at once. Why two: while one waits for the disk, the next is already on its way to the
- * database; more only wait for each other's partitions.
+ * database; more would only wait for each other's partitions.
  */
 const GROUPS_AT_ONCE = 2
 
 const APPEND = 'SELECT event_log_append($1, $2, $3, $4, $5, $6, $7)'
 
 /**
- * Lets appends that arrive together share one commit. No timer is involved: a lone append goes out at once, and what
- * arrives while a group is under way makes up the next one.
+ * Lets appends that arrive together share one commit. There is no timer: a lone append is sent at once, and what
+ * arrives while a group is under way forms the next one.
  */
 export class GroupAppender {
   private readonly options: GroupAppenderOptions
   private readonly waiting: Waiting[] = []
-  /** Callers that have a place, and what they brought: those that wait, and those whose records are being encoded. */
+  /** Callers that have a place: those that wait, and those whose records are being encoded. */
   private places = 0
   private bytes = 0
   private underWay = 0
@@ -71,7 +71,7 @@ export class GroupAppender {
     // Before encoding, which takes a while: a burst of callers must not all find the place free.
     this.places++
     this.bytes += bytes
-    // Why not awaited here: a suspended function would hold on to the values as they came.
+    // Why not awaited here: a suspended function would keep the original values in memory.
     return Promise.all(records.map(encodeRecord)).then(
       (encoded) => this.enqueue(encoded, bytes, deadline),
       (err: unknown) => {
@@ -81,7 +81,7 @@ export class GroupAppender {
     )
   }
 
-  /** Waits until everything under way is written or failed. */
+  /** Waits until everything under way is written or has failed. */
   async drain(): Promise<void> {
     while (this.underWay > 0 || this.places > 0)
       await new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ export class GroupAppender {
       })
   }
 
-  /** @param bytesBefore what the records took before they were encoded */
+  /** @param bytesBefore the size of the records before they were encoded */
   private enqueue(records: readonly EncodedRecord[], bytesBefore: number, deadline: number): Promise<void> {
     const bytes = records.reduce((sum, record) => sum + record.bytes.length, 0)
     this.bytes += bytes - bytesBefore
@@ -121,7 +121,7 @@ export class GroupAppender {
     })
   }
 
-  /** Gives a place back. */
+  /** Gives a caller's place back. */
   private leave(bytes: number): void {
     this.places--
     this.bytes -= bytes

@@ -20,7 +20,7 @@ const CURRENT = `
     EXISTS (SELECT 1 FROM event_log_bounds b JOIN event_log_partitions p USING (topic, partition, segment_id)
             WHERE b.segment_id = s.segment_id AND p.next_offset > b.first_offset) AS has_records
   FROM event_log_segments s WHERE topic = $1 AND closed_at IS NULL`
-// A segment is consumed when in each partition every group has reached the first offset of the segment after it.
+// A segment is consumed when, in each partition, every group has reached the first offset of the segment after it.
 const MARK_CONSUMED = `
   UPDATE event_log_segments s SET consumed_at = clock_timestamp()
   WHERE s.topic = $1 AND s.closed_at IS NOT NULL AND s.consumed_at IS NULL
@@ -37,8 +37,8 @@ const LIST_EXPIRED = `
   WHERE topic = $1 AND consumed_at < clock_timestamp() - $2 * interval '1 millisecond'`
 
 /**
- * Looks after the segments of a topic: opens a new one when the current one is large or old, and drops those that
- * everyone has read and that were kept long enough for the audit. Several processes may do it at once.
+ * Manages the segments of a topic: opens a new one when the current one is large or old, and drops those that every
+ * group has read and that were kept long enough for the audit. Several processes may do it at once.
  */
 export function keepHouse(options: HousekeepingOptions): Closeable {
   return repeat(
@@ -62,7 +62,7 @@ export async function tidy(options: HousekeepingOptions): Promise<void> {
       "SELECT pg_try_advisory_xact_lock(hashtext('tally.event_log.housekeeping'), hashtext($1)) AS mine",
       [options.topic],
     )
-    if (rows[0]?.mine !== true) return // another process is at it
+    if (rows[0]?.mine !== true) return // another process does it
     await openNextSegment(db, options)
     await db.query(MARK_CONSUMED, [options.topic])
   })

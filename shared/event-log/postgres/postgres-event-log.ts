@@ -12,24 +12,24 @@ import { SegmentReader } from './segment-reader.ts'
 export interface PostgresEventLogOptions {
   pool: Pool
   topic: string
-  /** How many partitions the topic has at least; more may exist already. */
+  /** The least number of the topic's partitions; it may already have more. */
   partitions: number
   log: Logger
   /** An append that is not durable by then fails. */
   appendDeadlineMs: number
   /** How many appends may wait for the database. */
   appendsWaitingMax: number
-  /** … and how many bytes they may bring. */
+  /** How many bytes the waiting appends may have. */
   appendsWaitingBytesMax: number
-  /** How long a consumer that has gone silent keeps its partitions. */
+  /** How long a silent consumer keeps its partitions. */
   leaseMs: number
   segmentBytesMax: number
   segmentAgeMaxMs: number
-  /** How long a segment is kept after everyone has read it. */
+  /** How long a segment is kept after every group has read it. */
   retentionMs: number
-  /** How often there is housekeeping of segments; 0 leaves that to another process. */
+  /** How often segments are tidied; 0 leaves that to another process. */
   housekeepingMs: number
-  /** No other process uses this log: memberships found at the start are of a crashed one, and are ended. */
+  /** No other process uses this log: memberships found at the start belong to a crashed process, and are ended. */
   alone: boolean
 }
 
@@ -158,8 +158,8 @@ async function findPositionsAt(pool: Pool, topic: string, at: Micros): Promise<P
 }
 
 /**
- * Whether a segment that was closed before holds records that were accepted since: while clocks were ahead, acceptances
- * were, too. They never go back, so its last record tells.
+ * Whether a segment that was closed before an instant holds records that were accepted after it, because clocks were
+ * ahead. Acceptances never go back, so its last record decides.
  */
 async function hasAcceptedSince(pool: Pool, id: string, partition: number, at: Micros): Promise<boolean> {
   const { rows } = await pool.query<{ accepted_at: string }>(

@@ -21,10 +21,10 @@ interface RecordRow {
 const LIST_ENDS = 'SELECT partition, next_offset FROM event_log_partitions WHERE topic = $1'
 const LIST_BOUNDS = `
   SELECT segment_id, first_offset FROM event_log_bounds WHERE topic = $1 AND partition = $2 ORDER BY segment_id`
-/** How many records one statement reads at most, whatever their size. */
+/** The most records that one statement reads, whatever their size. */
 const RECORDS_MAX = 2_000
 
-/** Reads records out of the segment tables. */
+/** Reads records from the segment tables. */
 export class SegmentReader {
   private readonly db: Queryable
   private readonly topic: string
@@ -50,8 +50,8 @@ export class SegmentReader {
   }
 
   /**
-   * Records from these positions on, in order within each partition; empty when all are at the end. Partitions that
-   * come late in the list may have to wait for the next call.
+   * Records from these positions on, in order within each partition; empty when all are at the end. Partitions late
+   * in the list may have to wait for the next call.
    *
    * @param bytesMax as in PollLimits
    */
@@ -59,7 +59,7 @@ export class SegmentReader {
     const ends = await this.listEnds()
     const behind = positions.filter(({ partition, offset }) => offset < (ends.get(partition) ?? 0))
     const records: LogRecord[] = []
-    // Why so much for each alone: a partition with a long backlog must not keep the others waiting.
+    // Why a share for each: a partition with a long backlog must not keep the others waiting.
     const bytesEach = Math.ceil(bytesMax / Math.max(1, behind.length))
     let left = bytesMax
     for (const position of behind) {
@@ -84,13 +84,13 @@ export class SegmentReader {
       return await Promise.all(rows.map(recordFromRow))
     } catch (err) {
       if (!isUndefinedTable(err) || !this.bounds.delete(from.partition)) throw err
-      return this.read(from, bytesMax) // the segment was dropped since: everyone has read it, go on with the next
+      return this.read(from, bytesMax) // the segment was dropped since: every group has read it, so reading goes on with the next
     }
   }
 
   private async readSegment(segmentId: number, from: Position, bytesMax: number): Promise<RecordRow[]> {
-    // The running sum lets the first record through whatever its size. The table's name is a number of ours, not input.
-    // Why not pg's binary results: it decodes every value as UTF-8 first, which breaks bytea.
+    // The running sum lets the first record through whatever its size. The table's name contains a number of Tally's
+    // own, not input. Why not pg's binary results: it first decodes every value as UTF-8, which breaks bytea.
     const { rows } = await this.db.query<RecordRow>({
       name: `event-log-read-${segmentId}`,
       text: `
@@ -107,7 +107,7 @@ export class SegmentReader {
 
   private async findSegment({ partition, offset }: Position): Promise<number | undefined> {
     const cached = this.bounds.get(partition)
-    // The last known segment may have been closed since, so an offset in it is only trusted after a fresh look.
+    // The last known segment may have been closed since, so an offset in it is only trusted after a new read.
     const fresh = cached === undefined || !cached.some((bound) => bound.firstOffset > offset)
     const bounds = fresh ? await this.listBounds(partition) : cached
     return (bounds.findLast(({ firstOffset }) => firstOffset <= offset) ?? bounds[0])?.segmentId

@@ -1,17 +1,16 @@
 import { promisify } from 'node:util'
 import { constants, gunzip, gzip } from 'node:zlib'
 
-/** How a value is stored: as it is, or gzipped. */
+/** How a value is stored: unchanged, or gzipped. */
 const PLAIN = 0
 const GZIPPED = 1
 
-/** Below this many bytes gzip costs more time than the smaller write saves. */
+/** For smaller values gzip costs more time than the smaller write saves. */
 const GZIP_BYTES_MIN = 16 * 1024
 
 /**
- * The output buffer is a quarter of the input. Lines shrink to a fifth, so that the result fits into one chunk: with
- * each further one zlib's thread and ours wait for each other (measured with 500 KB: 0.85 of the CPU of chunks of 16
- * KiB to gzip, half of it to gunzip).
+ * The output buffer is a quarter of the input, and lines shrink to less, so that the result fits into one chunk. For
+ * each further chunk zlib's thread and the main thread wait for each other.
  */
 const GZIPPED_PART = 4
 
@@ -21,13 +20,13 @@ const gunzipAsync = promisify(gunzip)
 export interface EncodedValue {
   encoding: number
   bytes: Buffer
-  /** How many bytes the value had before. */
+  /** The size of the value before encoding. */
   decodedSize: number
 }
 
 /**
- * Gzips large values before they are sent: the database then writes a fifth of the bytes, twice (log and table), and
- * does not compress them itself.
+ * Gzips large values before they are sent: the database then writes far fewer bytes, twice (WAL and table), and does
+ * not compress them itself.
  */
 export async function encodeValue(value: Buffer): Promise<EncodedValue> {
   const decodedSize = value.length
@@ -39,7 +38,7 @@ export async function encodeValue(value: Buffer): Promise<EncodedValue> {
 
 export async function decodeValue({ encoding, bytes, decodedSize }: EncodedValue): Promise<Buffer> {
   if (encoding === PLAIN) return bytes
-  if (encoding === GZIPPED) return gunzipAsync(bytes, { chunkSize: decodedSize + 1 }) // one more, or a second chunk follows
+  if (encoding === GZIPPED) return gunzipAsync(bytes, { chunkSize: decodedSize + 1 }) // one byte more, or a second chunk follows
   throw new RangeError(
     `the event log holds a record of encoding ${encoding}, which this version does not know`,
   )
