@@ -2,26 +2,26 @@ import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
 export interface Batching {
-  /** So many different reads share a batch at most. */
+  /** At most so many different reads share a batch. */
   atMost: number
-  /** So many batches are under way at a time; one that takes longer than slowAfterMs does not count any more. */
+  /** So many batches are under way at a time; a batch that takes longer than slowAfterMs no longer counts. */
   atOnce: number
   slowAfterMs: number
 }
 
-/** Reads one of many things, in a batch that it may share with others. */
+/** Reads one thing, in a batch that it may share with others. */
 export type BatchedRead<Key, Answer> = (key: Key) => Promise<Answer>
 
 /**
- * Reads that arrive together share a batch: a batch about a hundred things costs little more than one about one. What
- * arrives while a batch is under way is asked in the next one, all of it at once; when none is, it is asked right away,
- * with whatever else arrives in the same turn of the event loop. A slow batch holds up others no longer than
+ * Lets reads that arrive together share a batch: a batch of a hundred reads costs little more than a batch of one.
+ * Reads that arrive while a batch is under way form the next one. When none is under way, a read is asked right away,
+ * with all others that arrive in the same turn of the event loop. A slow batch delays others no longer than
  * slowAfterMs.
  *
- * No answer is older than its read: a read joins a batch only before that is asked, and each answer goes to the reads
- * of its own batch; nothing is kept. A batch that fails is the failure of the reads in it alone.
+ * No answer is older than its read: a read joins a batch only before that is asked, and each answer goes only to the
+ * reads of its own batch. Nothing is cached. When a batch fails, only the reads in it fail.
  *
- * @param nameOf reads of the same name are one to a batch
+ * @param nameOf reads with the same name are asked once in a batch
  * @param ask answers a batch: for each key its answer, in the same order
  */
 export function batchReads<Key, Answer>(
@@ -38,7 +38,7 @@ export function batchReads<Key, Answer>(
       begin()
     }
   }
-  /** @returns gives it back; it is given back by itself after slowAfterMs */
+  /** @returns gives the place back; it is also given back after slowAfterMs */
   const takePlace = (): (() => void) => {
     let isHeld = true
     underWay++
@@ -54,7 +54,7 @@ export function batchReads<Key, Answer>(
   }
   const loader = new DataLoader<Key, Answer, string>(
     async (keys) => {
-      loader.clearAll() // from here on the same reads are of another batch
+      loader.clearAll() // from here on the same reads go into the next batch
       const leave = takePlace()
       try {
         return await ask(keys)
@@ -74,10 +74,10 @@ export function batchReads<Key, Answer>(
   return (key) => loader.load(key)
 }
 
-/** Groups whose batches are known at a time; one that is forgotten begins anew. */
+/** The most groups whose batches are remembered; a forgotten group starts again. */
 const GROUPS_MAX = 10_000
 
-/** The same for reads of many groups: those of one share batches, and have nothing to do with those of another. */
+/** Batches reads of many groups: the reads of one group share batches, independently of other groups. */
 export function batchReadsByGroup<Key, Answer>(
   groupOf: (key: Key) => string,
   nameOf: (key: Key) => string,

@@ -1,28 +1,28 @@
 export interface FairSemaphoreOptions {
-  /** At work at once. */
+  /** The most permits at once. */
   atOnce: number
-  /** … of one tenant, also while permits are free; undefined: as many as of all. */
+  /** The most permits of one tenant, also while permits are free; undefined: as many as of all. */
   atOnceOfOne?: number
-  /** In the queue; of more, one is rejected at once. */
+  /** The longest queue; further requests are rejected at once. */
   waitingMax: number
-  /** … of one tenant; undefined: as many as of all. */
+  /** The longest queue of one tenant; undefined: as long as of all. */
   waitingMaxOfOne?: number
-  /** How long one may wait. */
+  /** The longest time that a request may wait. */
   waitMs: number
-  /** The error of who is rejected; the reason is a clause. */
+  /** Makes the error of a rejected request; the reason is a clause. */
   rejection: (reason: string) => Error
 }
 
 const GONE = 'the client has gone'
 const TOO_MANY = 'too many queries are waiting'
 
-/** Who asks for a permit, and how the wait ends. */
+/** A request for a permit, and how its wait ends. */
 export interface PermitRequest {
-  /** A free permit goes to the waiting tenant who has fewest permits. All are one if it is left out. */
+  /** A free permit goes to the waiting tenant that has the fewest. Requests without a tenant have one in common. */
   tenant?: string
   /** Ends the wait. */
   signal?: AbortSignal | undefined
-  /** How long this one may wait, in place of what the semaphore says. */
+  /** The longest time that this request may wait, instead of the semaphore's. */
   waitMs?: number
 }
 
@@ -32,21 +32,21 @@ interface Waiting {
 }
 
 /**
- * Lets a bounded number work at once, and a bounded number wait for a bounded time. Whoever asks for much waits for
- * themselves: a permit that becomes free goes to the tenant who has fewest, in turn where several have as few, and to
- * those of one tenant in the order they came; nobody has more than atOnceOfOne. When the queue is full, the tenant with
- * the longest queue loses its last request to the one who comes, if it still has more waiting than that one's then has;
- * otherwise who comes is rejected.
+ * Limits how many work at once, how many wait, and how long. A tenant with many requests delays only itself: a free
+ * permit goes to the tenant that has the fewest. Tenants with equally many take turns, and one tenant's requests go
+ * in order of arrival. No tenant has more than atOnceOfOne. When the queue is full, a new request replaces the last
+ * request of the tenant with the longest queue, if that queue is still longer than the new request's own would be.
+ * Otherwise the new request is rejected.
  *
- * With a name as tenant, any number at once and one of each name, it is a lock for each name.
+ * With a name as tenant, no limit for all and one permit for each name, it is a lock for each name.
  */
 export class FairSemaphore {
   private readonly options: FairSemaphoreOptions
-  /** By tenant, none of them 0. */
+  /** Permits by tenant; none of them is 0. */
   private readonly working = new Map<string, number>()
   private count = 0
   private closed = false
-  /** By tenant, none of them empty. Their order decides between tenants with as many permits. */
+  /** Queues by tenant; none of them is empty. Their order decides between tenants with equally many permits. */
   private readonly queues = new Map<string, Set<Waiting>>()
   private waiting = 0
 
@@ -57,7 +57,7 @@ export class FairSemaphore {
   /**
    * Does work once there is a permit for it.
    *
-   * @throws Error the rejection of the options
+   * @throws Error the options' rejection
    */
   async run<T>(work: () => Promise<T>, request: PermitRequest = {}): Promise<T> {
     const release = await this.acquire(request)
@@ -71,13 +71,13 @@ export class FairSemaphore {
   /**
    * Waits for a permit.
    *
-   * @returns gives it back; to be called once
-   * @throws Error the rejection of the options
+   * @returns gives the permit back; must be called once
+   * @throws Error the options' rejection
    */
   async acquire({ tenant = '', signal, waitMs }: PermitRequest = {}): Promise<() => void> {
     const { rejection } = this.options
     if (this.closed) throw rejection('it is stopping')
-    if (signal?.aborted === true) throw rejection(GONE) // the event does not come again
+    if (signal?.aborted === true) throw rejection(GONE) // the event is not emitted again
     if (this.isFreeFor(tenant)) this.begin(tenant)
     else await this.wait(tenant, waitMs ?? this.options.waitMs, signal)
     return () => {
@@ -86,17 +86,17 @@ export class FairSemaphore {
     }
   }
 
-  /** How many are at work now. */
+  /** The number of permits in use. */
   get atWork(): number {
     return this.count
   }
 
-  /** How many wait now. */
+  /** The number of requests that wait. */
   get queued(): number {
     return this.waiting
   }
 
-  /** While a permit is free, who waits has as many as one tenant may: nobody is overtaken by who comes. */
+  /** While a permit is free, requests wait only if their tenant has its maximum: so no request overtakes another. */
   private isFreeFor(tenant: string): boolean {
     const { atOnce } = this.options
     return this.count < atOnce && this.mayHaveMore(tenant)
@@ -119,7 +119,7 @@ export class FairSemaphore {
     this.count--
   }
 
-  /** Turns everybody away who waits or comes. */
+  /** Rejects all requests that wait, and all later ones. */
   close(): void {
     this.closed = true
     for (const { reject } of [...this.queues.values()].flatMap((queue) => [...queue]))
@@ -147,7 +147,7 @@ export class FairSemaphore {
       }
       const waiting: Waiting = {
         go: () => {
-          this.begin(tenant) // at once: nobody else takes the permit before its work begins
+          this.begin(tenant) // at once, so that no other request takes the permit
           settle(resolve)
         },
         reject: (reason) => {
@@ -169,16 +169,16 @@ export class FairSemaphore {
     })
   }
 
-  /** The first of the tenant who has fewest permits, and may have more, takes over the one that has become free. */
+  /** Gives a free permit to the first request of the tenant that has the fewest permits and may have more. */
   private passOn(): void {
     let next: { tenant: string; queue: Set<Waiting>; has: number } | undefined
     for (const [tenant, queue] of this.queues) {
       const has = this.working.get(tenant) ?? 0
-      // Of those with as few the first.
+      // Among tenants with equally many, the first one.
       if (this.mayHaveMore(tenant) && has < (next?.has ?? Infinity)) next = { tenant, queue, has }
     }
     if (next === undefined) return
-    // To the end: all others with as few come first the next time.
+    // To the end: all others with equally many go first next time.
     this.queues.delete(next.tenant)
     this.queues.set(next.tenant, next.queue)
     const [first] = next.queue // none of the queues is empty

@@ -1,11 +1,11 @@
 import { DomainError } from '../errors/domain-error.ts'
 import { FairSemaphore, type FairSemaphoreOptions } from './fair-semaphore.ts'
 
-/** Well below what a request may take (REQUEST_TIMEOUT_MS), so that it still tells why. */
+/** Well below the time limit of a request (REQUEST_TIMEOUT_MS), so that the answer can still give the reason. */
 const WAIT_MS = 10_000
 
 /**
- * The semaphore of a process for what requests do that takes long. Who is rejected gets a DomainError overloaded.
+ * A process's semaphore for long work of requests. A rejection is a DomainError overloaded.
  *
  * @param work what is done, after "too much": "usage is read"
  */

@@ -1,17 +1,17 @@
 export interface SharesOptions {
-  /** Of all together. */
+  /** The most of all tenants together. */
   max: number
-  /** … of one tenant. */
+  /** The most of one tenant. */
   maxOfOne: number
 }
 
 /**
- * So much of something for all who share it, and a part of that for each. Nobody waits for more of it: who gets none is
- * to come again.
+ * A limited amount that tenants share, with a limit for each. Nobody waits for it: a request that gets none must come
+ * again.
  */
 export class Shares {
   private readonly options: SharesOptions
-  /** By tenant, none of them 0. */
+  /** Amounts by tenant; none of them is 0. */
   private readonly taken = new Map<string, number>()
   private total = 0
 
@@ -19,7 +19,7 @@ export class Shares {
     this.options = options
   }
 
-  /** @returns whether there was so much left; if not, nothing was taken */
+  /** @returns whether enough was left; if not, nothing was taken */
   take(tenant: string, amount: number): boolean {
     const { max, maxOfOne } = this.options
     if (this.total + amount > max || this.of(tenant) + amount > maxOfOne) return false
@@ -27,7 +27,7 @@ export class Shares {
     return true
   }
 
-  /** Takes what is there already, however much is left: others get less for it. */
+  /** Adds an amount that is already in use, even beyond the limit: others then get less. */
   add(tenant: string, amount: number): void {
     this.taken.set(tenant, this.of(tenant) + amount)
     this.total += amount
@@ -40,12 +40,12 @@ export class Shares {
     this.total -= amount
   }
 
-  /** What a tenant has of it. */
+  /** The amount that a tenant has. */
   of(tenant: string): number {
     return this.taken.get(tenant) ?? 0
   }
 
-  /** Whether a tenant has all that it may have. */
+  /** Whether a tenant has reached a limit. */
   isFull(tenant: string): boolean {
     return this.of(tenant) >= this.options.maxOfOne
   }

@@ -1,4 +1,4 @@
-/** Items by their key, both in the order in which they come: Map.groupBy, which Node has from version 21 on. */
+/** Groups items by key, keys and items in order of arrival: like Map.groupBy, which Node has from version 21 on. */
 export function groupBy<Key, Item>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
   const groups = new Map<Key, Item[]>()
   for (const item of items) {

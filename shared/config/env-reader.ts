@@ -1,11 +1,9 @@
-/**
- * One setting as it is in force: what `npm run config` prints and the table of docs/reference/settings.md is made of.
- */
+/** One effective setting, as `npm run config` and the table of docs/reference/settings.md show it. */
 export interface Setting {
   name: string
-  /** What it does, with its unit; starts with a small letter, as a clause. */
+  /** What it does, with its unit; a clause that starts with a lower-case letter. */
   about: string
-  /** The value in force, as text; "(hidden)" for a secret that is set. */
+  /** The effective value as text; "(hidden)" for a secret that is set. */
   value: string
   /** The default as text; undefined when the setting is required or has none. */
   defaultText: string | undefined
@@ -27,7 +25,7 @@ interface IntegerOptions extends TuningOptions {
   about: string
 }
 
-/** Thrown once, after every setting was read, with all that is missing or out of range. */
+/** Thrown once, after every setting was read, with everything that is missing or out of range. */
 export class ConfigError extends Error {
   constructor(problems: readonly string[]) {
     super(`the settings need mending:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
@@ -35,7 +33,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads settings from the environment, remembers them, and gathers every problem before it complains. */
+/** Reads settings from the environment, remembers them, and collects every problem before it throws. */
 export class EnvReader {
   readonly settings: Setting[] = []
   private readonly env: NodeJS.ProcessEnv
@@ -59,8 +57,8 @@ export class EnvReader {
   }
 
   /**
-   * A number that is no setting: it was chosen once, for the reason beside it, and is listed nowhere. Tests and benches
-   * choose another one by its name.
+   * A number that is not a setting: it was chosen once, for the reason beside it, and is listed nowhere. Tests and
+   * benches set another value by its name.
    */
   tuning(name: string, options: TuningOptions): number {
     return this.toInteger(name, this.textOf(name), options)
@@ -74,7 +72,7 @@ export class EnvReader {
     return options.default
   }
 
-  /** A URL of one of the given schemes, for example `postgres:`; its password is hidden when settings are shown. */
+  /** A URL with one of the given schemes, for example `postgres:`; its password is hidden when settings are shown. */
   url(name: string, schemes: readonly string[], options: { about: string }): string | undefined {
     const text = this.read(name, { ...options, secret: true })
     if (text === undefined) return undefined
@@ -83,19 +81,19 @@ export class EnvReader {
     return undefined
   }
 
-  /** The same for a setting that must be there; empty when it is not, of which done() tells. */
+  /** A required URL; empty when it is missing, which done() reports. */
   requiredUrl(name: string, schemes: readonly string[], options: { about: string }): string {
     if ((this.env[name] ?? '') === '') this.missing.push(name)
     return this.url(name, schemes, options) ?? ''
   }
 
-  /** A problem that only shows when several settings are seen together. */
+  /** Adds a problem that only shows when several settings are read together. */
   refuse(problem: string): void {
     this.problems.push(problem)
   }
 
   /**
-   * @param advice what else one may do when required settings are missing
+   * @param advice an alternative to setting the required settings that are missing
    * @throws ConfigError naming every problem found so far
    */
   done(advice = ''): void {

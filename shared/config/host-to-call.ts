@@ -1,6 +1,4 @@
-/**
- * The host in a URL for clients on this machine: who listens on every address is called on that of the machine itself.
- */
+/** The host in a URL for clients on this machine: a server on every address is called at the loopback address. */
 export function hostToCall(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host

@@ -28,9 +28,9 @@ export async function readMigrations(folder: string): Promise<Migration[]> {
 /**
  * Picks the migrations that are still to be applied.
  *
- * @param applied checksums by name, as the database remembers them
- * @throws StartupError when an applied file was changed since, or the database knows one that we do not: then it was
- *   migrated by a newer Tally, and an older one must not write to it
+ * @param applied checksums by name, from the database
+ * @throws StartupError when an applied file was changed since, or the database has one that is unknown here: then it
+ *   was migrated by a newer Tally, and an older one must not write to it
  */
 export function pendingMigrations(
   files: readonly Migration[],

@@ -1,6 +1,6 @@
 import type { Setting } from './env-reader.ts'
 
-/** The settings in force as lines of text, those that differ from their defaults marked with a star. */
+/** The effective settings as lines of text; a star marks those that differ from their defaults. */
 export function settingsTable(settings: readonly Setting[]): string[] {
   const width = Math.max(...settings.map(({ name }) => name.length))
   return settings.map(({ name, value, defaultText, about }) => {
@@ -10,8 +10,8 @@ export function settingsTable(settings: readonly Setting[]): string[] {
 }
 
 /**
- * The settings as rows of a Markdown table, as docs/reference/settings.md holds them: what npm start reads, and which
- * services do.
+ * The settings as rows of a Markdown table for docs/reference/settings.md: what npm start reads, and which services
+ * do.
  *
  * @param services what each service reads in a process of its own
  * @internal

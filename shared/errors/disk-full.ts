@@ -1,9 +1,9 @@
 import { StartupError } from './startup-error.ts'
 
-/** Of the system, of a quota, of PostgreSQL (disk_full), and of ClickHouse (NOT_ENOUGH_SPACE). */
+/** Codes of the system, of a quota, of PostgreSQL (disk_full), and of ClickHouse (NOT_ENOUGH_SPACE). */
 const CODES = new Set(['ENOSPC', 'EDQUOT', '53100', '243'])
 
-/** As PostgreSQL and ClickHouse hand on what the system said. */
+/** PostgreSQL and ClickHouse repeat the system's message. */
 const MESSAGE = /No space left on device|\bENOSPC\b|NOT_ENOUGH_SPACE/i
 
 /** Whether something failed because a disk is full. */
@@ -15,10 +15,10 @@ export function isDiskFull(err: unknown): boolean {
 }
 
 /**
- * What to tell the operator of a start that failed.
+ * Explains a failed start when the disk is full.
  *
- * @param folder where the embedded engines have their data
- * @returns a StartupError that says the full disk where it was that; else the error as it is
+ * @param folder the embedded engines' data folder
+ * @returns a StartupError that names the full disk; any other error unchanged
  */
 export function explainFullDisk(err: unknown, folder: string): unknown {
   if (!isDiskFull(err)) return err

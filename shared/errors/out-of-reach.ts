@@ -9,8 +9,8 @@ const SYSTEM_CODES = new Set([
 ])
 
 /**
- * What a PostgreSQL server says when it stops, starts, has no connection left, gives a statement no more time, or ends
- * one of two transactions that wait for each other. Codes of ClickHouse are shorter.
+ * PostgreSQL's codes when a server stops, starts or has no connection left, when a statement's time is over, and for
+ * a deadlock. Codes of ClickHouse are shorter.
  */
 const POSTGRES_CODES = /^(?:08\w{3}|53\w{3}|57P0[1-3]|57014|55P03|40P01)$/
 
@@ -23,7 +23,10 @@ const MESSAGES = [
   'socket hang up',
 ]
 
-/** Whether an error of a driver says that its database is away or overloaded, rather than that we asked it nonsense. */
+/**
+ * Whether an error of a driver means that its database is out of reach or overloaded, rather than that a statement is
+ * wrong.
+ */
 export function isOutOfReach(err: unknown): boolean {
   if (!(err instanceof Error)) return false
   const code = 'code' in err ? String(err.code) : ''

@@ -2,9 +2,9 @@ import { isOutOfReach } from './out-of-reach.ts'
 import { StartupError } from './startup-error.ts'
 
 /**
- * Does the work, and says which server it was when it is away or turns us down.
+ * Does some work, and names the server in the error when it is out of reach or refuses access.
  *
- * @param server what it is, and the setting that says where: `ClickHouse (CLICKHOUSE_URL)`
+ * @param server the server, and the setting of its address: `ClickHouse (CLICKHOUSE_URL)`
  * @throws StartupError in one line
  */
 export async function reach<T>(server: string, work: () => Promise<T>): Promise<T> {
@@ -19,7 +19,9 @@ export async function reach<T>(server: string, work: () => Promise<T>): Promise<
   }
 }
 
-/** A wrong password or user, or no such database: PostgreSQL's classes 28 and 3D, and ClickHouse's codes. */
+/**
+ * Codes for a wrong password or user, or a missing database: PostgreSQL's classes 28 and 3D, and ClickHouse's codes.
+ */
 const TURNED_DOWN = /^(28\w{3}|3D\w{3}|192|193|194|516)$/
 
 const isTurnedDown = (err: unknown): err is Error =>

@@ -1,6 +1,6 @@
 /**
- * Something outside the program keeps it from starting or going on: a taken port, a folder in use, an engine out of
- * reach. Its message is one line and says what to do; no stack is shown for it.
+ * Something outside the program prevents a start or stops it: a port in use, a folder in use, an engine out of reach.
+ * Its message is one line and says what to do; it is shown without a stack.
  */
 export class StartupError extends Error {
   constructor(message: string, options?: ErrorOptions) {

@@ -1,4 +1,4 @@
-/** The words of a command line make no sense; its message says which and why. */
+/** The arguments of a command line are wrong; the message says which and why. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -6,15 +6,15 @@ export class UsageError extends Error {
   }
 }
 
-/** Ours, or that of node's parseArgs. */
+/** Tally's own error, or that of node's parseArgs. */
 export const isUsageError = (err: unknown): err is Error =>
   err instanceof UsageError ||
   (err instanceof TypeError && 'code' in err && String(err.code).startsWith('ERR_PARSE_ARGS'))
 
 /**
- * What to add to a complaint when no option arrived: npm keeps those that stand before `--` to itself, in silence.
+ * A hint for the error message when no option arrived: npm silently keeps options before `--` for itself.
  *
- * @param args the words that arrived
+ * @param args the arguments that arrived
  * @param example how the command is called: `npm run import -- --file …`
  */
 export const npmHint = (args: readonly string[], example: string): string =>

@@ -3,15 +3,15 @@ import { DomainError } from '../errors/domain-error.ts'
 import type { LockedApiKey } from '../postgres/api-keys.ts'
 
 /**
- * Who gives keys, rotates and revokes them: a key of the company by its id, or null: an operator, who may give
+ * The key that gives, rotates or revokes keys: a key of the company by its id. Null: an operator, who may give
  * everything.
  */
 export type GiverId = string | null
 
 /**
- * What a giver has to give, now and not when its request came in: a key that was revoked since gives nothing any more.
+ * The terms of a giver now, not when its request arrived: a key that was revoked since gives nothing any more.
  *
- * @param locked the keys that are locked until the transaction ends, the giver's among them
+ * @param locked the keys that are locked until the transaction ends, including the giver's
  * @throws DomainError unauthenticated when it may not be used any more
  */
 export function termsOfGiver(giver: GiverId, locked: ReadonlyMap<string, LockedApiKey>): KeyTerms {
@@ -21,5 +21,5 @@ export function termsOfGiver(giver: GiverId, locked: ReadonlyMap<string, LockedA
   return key
 }
 
-/** The ids of those that are to be locked. */
+/** The ids of the keys to lock. */
 export const idsOf = (...ids: GiverId[]): string[] => ids.filter((id) => id !== null)

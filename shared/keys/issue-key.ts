@@ -7,19 +7,19 @@ import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
 import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 
-/** A key that is to be. */
+/** A key to issue. */
 export interface WantedKey extends KeyTerms {
   companyId: string
   name: string
-  /** The key itself, as newApiKey made it: only its digest is kept. */
+  /** The key itself, as newApiKey made it: only its digest is stored. */
   secret: string
 }
 
 /**
- * Makes a key valid, and records who gave it. Within a transaction in a namespace of the company.
+ * Makes a key valid, and records its giver. Within a transaction in a namespace of the company.
  *
  * @throws DomainError forbidden when the giver has less than it wants to give, unprocessable when the key would have
- *   ended already, unauthenticated when the giver's key ended meanwhile
+ *   expired already, unauthenticated when the giver's key has expired or was revoked since
  */
 export async function issueKey(db: PoolClient, giver: GiverId, wanted: WantedKey): Promise<ApiKey> {
   const { companyId, name, expiresAt } = wanted
@@ -52,7 +52,7 @@ export const insertKey = (db: PoolClient, giver: GiverId, wanted: WantedKey): Pr
     issuedBy: giver,
   })
 
-/** Terms as the trail has them. */
+/** Terms in the form of the audit trail. */
 export const termsToChanges = ({ permissions, expiresAt }: KeyTerms) => ({
   permissions,
   expires_at: expiresAt === null ? null : Math.floor(expiresAt.getTime() / 1_000),

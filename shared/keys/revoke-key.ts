@@ -3,18 +3,19 @@ import { auditTrailRepository } from '../postgres/audit-trail.ts'
 import type { PoolClient } from '../postgres/core/pool.ts'
 import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 
-/** A key that was revoked, and whether it had been before. */
+/** A revoked key, and whether it was already revoked before. */
 export interface RevokedKey {
   key: LockedApiKey
   wasRevoked: boolean
 }
 
 /**
- * Ends a key for good, whatever it may do and whoever asks: a key in the wrong hands must not wait. Within a
- * transaction in a namespace of the company. Also the last key that manages keys: operators can always issue another.
+ * Revokes a key permanently, whatever its permissions and the caller's: a key in the wrong hands must not wait.
+ * Within a transaction in a namespace of the company. It may be the last key that manages keys: operators can always
+ * issue another.
  *
  * @returns undefined when the company has no such key
- * @throws DomainError unauthenticated when the key of whoever asks ended meanwhile
+ * @throws DomainError unauthenticated when the caller's key has expired or was revoked since
  */
 export async function revokeKey(
   db: PoolClient,
@@ -25,7 +26,7 @@ export async function revokeKey(
   const keys = apiKeyRepository(db)
   const locked = await keys.lock(companyId, idsOf(giver, keyId))
   const before = locked.get(keyId)
-  // Once more with the same key is harmless: its answer may have been lost.
+  // A key may revoke itself again: the answer to its first request may have been lost.
   if (giver !== keyId) termsOfGiver(giver, locked)
   const key = await keys.revoke(companyId, keyId)
   if (before === undefined || key === undefined) return undefined

@@ -6,35 +6,36 @@ import type { PoolClient } from '../postgres/core/pool.ts'
 import { type GiverId, idsOf, termsOfGiver } from './giver.ts'
 import { endedAlready, insertKey, termsToChanges } from './issue-key.ts'
 
-/** How long a key may go on beside the one that takes its place. */
+/** How long a rotated key may still be valid beside its replacement. */
 export const OVERLAP_S_MAX = 90 * 86_400
 
-/** A rotation that is wanted. */
+/** A rotation to make. */
 export interface WantedRotation extends RotationTerms {
   companyId: string
   keyId: string
   /** The new key itself, as newApiKey made it. */
   secret: string
-  /** When the old key ends; sooner when it was to end sooner. */
+  /** When the old key expires; earlier when it was to expire earlier. */
   oldKeyEnd: KeyEnd
 }
 
-/** Both keys as they are after a rotation. */
+/** Both keys after a rotation. */
 export interface RotatedKey {
   made: ApiKey
   old: ApiKey
-  /** By what the old key is known to caches, which must hear of its end. */
+  /** The old key's name in caches, which must learn of its end. */
   oldDigest: Buffer
 }
 
 /**
- * Puts a new key in the place of an old one, under its name and with its terms or lesser ones, and lets the old one
- * end. Within a transaction in a namespace of the company. A key is rotated once, and under its row's lock: of several
+ * Replaces a key by a new one, with the same name and with its terms or lesser ones, and sets the end of the old one.
+ * Within a transaction in a namespace of the company. A key is rotated once, under its row's lock: of several
  * rotations at once one succeeds.
  *
  * @returns undefined when the company has no such key
- * @throws DomainError conflict when it was rotated before or is not valid any more; forbidden and unprocessable as
- *   termsAfterRotation says, or for a time that is out of range; unauthenticated when the giver's key ended meanwhile
+ * @throws DomainError conflict when it was rotated before or is not valid any more; forbidden and unprocessable as in
+ *   termsAfterRotation, or for a time that is out of range; unauthenticated when the giver's key has expired or was
+ *   revoked since
  */
 export async function rotateKey(
   db: PoolClient,

@@ -1,23 +1,21 @@
 import { loggableError } from '../logging/loggable-error.ts'
 
-/** Something that makes no progress; fit for the log. */
+/** Work that makes no progress, in a form for the log. */
 export interface Trouble {
   activity: string
-  /** For how long no attempt has succeeded, in milliseconds, although there was something to do. */
+  /** Milliseconds without a successful attempt although there was something to do. */
   failingMs: number
-  /** How long ago one last succeeded; undefined before the first. */
+  /** Milliseconds since the last success; undefined before the first. */
   succeededMsAgo: number | undefined
-  /** Why the last one failed; undefined while the first one has not come to an end. */
+  /** Why the last attempt failed; undefined until the first one has ended. */
   err: unknown
 }
 
-/**
- * Keeps in mind how something that must succeed again and again is getting on. An attempt that hangs counts as failing.
- */
+/** Tracks work that must succeed again and again. An attempt that hangs counts as failing. */
 export class Activity {
   private readonly name: string
   private tryingSince: number | undefined
-  /** When the attempt under way began. */
+  /** When the current attempt began. */
   private attemptedAt: number | undefined
   private succeededAt: number | undefined
   private failure: unknown
@@ -26,7 +24,7 @@ export class Activity {
     this.name = name
   }
 
-  /** Carries out one attempt. */
+  /** Makes one attempt. */
   async attempt<T>(work: () => Promise<T>): Promise<T> {
     this.attemptedAt = performance.now()
     this.tryingSince ??= this.attemptedAt
@@ -44,12 +42,12 @@ export class Activity {
     }
   }
 
-  /** Whether one attempt has lasted this long: one that fails is tried again, one that never ends is not. */
+  /** Whether one attempt has lasted this long: a failed attempt is repeated, but one that never ends is not. */
   isStuck(forMs: number): boolean {
     return this.attemptedAt !== undefined && performance.now() - this.attemptedAt > forMs
   }
 
-  /** What is wrong, when nothing has succeeded for this long. */
+  /** What is wrong, when no attempt has succeeded for this long. */
   findTrouble(forMs: number): Trouble | undefined {
     const now = performance.now()
     if (this.tryingSince === undefined || now - this.tryingSince < forMs) return undefined

@@ -7,8 +7,8 @@ export interface Closeable {
 }
 
 /**
- * Closes parts newest first, each after the one that uses it: servers, then the loader, then engines. A part that fails
- * to close is logged and marks the exit code; the others are still closed.
+ * Closes parts newest first, so each part is closed after the parts that use it: servers, then the loader, then
+ * engines. A part that fails to close is logged and sets the exit code; the others are still closed.
  */
 export async function closeAll(opened: readonly Closeable[], log: Logger): Promise<void> {
   for (const part of opened.toReversed()) {

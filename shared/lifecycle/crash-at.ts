@@ -1,9 +1,9 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** Told of each named point that work gets to. */
+/** Called at each named point that work reaches. */
 export type Reached<Point extends string> = (point: Point) => void
 
-/** At which named point a process is to kill itself, and at which visit: 1 is the first. */
+/** The named point at which a process kills itself, and at which visit: 1 is the first. */
 export interface CrashAt {
   point: string
   time: number
@@ -11,7 +11,7 @@ export interface CrashAt {
 
 const TIME_MAX = 1_000_000
 
-/** Reads the setting by which the fault tests have a process crash at a named point; undefined in every other run. */
+/** Reads the setting by which fault tests make a process crash at a named point; undefined in every other run. */
 export function readCrashAt(read: EnvReader, points: readonly string[]): CrashAt | undefined {
   const text = read.optional('CRASH_AT', {
     about: 'for tests: POINT:N, where the process ends itself with SIGKILL the Nth time it gets there',
@@ -25,7 +25,9 @@ export function readCrashAt(read: EnvReader, points: readonly string[]): CrashAt
   return undefined
 }
 
-/** What ends the process with SIGKILL at the point that was set; where none was, it does nothing. */
+/**
+ * Returns a function that ends the process with SIGKILL at the point that was set; without a setting it does nothing.
+ */
 export function crashAt(setting: CrashAt | undefined): Reached<string> {
   if (setting === undefined) return () => undefined
   let left = setting.time

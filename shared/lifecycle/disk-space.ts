@@ -5,36 +5,36 @@ import type { Closeable } from './close-all.ts'
 import { repeat } from './repeat.ts'
 
 /**
- * How much room there is where embedded engines have their data.
+ * How much room the disk of the embedded engines has.
  *
  * @internal
  */
 export type Room =
   | 'enough'
-  /** No usage is taken any more. What was taken is loaded, and everything else goes on. */
+  /** No usage is accepted any more. Accepted usage is loaded, and everything else goes on. */
   | 'little'
-  /** Nothing is written any more but what keeps the engines going, so that reads stay. */
+  /** Nothing is written any more except what keeps the engines running, so that reads go on. */
   | 'none'
 
 const MB = 1_000_000
 
 /**
- * Below so many bytes room is little. At full load some 30 MB are written in a second, the log, its WAL and what merges
- * write once more; what was taken until somebody looks, and what is still to be loaded, must find room after that.
+ * With fewer bytes free, room is little. At full load the log, its WAL and the merges write tens of megabytes a
+ * second. There must be room for what is accepted until the next look, and for what is still to be loaded.
  */
 export const LITTLE_BYTES = 200 * MB
-/** … and enough again, so that it does not change with every merge. */
+/** From so many bytes on it is enough again; more than LITTLE_BYTES, so that it does not change with every merge. */
 export const ENOUGH_BYTES = 300 * MB
 /**
- * Below so many it is none. PostgreSQL ends when it finds no room for its WAL, and all reads with it: this is left to
- * it. The embedded ClickHouse keeps as much free by itself: see engine-config.ts.
+ * With fewer bytes free, there is none. When PostgreSQL finds no room for its WAL it ends, and all reads with it:
+ * this rest is for the WAL. The embedded ClickHouse keeps as much free by itself: see engine-config.ts.
  */
 export const NONE_BYTES = 100 * MB
 const LITTLE_AGAIN_BYTES = 150 * MB
 
 const LOOK_EVERY_MS = 1_000
 
-/** Room on a disk, looked at all the time. */
+/** The room on a disk, checked at intervals. */
 export interface DiskSpace extends Closeable {
   room: () => Room
 }
@@ -42,20 +42,20 @@ export interface DiskSpace extends Closeable {
 export interface WatchDiskDeps {
   metrics: Metrics
   log: Logger
-  /** How many bytes are free on the disk of a folder. */
+  /** The bytes that are free on the disk of a folder. */
   readFree?: (folder: string) => Promise<number>
 }
 
-/** How many bytes whoever is not root may still write on the disk of a folder. */
+/** The bytes that users other than root may still write on the disk of a folder. */
 async function readFreeBytes(folder: string): Promise<number> {
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
 }
 
 /**
- * What room there is.
+ * The room after a new reading.
  *
- * @param before what there was
+ * @param before the room until then
  * @internal
  */
 export function roomAfter(before: Room, freeBytes: number): Room {
@@ -65,9 +65,9 @@ export function roomAfter(before: Room, freeBytes: number): Room {
 }
 
 /**
- * Watches the room on the disk of a folder until it is closed. Where it cannot be seen, it stays what it was.
+ * Watches the room on the disk of a folder until it is closed. When a reading fails, the room stays as it was.
  *
- * @throws when it cannot be seen at the start
+ * @throws when the first reading fails
  */
 export async function watchDisk(
   folder: string,

@@ -11,21 +11,22 @@ const EXIT_USAGE = 2
 let hangs = false
 
 /**
- * Says that a thread of the process does not end: exitWith then kills the process, because an exit waits for threads.
+ * Declares that a thread of the process does not end: exitWith then kills the process, because an exit waits for
+ * threads.
  */
 export function expectHangingThread(): void {
   hangs = true
 }
 
 /**
- * Ends the process when the work is done: with the exit code it set, or with 1 and one line when something outside was
- * in the way, or with 2 when it was called with words that make no sense. Anything else is a bug, and shows its stack.
+ * Ends the process when the work is done, with the exit code it set. For a cause outside of the program: with 1 and
+ * one line. For wrong arguments: with 2. Any other error is a bug, and shows its stack.
  */
 export function exitWith(main: () => void | Promise<void>): void {
   endOnLostOutput(process)
   Promise.resolve()
     .then(main)
-    .then(nextTurn) // by then it is known whether all was printed
+    .then(nextTurn) // by then it is known whether everything was printed
     .then(
       () => {
         if (hangs) process.kill(process.pid, 'SIGKILL')

@@ -2,14 +2,16 @@ const EXIT_FAILED = 1
 
 let isExpected = false
 
-/** Says that the process goes on when what it prints cannot be written: it serves, and nobody has to read that. */
+/**
+ * Declares that the process goes on when its output cannot be written: it serves, and its output need not be read.
+ */
 export function expectLostOutput(): void {
   isExpected = true
 }
 
 /**
- * Ends a process that cannot print its result, with one line and exit code 1, where it would end with a stack; without
- * a word when the reader has gone, as `head` does. What it cannot say of an error is lost.
+ * Ends a process that cannot print its result with one line and exit code 1, instead of a stack. It is silent when
+ * the reader has gone, as `head` does. If standard error cannot be written either, the error is lost.
  */
 export function endOnLostOutput(proc: NodeJS.Process): void {
   const { stdout, stderr } = proc

@@ -1,13 +1,13 @@
 import { UsageError } from '../errors/usage-error.ts'
 
 /**
- * Takes the words of a command that is set up by the environment alone.
+ * Checks the arguments of a command that has settings only, and no options.
  *
- * @param args the words after its name
+ * @param args the arguments after its name
  * @param command how it is called: `npm start`
  * @param about what it does, as a sentence
- * @returns the help text when it was asked for
- * @throws UsageError for any other word: left unsaid, a setting would seem to be in force
+ * @returns the help text when it was requested
+ * @throws UsageError for any other argument: if it were ignored, a setting would seem to have taken effect
  */
 export function takeNoOptions(args: readonly string[], command: string, about: string): string | undefined {
   if (args.some((arg) => arg === '--help' || arg === '-h'))

@@ -5,9 +5,9 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * When a process started, in whatever form the system has it: with its number it names a process for good.
+ * When a process started, in the system's own form: together with its number this identifies a process for ever.
  *
- * @returns undefined when there is none, or only what is left of one until its parent has asked for its exit code
+ * @returns undefined when there is no such process, or when it is a zombie
  */
 export async function startOf(pid: number): Promise<string | undefined> {
   if (!Number.isInteger(pid) || pid < 1) return undefined
@@ -16,7 +16,8 @@ export async function startOf(pid: number): Promise<string | undefined> {
       readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''),
       readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
     ])
-    // After the name, which may hold spaces and brackets: state is field 3, the start in ticks since boot is field 22.
+    // After the name, which may contain spaces and brackets: state is field 3, the start in ticks since boot is field
+    // 22.
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     const [state = '', ticks] = [fields[0], fields[19]]
     return ticks === undefined || 'ZXx'.includes(state) ? undefined : `${boot.trim()} ${ticks}`

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Closeable } from './close-all.ts'
 
 /**
- * Does something again and again until it is closed, each round after a pause; a round that fails is told and
- * forgotten.
+ * Repeats work until it is closed, with a pause between two rounds. After a failed round it goes on.
  *
- * @param work is told by its signal when it is closed; it may go on to its end
- * @param onFailure is told why a round failed, and by the signal whether it was closed by then
+ * @param work gets a signal that aborts when it is closed; it may still finish
+ * @param onFailure gets the error of a failed round, and the signal, which says whether it was closed by then
  * @param firstAfterMs the pause before the first round
  */
 export function repeat(

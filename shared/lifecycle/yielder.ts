@@ -1,22 +1,23 @@
 import { setImmediate as nextRound } from 'node:timers/promises'
 
-/** How long work may keep the event loop without a break. */
+/** How long work may run on the event loop without a break. */
 const WORK_MS = 5
 
 /**
- * Steps that take no time to speak of, such as a line each, before the clock is looked at: that takes as long as one.
+ * The number of very short steps, such as a line each, between two looks at the clock: a look takes as long as one
+ * step.
  */
 export const SMALL_STEPS = 64
 
-/** For long work on the event loop: everything else in the process waits meanwhile. */
+/** For long work on the event loop: everything else in the process waits until it yields. */
 export interface Yielder {
-  /** To be asked at each step. */
+  /** Call it at each step. */
   isDue(): boolean
-  /** Goes on after everything else that waits for the event loop. */
+  /** Resolves after everything else that waits for the event loop has run. */
   yieldToOthers(): Promise<void>
 }
 
-/** @param steps before each look at the clock */
+/** @param steps the number of steps between two looks at the clock */
 export function yielder(steps = 1): Yielder {
   let since = performance.now()
   let left = steps

@@ -1,4 +1,4 @@
-/** An error of ClickHouse, by its shape: this room knows no driver. */
+/** Recognizes an error of ClickHouse by its shape: this room knows no driver. */
 interface ClickHouseError extends Error {
   /** A number as text. */
   code: string
@@ -6,8 +6,8 @@ interface ClickHouseError extends Error {
 }
 
 /**
- * What may be logged of an error: ClickHouse's messages quote the rows they are about, so of them the code and its
- * name.
+ * What may be logged of an error. ClickHouse's messages quote the rows they are about, so only the code and its name
+ * are logged.
  */
 export function loggableError(err: unknown): unknown {
   return isOfClickHouse(err) ? { code: err.code, type: err.type } : err

@@ -7,12 +7,12 @@ export type { Logger }
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** At a terminal; nobody else pays for loading it. */
+/** Loaded only at a terminal, because loading it takes time. */
 const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : undefined
 
 /**
- * Lines for people at a terminal, JSON for everybody else. Why not pino's own destination: when a write fails it throws
- * into whoever logs, and keeps what it could not write without a bound.
+ * Lines for people at a terminal, otherwise JSON. Why not pino's own destination: when a write fails it throws into
+ * the code that logs, and it keeps what it could not write without a limit.
  */
 const standardError = (): DestinationStream =>
   pretty === undefined
@@ -29,8 +29,8 @@ const lineStream = (): Writable =>
   })
 
 /**
- * The root logger of a process, on standard error, so that standard output stays for what a command prints.
- * API keys, passwords and payloads never reach it; the paths below are the second line of defence.
+ * The root logger of a process, on standard error: standard output is for the results of commands. API keys,
+ * passwords and payloads are never logged; the paths below are the second line of defence.
  *
  * @param destination for tests
  */
@@ -50,7 +50,7 @@ export function createLogger(level: LogLevel, destination: DestinationStream = s
           '*.apiKey',
           '*.properties',
           '*.value',
-          'err.detail', // PostgreSQL's, of a row it does not take: the row
+          'err.detail', // PostgreSQL quotes the refused row here
         ],
         censor: '(hidden)',
       },

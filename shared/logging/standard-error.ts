@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 
 const STANDARD_ERROR = 2
 
-/** How long a line waits for a reader who does not keep up; the whole process waits with it. */
+/** How long a line waits for a slow reader; the whole process waits with it. */
 const BUSY_MS = 1_000
 const BUSY_PAUSE_MS = 10
 
@@ -10,11 +10,11 @@ const BUSY_PAUSE_MS = 10
 type WriteSome = (bytes: Buffer) => number
 
 /**
- * Writes lines, each at once. One that cannot be written is given up: a full disk, or a reader that has gone, must not
- * end what logs. What of it was written gets a line end before the next line.
+ * Writes lines, each at once. A line that cannot be written is dropped: a full disk, or a reader that has gone, must
+ * not end the process. A partly written line gets a line end before the next one.
  *
- * @param busyMs how long a line waits for a slow reader; after one that waited in vain, lines do not wait until one is
- *   written
+ * @param busyMs how long a line waits for a slow reader; after a line that was dropped, lines do not wait until one
+ *   is written
  * @returns whether a line was written
  * @internal
  */
@@ -40,7 +40,7 @@ export function lineWriter(writeSome: WriteSome, busyMs = BUSY_MS): (line: strin
   }
 }
 
-/** Tries again while a pipe has no room. Why asleep: a line that waited for the event loop would lose its place. */
+/** Tries again while a pipe has no room. Why asleep: a line that waited on the event loop would lose its place. */
 function whenNotBusy(write: () => number, deadline: number): number {
   for (;;) {
     try {
@@ -53,7 +53,7 @@ function whenNotBusy(write: () => number, deadline: number): number {
   }
 }
 
-/** Nobody wakes who sleeps on it. */
+/** Nothing wakes a sleep on it. */
 const SLEEP = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
 
 const write = lineWriter((bytes) => writeSync(STANDARD_ERROR, bytes))
@@ -64,5 +64,5 @@ export function writeToStandardError(line: string): void {
   if (!write(line)) dropped++
 }
 
-/** How many lines of the log of this process could not be written. */
+/** The number of log lines of this process that could not be written. */
 export const droppedLines = (): number => dropped

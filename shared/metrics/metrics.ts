@@ -4,21 +4,21 @@ import { droppedLines } from '../logging/standard-error.ts'
 
 /** Adds to one series. */
 export type Add = (count?: number) => void
-/** Notes one value in one series. */
+/** Observes one value in one series. */
 type Observe = (value: number) => void
 
 /** Values that are read at each scrape. */
 interface Gauges {
   /** @param labels the labels’ values, in the order of their names */
   set(labels: readonly string[], value: number): void
-  /** Forgets every series: what is not known is not shown. */
+  /** Removes every series: an unknown value is not shown. */
   clear(): void
 }
 
 /**
- * What a process shows of itself, in a registry of its own. A series is bound to its labels when the process is wired,
- * not when something is counted: a request costs additions. Labels take values from closed sets: routes, partitions,
- * outcomes.
+ * The metrics of a process, in a registry of its own. A series is bound to its labels when the process is wired, not
+ * when something is counted, so that a request costs only additions. Labels have values from closed sets: routes,
+ * partitions, outcomes.
  */
 export interface Metrics {
   counter(name: string, help: string, labelNames?: readonly string[]): (...labels: string[]) => Add
@@ -29,15 +29,15 @@ export interface Metrics {
     labelNames?: readonly string[],
   ): (...labels: string[]) => Observe
   gauge(name: string, help: string, labelNames?: readonly string[]): Gauges
-  /** Has something done before each scrape: gauges are set there. */
+  /** Runs a function before each scrape: gauges are set there. */
   beforeScrape(refresh: () => void | Promise<void>): void
   scrape(): Promise<{ contentType: string; text: string }>
 }
 
-/** How long a scrape waits for what is read from other systems; what comes later is shown by the next one. */
+/** How long a scrape waits for values from other systems; later values appear in the next one. */
 const REFRESH_MS = 2_000
 
-/** Opens the metrics of a process, with those that every Node process has, and what its log lacks. */
+/** Opens the metrics of a process, with those of every Node process and the count of dropped log lines. */
 export function openMetrics(): Metrics {
   const register = new Registry()
   const registers = [register]
@@ -57,7 +57,7 @@ export function openMetrics(): Metrics {
       const counter = new Counter({ name, help, labelNames, registers })
       return (...labels) => {
         const child = counter.labels(...labels)
-        child.inc(0) // seen before it first happens, or its first rise is missed
+        child.inc(0) // the series must exist before its first event, or its first increase is missed
         return (count = 1) => {
           child.inc(count)
         }

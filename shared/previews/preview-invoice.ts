@@ -17,42 +17,42 @@ import { type CreditReadings, readAgreements, readCredit } from './read-agreemen
 export interface PreviewDeps {
   pool: Pool
   usage: ReturnType<typeof ratedUsageReader>
-  /** … as it was known at some time. */
+  /** Reads usage as it was known at some time. */
   knownUsage: ReturnType<typeof knownUsageReader>
-  /** No event accepted before this can still turn up. */
+  /** No event accepted before this can still arrive. */
   listedUpTo: () => Promise<Micros>
 }
 
-/** Changes a contract within a transaction that is rolled back. It does nothing where there is no such contract. */
+/** Changes a contract within a transaction that is rolled back. Does nothing when there is no such contract. */
 export type WhatIf = (db: PoolClient, namespaceId: string) => Promise<void>
 
-/** What a preview is asked for; instants in Unix seconds, undefined where the default is meant. */
+/** The options of a preview; instants in Unix seconds, undefined means the default. */
 interface PreviewRequest {
   contractId: string
   at: number | undefined
   asOf: number | undefined
-  /** Counts nothing that came from then on; undefined: whatever there is. */
+  /** Counts only what was known before this; undefined: everything. */
   knownAt: number | undefined
-  /** Tells what came since. */
+  /** Reports what was added since this time. */
   differenceSince: number | undefined
-  /** Changes the contract for this preview alone; undefined: as it stands. */
+  /** Changes the contract for this preview only; undefined: the contract as it is. */
   whatIf: WhatIf | undefined
 }
 
-/** An invoice, and the prices of its lines as they were made. */
+/** An invoice, and the prices of its lines as they were created. */
 export interface Preview {
   invoice: Invoice
   plan: InvoicePlan
   prices: ReadonlyMap<string, PriceRecord>
-  /** Whether it counts what was known at a time, and nothing that came later. */
+  /** Whether it counts only what was known at a time. */
   isAsKnown: boolean
   difference: PreviewDifference | undefined
 }
 
-/** What came since an earlier answer. */
+/** What was added since an earlier answer. */
 export interface PreviewDifference extends InvoiceDifference {
   since: number
-  /** The first of those that made it. */
+  /** The first of the events that caused it. */
   events: EventDifference[]
   hasMore: boolean
 }
@@ -67,20 +67,22 @@ export type PreviewInvoice = (
 const EVENTS_MAX = 100
 
 /**
- * What a period of a contract comes to: plans, reads, and rates. Nothing is written; what is tried out is rolled back.
+ * Previews a period of a contract: plans, reads, and rates. Nothing is stored; changes that are tried out are rolled
+ * back.
  *
- * What came since is told of what was known at one time and at another, so with `differenceSince` the invoice is that
- * of what was known when it was asked for: what comes while it is answered is left out.
+ * A difference compares what was known at two times. So with `differenceSince` the invoice is as known at the time of
+ * the request: events that arrive while it is answered are left out.
  *
- * @param signal gives up waiting to read usage
- * @throws DomainError unprocessable without such a contract, when `at` lies outside of it, `asOf` after now, `knownAt`
- *   after what is known, or `differenceSince` after either; whatever a change or a cancellation is refused with
+ * @param signal stops waiting to read usage
+ * @throws DomainError unprocessable without such a contract, when `at` lies outside of it, `asOf` after now,
+ *   `knownAt` after what is known, or `differenceSince` after either; and the errors of a change or a cancellation
+ *   that is tried out
  */
 export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewDeps): PreviewInvoice {
   return async (namespaceId, request, now, signal) => {
     const { knownAt, differenceSince } = request
     const inTransaction = request.whatIf === undefined ? inNamespace : inNamespaceUndone
-    const loadedUpTo = await listedUpTo() // first: what is read below holds all that was accepted before
+    const loadedUpTo = await listedUpTo() // first: so the reads below include all that was accepted before
     const read = await inTransaction(pool, namespaceId, async (db) => {
       const complete = unixSeconds(await completeUpTo(db, namespaceId, loadedUpTo))
       requireComplete(request, complete, now)
@@ -122,7 +124,7 @@ export function previewInvoice({ pool, usage, knownUsage, listedUpTo }: PreviewD
   }
 }
 
-/** @param complete up to when everything is there */
+/** @param complete the time up to which everything is known */
 function requireComplete(
   { asOf, knownAt, differenceSince }: PreviewRequest,
   complete: number,
@@ -139,8 +141,8 @@ function requireComplete(
 }
 
 /**
- * The next second may be asked for: a preview with changes is as of that one, and without them the same `as_of` must
- * work.
+ * Checks that a time is at most the next second: a preview with changes is as of that one, and without them the same
+ * `as_of` must work.
  *
  * @throws DomainError unprocessable
  */
@@ -148,7 +150,7 @@ export function requireNotToCome(asOf: number | undefined, now: number): void {
   if (asOf !== undefined && asOf > now + 1) throw new DomainError('unprocessable', 'as_of lies in the future')
 }
 
-/** Everything that PostgreSQL holds of a preview. */
+/** Reads everything that PostgreSQL holds for a preview. */
 async function readForPreview(
   db: PoolClient,
   namespaceId: string,
@@ -160,7 +162,7 @@ async function readForPreview(
   if (found === undefined) throw new DomainError('unprocessable', 'contract_id: there is no such contract')
   const contract = knownAt === undefined ? found : contractKnownAt(found, knownAt)
   const second = at ?? defaultSecond(contract, knownAt ?? now)
-  // What is tried out begins now, and is in force a second later.
+  // A change that is tried out begins now, and is in force a second later.
   const latest = knownAt ?? (whatIf === undefined ? now : now + 1)
   const { plans, prices } = await readAgreements(db, namespaceId, [contract], () => second, asOf ?? latest)
   const [plan] = plans

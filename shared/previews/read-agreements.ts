@@ -8,22 +8,22 @@ import { grantRepository } from '../postgres/grants.ts'
 import { priceRepository } from '../postgres/prices.ts'
 import { rateCardRepository } from '../postgres/rate-cards.ts'
 
-// What PostgreSQL holds of invoices: as many statements for many contracts and lines as for one.
+// What PostgreSQL holds for invoices: as many statements for many contracts and lines as for one.
 
-/** What invoices are made of. */
+/** What invoices are computed from. */
 export interface Agreements {
   /** In the order of the contracts. */
   plans: InvoicePlan[]
-  /** Of all lines. */
+  /** The prices of all lines. */
   prices: ReadonlyMap<string, PriceRecord>
 }
 
-/** What an invoice is paid from. */
+/** The grants that an invoice is paid from. */
 export type CreditReadings = Pick<InvoiceReadings, 'grants' | 'creditsWritten'>
 
 /**
- * @param atOf the second whose period is meant
- * @param asOf usage that occurred before counts; both in Unix seconds
+ * @param atOf a second in the period wanted
+ * @param asOf counts usage that occurred before this; both in Unix seconds
  * @throws DomainError unprocessable when that second lies outside a contract
  */
 export async function readAgreements(
@@ -40,7 +40,7 @@ export async function readAgreements(
 }
 
 /**
- * @param knownAt in Unix seconds of real time: as it was then; undefined: as it is now
+ * @param knownAt in Unix seconds of real time: as known then; undefined: as known now
  * @returns in the order of the plans
  */
 export async function readCredit(

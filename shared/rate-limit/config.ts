@@ -1,6 +1,6 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** Settings of the rate limits; generous, because their purpose is that one caller cannot take all there is. */
+/** Reads the settings of the rate limits. They are generous: they only prevent one caller from taking everything. */
 export function readRateLimitConfig(read: EnvReader) {
   const perSecond = (name: string, about: string, fallback: number, min: number) =>
     read.integer(name, { about, default: fallback, min, max: 1_000_000_000 })

@@ -1,6 +1,6 @@
-/** How a caller stands after it has used some of what it may. */
+/** The state of a caller's limit after a use. */
 export interface Standing {
-  /** False when it asked for more than was left. */
+  /** False when the caller asked for more than was left. */
   isWithin: boolean
   /** What is left in this window of time. */
   remaining: number
@@ -8,7 +8,7 @@ export interface Standing {
   resetS: number
 }
 
-/** So much of something in each window of time, for each caller. */
+/** A quota in each window of time, for each caller. */
 export interface RateLimit {
   /** What is counted: `requests`, `events`. */
   name: string

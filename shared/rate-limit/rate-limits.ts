@@ -4,7 +4,7 @@ import type { RateLimitConfig } from './config.ts'
 import type { RateLimit, Standing } from './rate-limit.ts'
 import { sharedRateLimit } from './shared-rate-limit.ts'
 
-/** What a service limits. */
+/** The limits of a service. */
 export interface RateLimits {
   /** Other requests, by key. */
   requests: RateLimit
@@ -12,7 +12,7 @@ export interface RateLimits {
   events: RateLimit
   /** Requests with a wrong key, by address. */
   wrongKeys: RateLimit
-  /** Queries with a wrong password of analysts, by address. */
+  /** Analysts' queries with a wrong password, by address. */
   wrongPasswords: RateLimit
 }
 

@@ -4,21 +4,23 @@ import { NAMES } from '../redis/names.ts'
 import type { Redis } from '../redis/redis.ts'
 import type { RateLimit } from './rate-limit.ts'
 
-/** The part of a quota that a process may give out before it has told Redis. */
+/** The share of a quota that a process may give out before it reports to Redis. */
 const UNTOLD_SHARE = 0.05
-/** The part of it after which Redis is told in the background, so that hardly a request has to wait. */
+/**
+ * The part of that share after which the process reports in the background, so that hardly any request has to wait.
+ */
 const TELL_AFTER = 0.5
 const CALLERS_MAX = 20_000
 
-/** What this process knows of a caller in the present window of time. */
+/** What this process knows of a caller in the current window of time. */
 interface CallerWindow {
-  /** Used by all processes in this window, as far as Redis has told us. */
+  /** Used by all processes in this window, as far as Redis has reported. */
   used: number
-  /** Given out here, and on its way to Redis. */
+  /** Given out here, and being reported to Redis. */
   telling: number
-  /** Given out here, and not told. */
+  /** Given out here, and not yet reported. */
   untold: number
-  /** Requests that wait to hear whether they are within the quota. */
+  /** Requests that wait to learn whether they are within the quota. */
   asking: Asking[]
   isTelling: boolean
   /** When the window ends, on the monotonic clock. */
@@ -32,9 +34,10 @@ interface Asking {
 }
 
 /**
- * A limit that several processes keep together. Redis counts; a process gives out a small share of the quota before it
- * asks, so that nearly no request waits for Redis, and a caller far below its limit costs no message at all. A caller
- * may exceed its quota by one such share for each process, and no more. When Redis is away each process counts alone.
+ * A limit that several processes share. Redis counts. A process gives out a small share of the quota before it asks,
+ * so that hardly any request waits for Redis, and a caller far below its limit costs no message at all. A caller may
+ * exceed its quota by one such share for each process, and no more. When Redis is out of reach each process counts
+ * alone.
  */
 export function sharedRateLimit(
   { name, quota, windowS }: Pick<RateLimit, 'name' | 'quota' | 'windowS'>,
@@ -45,7 +48,7 @@ export function sharedRateLimit(
     keyPrefix: redis.prefix + NAMES.limit(name),
     points: quota,
     duration: windowS,
-    // Who has used everything up is not asked about again in this window.
+    // Redis is not asked again in this window about a caller that has used everything up.
     inMemoryBlockOnConsumed: quota,
     insuranceLimiter: new RateLimiterMemory({ points: quota, duration: windowS }),
   })
@@ -81,12 +84,12 @@ export function sharedRateLimit(
   }
 }
 
-/** Keeps the window of each caller of late, and begins it anew when it has ended. */
+/** Keeps the window of each recent caller, and starts a new one when it has ended. */
 function callerWindows(windowMs: number): (caller: string, now: number) => CallerWindow {
   const windows = new LRUCache<string, CallerWindow>({ max: CALLERS_MAX })
   return (caller, now) => {
     const window = windows.get(caller)
-    // What a caller was given in a window long past is no part of this one.
+    // What a caller got in a window long past does not count in this one.
     if (window === undefined || now >= window.endsAt + windowMs) {
       const fresh = {
         used: 0,
@@ -108,10 +111,10 @@ function callerWindows(windowMs: number): (caller: string, now: number) => Calle
 }
 
 /**
- * Tells Redis what was given out, and those who wait whether they are within the quota. One message at a time for each
- * caller; what comes up meanwhile goes into the next.
+ * Reports to Redis what was given out, and answers requests that wait. One message at a time for each caller; what is
+ * added during that time goes into the next one.
  *
- * @param tellFrom it ends when nobody waits and no more than this is untold
+ * @param tellFrom it ends when no request waits and no more than this is unreported
  */
 async function tellAll(
   limiter: RateLimiterRedis,
@@ -143,7 +146,7 @@ async function tellAll(
   window.isTelling = false
 }
 
-/** @returns how much was used in this window by all, points included; more than the quota when it is used up */
+/** @returns the use by all processes in this window, points included; more than the quota when it is used up */
 async function consume(
   limiter: RateLimiterRedis,
   caller: string,
@@ -153,13 +156,14 @@ async function consume(
     if (err instanceof RateLimiterRes) return err
     throw err
   })
-  // One that was blocked in memory was not counted any more.
+  // It was blocked in memory, so Redis has not counted it.
   return { used: consumedPoints > 0 ? consumedPoints : limiter.points + points + 1, endsInMs: msBeforeNext }
 }
 
 /**
- * Adds ARGV[1] to the counter, which ends ARGV[2] seconds after it began. Unlike the script that rate-limiter-flexible
- * brings, it begins anew when what it finds is no counter of ours: no number, less than nothing, or without an end.
+ * Adds ARGV[1] to the counter, which expires ARGV[2] seconds after it was made. Unlike the script of
+ * rate-limiter-flexible, it starts again when the value is not a valid counter: not a number, negative, or without an
+ * expiry.
  */
 const COUNT = `
   local points, seconds = tonumber(ARGV[1]), tonumber(ARGV[2])
@@ -171,7 +175,7 @@ const COUNT = `
   end
   return { used, ttl }`
 
-/** What rate-limiter-flexible asks of a client. */
+/** The commands that rate-limiter-flexible needs. */
 const countingIn = (redis: Redis) => ({
   rlflxIncr: ([key = '', points = '', seconds = '']: readonly string[]) =>
     redis.run((client) => client.eval(COUNT, 1, key, points, seconds)),

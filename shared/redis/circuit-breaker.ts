@@ -1,4 +1,4 @@
-/** Thrown instead of asking when Redis is known to be away. */
+/** Thrown at once while Redis is known to be out of reach. */
 class RedisAway extends Error {
   constructor() {
     super('Redis is away')
@@ -7,25 +7,26 @@ class RedisAway extends Error {
 }
 
 export interface CircuitBreakerOptions {
-  /** The longest that work may take. */
+  /** The time limit of one piece of work. */
   timeoutMs: number
-  /** How long nothing is asked after a failure. */
+  /** How long Redis is not asked after a failure. */
   pauseMs: number
-  /** Milliseconds that only ever grow. */
+  /** Milliseconds that never go back. */
   now: () => number
-  /** Whether an error means that Redis is away. */
+  /** Whether an error means that Redis is out of reach. */
   isOutage: (err: unknown) => boolean
-  /** Called once when an outage begins, and once when it is over. */
+  /** Called once when an outage begins. */
   onAway: (err: unknown) => void
   onBack: () => void
 }
 
-/** Runs work against Redis, or gives up at once while Redis is away. */
+/** Runs work against Redis, or fails at once while Redis is out of reach. */
 export type CircuitBreaker = <T>(work: () => Promise<T>) => Promise<T>
 
 /**
- * Bounds each piece of work in time. After a failure nothing is asked for a pause, so that a stalled Redis costs one
- * time limit for each pause and not one for each request; then one piece of work tries, while others still go without.
+ * Limits the time of each piece of work. After a failure Redis is not asked for a pause, so that a stalled Redis
+ * costs one time limit for each pause and not one for each request. Then one piece of work tries, while others still
+ * fail at once.
  */
 export function circuitBreaker({
   timeoutMs,
@@ -35,7 +36,7 @@ export function circuitBreaker({
   onAway,
   onBack,
 }: CircuitBreakerOptions): CircuitBreaker {
-  let retryAt: number | undefined // undefined: Redis is well
+  let retryAt: number | undefined // undefined: Redis works
   let isTrying = false
 
   const fail = (err: unknown) => {
@@ -56,7 +57,7 @@ export function circuitBreaker({
     }
     try {
       const result = await within(timeoutMs, work)
-      // What was under way when the outage began says nothing about how it is now.
+      // Work that was under way when the outage began says nothing about the present.
       if (isTrial) succeed()
       return result
     } catch (err) {
@@ -69,7 +70,10 @@ export function circuitBreaker({
   }
 }
 
-/** So that an answer which came while we were busy is read before we give up: a turn of the event loop. */
+/**
+ * One turn of the event loop, so that an answer that arrived while the process was busy is read before the limit
+ * applies.
+ */
 const GRACE_MS = 5
 
 async function within<T>(timeoutMs: number, work: () => Promise<T>): Promise<T> {

@@ -1,9 +1,9 @@
 import type { EnvReader } from '../config/env-reader.ts'
 
-/** Redis may take so long for an answer; then work goes on without it. */
+/** The longest time to wait for an answer of Redis; then work goes on without it. */
 const TIMEOUT_MS = 100
 
-/** Settings of Redis; without a URL there is none, and limits stay in each process. */
+/** Reads the settings of Redis; without a URL there is none, and each process has limits of its own. */
 export function readRedisConfig(read: EnvReader) {
   return {
     url: read.url('REDIS_URL', ['redis:', 'rediss:'], {

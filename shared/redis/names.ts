@@ -1,9 +1,9 @@
-/** What keys and channels in Redis are called, after the prefix. */
+/** The names of keys and channels in Redis, after the prefix. */
 export const NAMES = {
-  /** Whose key it is, by the key's digest: what each process caches, and is told to drop. */
+  /** The caller of a key, by the key's digest: each process caches it, and drops it on a purge. */
   caller: (digest: Buffer) => `caller:${digest.toString('hex')}`,
-  /** How much a caller has used of a limit in this window. */
+  /** A caller's use of a limit in this window. */
   limit: (limit: string) => `limit:${limit}`,
-  /** Where processes tell each other what to forget. */
+  /** The channel on which processes tell each other what to drop from caches. */
   purges: 'purges',
 } as const

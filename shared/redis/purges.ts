@@ -5,25 +5,27 @@ import { NAMES } from './names.ts'
 import { openRedis, type Redis } from './redis.ts'
 
 /**
- * What to forget: a value by its name; everything that may since have changed, because messages may have been missed;
- * or everything at all.
+ * What to drop from caches: a value by its name; everything that may have changed, because messages may have been
+ * missed; or everything.
  */
 type Purge = { name: string } | 'missed' | 'everything'
 
 /**
- * Tells every process what to forget: those that share a Redis at once. Who is not reached forgets by itself in
- * seconds.
+ * Tells every process that shares a Redis what to drop from its caches, at once. In a process that is not reached,
+ * cached values expire within seconds.
  */
 export interface Purges {
   onPurge(forget: (purge: Purge) => void): void
-  /** Never fails: Redis may be away. */
+  /** Never fails: Redis may be out of reach. */
   purge(name: string): Promise<void>
 }
 
-/** Told by hand, after PostgreSQL was restored from a backup: `redis-cli PUBLISH tally:purges everything`. */
+/**
+ * Published by an operator after PostgreSQL was restored from a backup: `redis-cli PUBLISH tally:purges everything`.
+ */
 const EVERYTHING = 'everything'
 
-/** @param redis undefined: this process is told alone */
+/** @param redis undefined: only this process is purged */
 export function openPurges(redis: Redis | undefined): Purges {
   const listeners: ((purge: Purge) => void)[] = []
   const tell = (purge: Purge) => {
@@ -49,7 +51,7 @@ export function openPurges(redis: Redis | undefined): Purges {
   }
 }
 
-/** For a process that only tells others. */
+/** For a process that only sends purges. */
 export async function openPurger(
   { url, ...config }: RedisConfig,
   opened: Closeable[],
@@ -65,6 +67,6 @@ async function publish(redis: Redis, name: string): Promise<void> {
   try {
     await redis.run((client) => client.publish(redis.prefix + NAMES.purges, name))
   } catch {
-    // Redis is away, which it has logged: what is cached ends by itself in seconds.
+    // Redis is out of reach, which was logged: cached values expire within seconds.
   }
 }

@@ -4,18 +4,19 @@ import type { Logger } from '../logging/logger.ts'
 import { circuitBreaker } from './circuit-breaker.ts'
 import type { RedisConfig } from './config.ts'
 
-/** The commands we use. */
+/** The commands that Tally uses. */
 type RedisClient = Pick<IoRedis, 'get' | 'set' | 'del' | 'publish' | 'eval' | 'info'>
 
 /**
- * A Redis that may be away at any time. Nobody waits for it for longer than the time limit, and nothing depends on it.
+ * A Redis that may be out of reach at any time. Nothing waits for it longer than the time limit, and nothing depends
+ * on it.
  */
 export interface Redis extends Closeable {
-  /** What keys and channels begin with. */
+  /** The prefix of keys and channels. */
   prefix: string
   /**
    * @returns what the work returns
-   * @throws Error when it fails or takes too long, and at once while Redis is known to be away
+   * @throws Error when it fails or takes too long, and at once while Redis is known to be out of reach
    */
   run<T>(work: (client: RedisClient) => Promise<T>): Promise<T>
   /**
@@ -26,20 +27,20 @@ export interface Redis extends Closeable {
   listen(channel: string, onMessage: (message: string) => void, onGap: () => void): void
 }
 
-/** How long Redis is left alone after it failed. */
+/** How long Redis is not asked after it failed. */
 const PAUSE_MS = 1_000
-/** How long a start waits for Redis before it goes on without. */
+/** How long a start waits for Redis before it goes on without it. */
 const START_MS = 1_000
 const CONNECT_MS = 1_000
 const RECONNECT_MS_MAX = 2_000
-/** A connection on which nothing came for this long, though something was asked, is given up. */
+/** A connection without a reply for this long, although a request was sent, is closed. */
 const SILENT_MS = 5_000
 const KEEP_ALIVE_MS = 10_000
-/** How often connections are tried. */
+/** How often connections are tested. */
 const PING_MS = 5_000
 
 /**
- * Opens connections to Redis. When it is away this still succeeds: that is logged, once for each outage, and the
+ * Opens connections to Redis. It succeeds even if Redis is out of reach: that is logged once for each outage, and the
  * connection is tried again and again.
  */
 export async function openRedis(
@@ -50,7 +51,7 @@ export async function openRedis(
     timeoutMs,
     pauseMs: PAUSE_MS,
     now: () => performance.now(),
-    // A value that somebody put there of another kind is as good as none.
+    // A value of another type, which somebody else stored, counts as none.
     isOutage: (err) => !messageOf(err).startsWith('WRONGTYPE'),
     onAway: (err) => {
       const reason = client.status === 'ready' ? messageOf(err) : lastFault
@@ -62,14 +63,14 @@ export async function openRedis(
   })
   let lastFault = 'no connection'
   const client = connect(url, timeoutMs)
-  // Each failed attempt to connect; the circuit breaker says it once.
+  // For each failed attempt to connect; the circuit breaker logs it once.
   client.on('error', (err) => (lastFault = messageOf(err)))
   const listeners: IoRedis[] = []
   const timers: NodeJS.Timeout[] = []
   const run: Redis['run'] = (work) => breaker(() => work(client))
   await settled(client)
-  // So that an outage is known, and said, when the process starts, and its end too, though few requests may ask
-  // anything.
+  // So that an outage and its end are noticed and logged even when few requests use Redis, and already when the
+  // process starts.
   const probe = () => run((redis) => redis.get(`${prefix}probe`)).catch(() => undefined)
   await probe()
   timers.push(setInterval(() => void probe(), PING_MS).unref())
@@ -86,7 +87,7 @@ export async function openRedis(
           listener.disconnect(true)
         })
       }
-      // Why not autoResubscribe: what was missed is only known once the channel is heard again.
+      // Why not autoResubscribe: only once the channel is subscribed again is it known that messages were missed.
       listener.on('ready', begin)
       if (listener.status === 'ready') begin()
       listener.on('message', (_channel: string, message: string) => {
@@ -111,21 +112,21 @@ export async function openRedis(
 
 function connect(url: string, timeoutMs: number): IoRedis {
   return new IoRedis(url, {
-    // The circuit breaker gives up first; this is for what has none, and so that nothing is kept for ever.
+    // The circuit breaker gives up first; this limit is for commands outside of it, so that nothing is kept for ever.
     commandTimeout: 2 * timeoutMs,
     connectTimeout: CONNECT_MS,
     socketTimeout: SILENT_MS,
     keepAlive: KEEP_ALIVE_MS,
     noDelay: true,
     maxRetriesPerRequest: 0,
-    // What was asked is answered now or not at all: an increment or a purge that is sent later does harm.
+    // A command is sent now or not at all: an increment or a purge that is sent later does harm.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     autoResubscribe: false,
     enableReadyCheck: true,
     maxLoadingRetryTime: RECONNECT_MS_MAX,
     retryStrategy: backOff,
-    // After a failover the old primary still answers: with an error.
+    // After a failover the old primary still answers, but with an error.
     reconnectOnError: (err: Error) => err.message.startsWith('READONLY'),
     disableClientInfo: true,
     connectionName: 'tally',
@@ -135,7 +136,7 @@ function connect(url: string, timeoutMs: number): IoRedis {
 
 const backOff = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX)
 
-/** Waits until the client is connected, or has failed for the first time, or takes too long. */
+/** Waits until the client is connected, has failed for the first time, or takes too long. */
 function settled(client: IoRedis): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, START_MS)
@@ -147,5 +148,5 @@ function settled(client: IoRedis): Promise<void> {
   })
 }
 
-/** What went wrong, without the command: that may hold anything. */
+/** The error's message without the command, which may contain anything. */
 const messageOf = (err: unknown): string => (err instanceof Error ? err.message : String(err))

@@ -10,14 +10,14 @@ import type { Probes } from './probes.ts'
 export interface AdminAppOptions {
   probes: Probes
   metrics: Metrics
-  /** ADMIN_HOST: requests may call the port so. */
+  /** ADMIN_HOST: a host name that requests may use. */
   host: string
   log: Logger
 }
 
 /**
- * The HTTP service of a process's admin port: probes, and metrics in Prometheus' text format, for whoever can reach it.
- * No key is asked for, so it looks at the name that it is called by.
+ * The HTTP service of a process's admin port: probes, and metrics in Prometheus' text format, for anyone who can
+ * reach it. It needs no key, so it checks the host name of requests.
  */
 export function adminApp({ probes, metrics, host, log }: AdminAppOptions): Express {
   const app = express()

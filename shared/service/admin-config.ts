@@ -2,9 +2,9 @@ import { readPort } from '../config/common-settings.ts'
 import type { EnvReader } from '../config/env-reader.ts'
 
 /**
- * Where a process answers probes and shows its metrics.
+ * Reads where a process answers probes and shows its metrics.
  *
- * @param port each service has one of its own, so that all of them start on one machine
+ * @param port a different one for each service, so that all of them start on one machine
  */
 export const readAdminConfig = (read: EnvReader, port: number) => ({
   port: readPort(read, 'ADMIN_PORT', 'the port for probes and metrics', port),

@@ -5,18 +5,18 @@ import type { Pool } from '../postgres/core/pool.ts'
 import { allAnswer } from './probes.ts'
 
 export interface GetsOnDeps {
-  /** What a process does by itself, again and again. */
+  /** Work that the process repeats by itself. */
   work: { listTroubles: (forMs: number) => readonly Trouble[] }
   pool: Pool
   clickhouse: ClickHouse
-  /** How long the work may fail without a break. */
+  /** How long the work may fail without a success. */
   failingMaxMs: number
-  /** What is then not done, for the log: `the loader makes no progress`. */
+  /** The consequence, for the log: `the loader makes no progress`. */
   trouble: string
   log: Logger
 }
 
-/** Whether both databases answer and the work gets on; what is in its way is logged. */
+/** Whether both databases answer and the work makes progress; logs what prevents it. */
 export async function getsOn({
   work,
   pool,

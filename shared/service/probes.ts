@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What a process says of itself. */
+/** The answers to a process's probes. */
 export interface Probes {
-  /** Whether its own work goes on; never asks another system, because a restart would not mend that one. */
+  /** Whether its own work goes on. Never asks another system, because a restart would not repair that one. */
   isLive: () => boolean
   /** Whether it can do its work now. */
   isReady: () => Promise<boolean>
 }
 
-/** Whether all of these come true in time: a probe that hangs tells nothing. */
+/** Whether all checks succeed in time: a probe that hangs is of no use. */
 export async function allAnswer(...checks: readonly (() => Promise<unknown>)[]): Promise<boolean> {
   const answered = new AbortController()
   const timeout = sleep(PROBE_MS, false, { signal: answered.signal }).catch(() => false)
@@ -20,5 +20,5 @@ export async function allAnswer(...checks: readonly (() => Promise<unknown>)[]):
   return ready
 }
 
-/** Those who probe wait a few seconds at most. */
+/** Probes wait a few seconds at most. */
 const PROBE_MS = 2_000

@@ -11,7 +11,7 @@ import { adminApp } from './admin-app.ts'
 import type { AdminConfig } from './admin-config.ts'
 import type { Probes } from './probes.ts'
 
-/** What every service is told, whatever it does. */
+/** The settings of every service. */
 export interface ServiceConfig {
   admin: AdminConfig
   logLevel: LogLevel
@@ -28,28 +28,28 @@ export interface Service<Config extends ServiceConfig> {
   open: (config: Config, frame: Frame) => Promise<Running>
 }
 
-/** What a service finds when it opens its parts. */
+/** What a service gets to open its parts. */
 interface Frame {
-  /** Where each part is entered once it is open: they are closed newest first, however far it came. */
+  /** Each part is added here once it is open: they are closed newest first, also after a failed start. */
   opened: Closeable[]
   metrics: Metrics
   log: Logger
 }
 
-/** A service that does its work. */
+/** A service that is running. */
 interface Running extends Probes {
-  /** Where it serves; undefined when it serves nobody but probes. */
+  /** Its address; undefined when it answers only probes. */
   address?: string
 }
 
-/** A process has ten seconds to end; then it is killed, a moment before that. */
+/** A process has ten seconds to end; it is killed shortly before. */
 const STOP_MS = 9_500
 /** How long an answer to a probe may take when the process ends. */
 const CLOSE_PROBES_MS = 500
 
 /**
- * Runs a service from its settings to its end: its parts are opened, one line says that it is ready, and SIGTERM or
- * Ctrl-C closes them newest first. Probes are answered from the first moment to the last.
+ * Runs a service from its settings to its end: opens its parts, prints one line when it is ready, and on SIGTERM or
+ * Ctrl-C closes them newest first. Probes are answered from beginning to end.
  *
  * @throws ConfigError or StartupError with what to do
  */
@@ -67,7 +67,7 @@ export async function runService<Config extends ServiceConfig>(service: Service<
   )
   const log = createLogger(config.logLevel).child({ service: name })
   expectLostOutput()
-  // From the start, so that an end while it starts is an orderly one too.
+  // From the start, so that a stop during the start is orderly, too.
   const stopped = stopSignal(log, STOP_MS)
   const opened: Closeable[] = []
   try {
@@ -81,13 +81,13 @@ export async function runService<Config extends ServiceConfig>(service: Service<
     const serves = address === undefined ? 'runs' : `serves on http://${address}`
     process.stdout.write(`Tally ${name} ${serves}, probes on http://${admin.address}\n`)
     await stopped
-    probes.isReady = () => Promise.resolve(false) // at once, so that nobody is sent here any more
+    probes.isReady = () => Promise.resolve(false) // at once, so that no more requests are routed here
   } finally {
     await closeAll(opened, log)
   }
 }
 
-/** @param probes asked at each request: they change while the process starts and ends */
+/** @param probes read at each request: they change while the process starts and stops */
 async function openAdminPort(
   { host, port }: AdminConfig,
   probes: Probes,

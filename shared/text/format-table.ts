@@ -1,9 +1,9 @@
 import { printable } from './printable.ts'
 
 /**
- * Lines of printable text in columns, the first one the headings; only `none` when there is nothing to list.
+ * Lines of printable text in columns, with the headings first; only `none` when there are no rows.
  *
- * @param numbersFrom the first column that holds numbers: from there on cells stand to the right
+ * @param numbersFrom the first column of numbers: from there on cells are right-aligned
  */
 export function formatTable(
   headings: readonly string[],

@@ -1,17 +1,20 @@
-/** What is not seen, or obeyed by a terminal: control, format (a mark that turns the direction of text), unassigned. */
+/**
+ * Characters that are invisible or that a terminal obeys: control, format (for example, marks of text direction),
+ * unassigned.
+ */
 const UNSEEN = /\p{C}/gu
 
 /**
- * Text that comes from others (a file, the API, a database, the words of a command) as it may be shown in a terminal:
- * what would be obeyed, or not be seen, stands there by its number, as `\u{feff}`; line ends too, so it is one line.
+ * Text from elsewhere (a file, the API, a database, arguments of a command) in a form that is safe in a terminal.
+ * Characters that are invisible or obeyed are shown by their number, as `\u{feff}`; line ends too, so it is one line.
  */
 export const printable = (text: string): string =>
   text.replaceAll(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 
-/** Makes lines of our own printable, in which text of others may stand; they stay lines. */
+/** Makes Tally's own lines printable, which may contain text from elsewhere; they stay separate lines. */
 export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')
 
-/** JSON that may be shown in a terminal, and is read as the value that it was. */
+/** JSON that is safe in a terminal, and parses to the same value. */
 export const printableJson = (value: unknown): string =>
   JSON.stringify(value).replaceAll(UNSEEN, (character) =>
     Array.from({ length: character.length }, (_, index) => escapedUnit(character.charCodeAt(index))).join(''),
@@ -19,5 +22,5 @@ export const printableJson = (value: unknown): string =>
 
 const escapedUnit = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`
 
-/** Whether text holds nothing that is not seen. */
+/** Whether text contains no invisible character. */
 export const isPrintable = (text: string): boolean => printable(text) === text

@@ -2,10 +2,10 @@ import { type Micros, MICROS_PER_SECOND } from './microsecond-clock.ts'
 
 /** Why the last one is kept: all events of a request share their accepted_at. */
 let formatted: { at: Micros; text: string } = { at: -1, text: '' }
-/** … and many requests share its second, whose calendar takes most of the time. */
+/** Many requests share its second, whose calendar date takes most of the time. */
 let formattedSecond: { second: number; text: string } = { second: -1, text: '' }
 
-/** An instant as ClickHouse writes DateTime64(6, 'UTC'): `2023-11-16 18:17:03.979960`. */
+/** An instant in ClickHouse's form of DateTime64(6, 'UTC'): `2023-11-16 18:17:03.979960`. */
 export function formatMicros(at: Micros): string {
   if (formatted.at === at) return formatted.text
   const micros = String(at % MICROS_PER_SECOND).padStart(6, '0')
@@ -22,7 +22,7 @@ function formatSecond(second: number): string {
 
 const MICROS_TEXT = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)\.(\d{6})$/
 
-/** Reads what formatMicros writes; undefined for anything else. */
+/** Parses the output of formatMicros; undefined for anything else. */
 export function parseMicros(value: string): Micros | undefined {
   if (value === formatted.text) return formatted.at
   const match = MICROS_TEXT.exec(value)

@@ -1,20 +1,23 @@
 /** Microseconds since 1970 (UTC). A double holds them exactly until the year 2255. */
 export type Micros = number
 
-/** Reads the time. Every component that needs "now" is given one; tests give their own. */
+/** Reads the time. Every component that needs "now" gets one; tests pass their own. */
 export type Clock = () => Micros
 
 export const MICROS_PER_SECOND = 1_000_000
 export const MICROS_PER_MS = 1_000
 
-/** How far the two sources may drift apart before the fine one is set again, in microseconds. */
+/** How far the two sources may drift apart before the fine one is adjusted, in microseconds. */
 const DRIFT_MAX = 2_000
 
-/** A wall clock that was set back by more than this is followed; below it the clock waits for it to catch up. */
+/**
+ * If the wall clock is set back by more than this, this clock follows; otherwise it waits until the wall clock
+ * catches up.
+ */
 const SET_BACK_MAX = 1_000_000
 
 /**
- * A clock with true microseconds that follows the system's wall clock and does not show one microsecond twice, unless
+ * A clock with true microseconds that follows the system's wall clock. It never shows one microsecond twice, unless
  * the wall clock is set back by more than a second.
  *
  * Why not Date.now(): it has milliseconds, so two corrections of one event within one would tie. Why not
@@ -39,5 +42,5 @@ export function microsecondClock(
   }
 }
 
-/** The whole second an instant lies in, as the API shows it. */
+/** The whole second that contains an instant, as in the API. */
 export const unixSeconds = (at: Micros): number => Math.floor(at / MICROS_PER_SECOND)

@@ -1,7 +1,7 @@
 /**
- * Milliseconds that pass also while the process or the whole machine sleeps, and never go back. Node's own clock that
- * never goes back stands still while a machine is suspended; the wall clock does not, but it is set. Of each step the
- * larger one counts, so this runs fast rather than slow.
+ * Milliseconds that also pass while the process or the whole machine sleeps, and never go back. Node's monotonic
+ * clock stops while a machine is suspended. The wall clock does not, but it may be set. The larger step of the two
+ * counts, so this clock runs fast rather than slow.
  */
 export function steadyClock(
   wallMs: () => number = Date.now,

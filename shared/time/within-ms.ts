@@ -1,5 +1,5 @@
 /**
- * What a promise comes to, unless that takes too long. The work behind it goes on then, and nobody hears of it.
+ * The result of a promise, unless it takes too long. Then the work behind it goes on, and its result is ignored.
  *
  * @param message of the error
  * @throws Error with that when the time is over

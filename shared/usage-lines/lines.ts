@@ -1,6 +1,8 @@
 const NEWLINE = 0x0a
 
-/** The lines of a record without their line ends; an empty record is one empty line, so that it is not lost either. */
+/**
+ * The lines of a record without their line ends. An empty record is one empty line, so that it is not lost either.
+ */
 export function splitLines(value: Buffer): Buffer[] {
   const lines: Buffer[] = []
   let start = 0

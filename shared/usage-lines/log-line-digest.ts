@@ -3,7 +3,7 @@ import { parseMicros } from '../time/micros-text.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 import { NAMESPACE } from './log-line.ts'
 
-/** A report in the event log, by what tells it from any other; see digestOfLogLine. */
+/** What distinguishes a report in the event log from any other; see digestOfLogLine. */
 export interface LogLineDigest {
   namespaceId: string
   /** The 32 hexadecimal digits of the event's id. */
@@ -14,7 +14,7 @@ export interface LogLineDigest {
   version: bigint
 }
 
-/** How many bytes of the SHA-256 are compared. */
+/** The number of bytes of the SHA-256 that are compared. */
 export const DIGEST_BYTES = 16
 
 /** Up to here every line has the same length. */
@@ -25,11 +25,11 @@ const PAIRS_NAME = ',"property_pairs":['
 const TAIL = /^,"accepted_at":"([^"]{26})","voided":0,"version":"(\d{1,19})"\}$/
 
 /**
- * What identifies a report that usageEventToLine wrote, without reading it as JSON, which takes ten times as long.
+ * The identity of a report that usageEventToLine wrote, without parsing it as JSON, which is much slower.
  *
- * It vouches for nothing by itself. Only when ClickHouse, from its columns, comes to the same digest, is the line known
- * to say what the row says: usage-digests.ts writes the same text. Whatever looks unusual is undefined, and to be read
- * as JSON.
+ * It proves nothing by itself. The line is known to have the row's content only when ClickHouse computes the same
+ * digest from its columns: usage-digests.ts builds the same text. Anything unusual gives undefined, and must be
+ * parsed as JSON.
  *
  * @returns undefined for a correction too
  */
@@ -37,7 +37,7 @@ export function digestOfLogLine(line: Buffer): LogLineDigest | undefined {
   const pairsAt = line.lastIndexOf(PAIRS_NAME)
   const idAt = line.indexOf(ID_NAME, NAMESPACE_END) + ID_NAME.length
   if (pairsAt < 0 || idAt < ID_NAME.length) return undefined
-  // The first end of an array that a field follows: if a pair looks like one, what comes after is not the tail.
+  // The first end of an array that a field follows: if a pair looks like one, the rest does not match the tail.
   const pairsEnd = line.indexOf('],"', pairsAt)
   const tail = pairsEnd < 0 ? null : TAIL.exec(line.toString('latin1', pairsEnd + 1))
   const acceptedAt = parseMicros(tail?.[1] ?? '')
@@ -47,7 +47,7 @@ export function digestOfLogLine(line: Buffer): LogLineDigest | undefined {
   return {
     namespaceId,
     id,
-    // Why as text: hash() makes a Buffer at three times the cost.
+    // Why as text: hash() is faster for a string than for a Buffer.
     digest: hash('sha256', line.subarray(0, pairsAt), 'hex').slice(0, 2 * DIGEST_BYTES),
     acceptedAt,
     version: BigInt(tail?.[2] ?? ''),

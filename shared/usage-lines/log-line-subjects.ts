@@ -2,10 +2,10 @@ import type { UsageEvent } from '../domain/usage-event.ts'
 import { parseMicros } from '../time/micros-text.ts'
 import { ACCOUNT, NAMESPACE, parseLogLine, SOURCE } from './log-line.ts'
 
-/** Whose usage a line of the event log reports, when it occurred, in Unix seconds, and when it was accepted. */
+/** The account of an event in a line of the log, when it occurred, in Unix seconds, and when it was accepted. */
 export type LogLineSubject = Pick<UsageEvent, 'namespaceId' | 'accountId' | 'occurredAt' | 'acceptedAt'>
 
-/** What is left of an event when no more than its subject is kept. */
+/** Reduces an event to its subject. */
 export const subjectOf = ({
   namespaceId,
   accountId,
@@ -18,7 +18,7 @@ export const subjectOf = ({
   acceptedAt,
 })
 
-/** What a pattern of a whole text asks, for use in a longer one. */
+/** The pattern of a whole text, for use in a longer one. */
 const within = (whole: RegExp): string => whole.source.slice('^'.length, -'$'.length)
 
 const TEXT = String.raw`"[^"\\\x00-\x1f]*"`
@@ -27,9 +27,9 @@ const TIME = String.raw`"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6})"`
 const listOf = (item: string): string => `(?:${item}(?:,${item})*)?`
 
 /**
- * A line exactly as usageEventToLine writes it, when its properties are flat and their text needs no escapes: all that
- * parseLogLine asks of it, but for what its times say. Versions of 20 digits, which could be too large, are left to
- * that.
+ * A line exactly as usageEventToLine writes it, when its properties are flat and their text needs no escapes. It
+ * checks everything that parseLogLine does, except the values of times. Versions of 20 digits, which could be too
+ * large, are left to parseLogLine.
  */
 const PLAIN_LINE = new RegExp(
   String.raw`\{"namespace_id":"(${within(NAMESPACE)})","account_id":"(${within(ACCOUNT)})","source":"${within(SOURCE)}"` +
@@ -41,12 +41,11 @@ const PLAIN_LINE = new RegExp(
 )
 
 /**
- * Reads lines of the event log for whom they are about; as strict as parseLogLine.
+ * Reads only the subjects of lines of the event log; as strict as parseLogLine.
  *
- * Why not that alone: this is done for every event, and reading lines as JSON, to look at each field, takes twice as
- * long.
+ * Why not parseLogLine alone: this runs for every event, and parsing lines as JSON to check each field is slower.
  *
- * @param text lines, each but the last ended by a line end; no text is one empty line
+ * @param text lines, each but the last with a line end; an empty text is one empty line
  * @returns undefined when one of them cannot be counted
  */
 export function readLogLineSubjects(text: string): LogLineSubject[] | undefined {
@@ -62,7 +61,7 @@ export function readLogLineSubjects(text: string): LogLineSubject[] | undefined 
   return subjects
 }
 
-/** @returns undefined when it is not plain, or cannot be counted; else PLAIN_LINE's lastIndex is where it ends */
+/** @returns undefined when it is not plain, or cannot be counted; otherwise PLAIN_LINE's lastIndex is its end */
 function readPlainLine(text: string, start: number): LogLineSubject | undefined {
   PLAIN_LINE.lastIndex = start
   const [, namespaceId, accountId, seconds, idSeconds, accepted, corrected] = PLAIN_LINE.exec(text) ?? []
@@ -76,10 +75,10 @@ function readPlainLine(text: string, start: number): LogLineSubject | undefined 
   return { namespaceId: lastNamespaceId, accountId: copyOf(accountId), occurredAt, acceptedAt }
 }
 
-/** Lines that follow each other are mostly of one company. */
+/** Consecutive lines are mostly of one company. */
 let lastNamespaceId = ''
 
-/** Text that was found in another keeps all of that in memory. */
+/** A substring would keep the whole text in memory. */
 const copyOf = (ascii: string): string => Buffer.from(ascii, 'latin1').toString('latin1')
 
 function parseSubject(line: string): LogLineSubject | undefined {

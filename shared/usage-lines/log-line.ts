@@ -5,14 +5,14 @@ import { formatMicros, parseMicros } from '../time/micros-text.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 
 /**
- * The form of a usage event in the event log: one line of JSON in the column names of ClickHouse's table
+ * A usage event in the form of the event log: one line of JSON with the column names of ClickHouse's table
  * `usage_events`, so that ClickHouse itself and any consumer of the topic can read it. docs/event-log.md describes it
  * for them.
  */
 export function usageEventToLine(event: UsageEvent): string {
   const correction = event.correctedAt === null ? '' : `,"corrected_at":"${formatMicros(event.correctedAt)}"`
-  // Why assembled by hand: this runs for every event, and all but the properties are made of characters that JSON needs
-  // no escapes for (checked by the gateway before, and by parseLogLine after).
+  // Why assembled by hand: this runs for every event, and all fields except the properties consist of characters that
+  // JSON does not escape (the gateway checks that before, and parseLogLine after).
   return (
     `{"namespace_id":"${event.namespaceId}","account_id":"${event.accountId}","source":"${event.source}"` +
     `,"occurred_at":${event.occurredAt},"event_id":"${event.id}","quantity":"${event.quantity}"` +
@@ -22,20 +22,20 @@ export function usageEventToLine(event: UsageEvent): string {
   )
 }
 
-/** A line that was read, or why it cannot be one of ours. */
+/** A parsed line, or why it is not a valid usage event. */
 export type ParsedLogLine = { event: UsageEvent } | { fault: string }
 
-/** What every namespace id looks like. */
+/** The form of every namespace id. */
 export const NAMESPACE = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-/** … and every account id … */
+/** The form of every account id. */
 export const ACCOUNT = /^account_[0-9a-f]{32}$/
-/** … and every source of usage. */
+/** The form of every source of usage. */
 export const SOURCE = /^(?:metric_[0-9a-f]{32}|[a-z]{3})$/
 const VERSION_MAX = (1n << 64n) - 1n
 
 /**
- * Reads a line of the event log. Strict, because ClickHouse would not be: it clamps times, wraps integers and cuts
- * decimals in silence. Fields it does not know are passed over, so that a newer gateway may add some.
+ * Parses a line of the event log. It is strict, because ClickHouse silently clamps times, wraps integers and cuts
+ * decimals. Unknown fields are ignored, so that a newer gateway may add some.
  */
 export function parseLogLine(line: string): ParsedLogLine {
   let row: unknown

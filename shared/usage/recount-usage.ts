@@ -5,25 +5,26 @@ import type { UsageCount } from '../postgres/usage-counts.ts'
 import type { Micros } from '../time/microsecond-clock.ts'
 
 export interface RecountDeps {
-  /** Of every company. */
+  /** The stored counts of every company. */
   counts: { list: () => Promise<UsageCount[]> }
   events: ReturnType<typeof eventCountRepository>
-  /** Asked after rows were counted, which may be deleted meanwhile. */
+  /** Asked after rows were counted: a namespace may be retired and deleted during the count. */
   retired: Pick<ReturnType<typeof retiredNamespaceRepository>, 'listRetired'>
   signal: AbortSignal
 }
 
 /** A month of a namespace, counted again. */
 export interface Recount extends UsageCount {
-  /** Of `missing` and these: how many were counted before, by the count that is kept. */
+  /** Previously counted events, by the stored count; `missing` is relative to these. */
   counted: number
 }
 
 /**
- * Counts the events of each month again, and holds them against what was counted before: of those accepted by then none
- * may be missing, whatever has come since, however often it was loaded, corrected or voided.
+ * Counts the events of each month again, and compares the result with the stored counts. Of the events accepted by
+ * then none may be missing, whatever came later, and however often an event was loaded, corrected or voided.
  *
- * @param before up to when events are counted that were not counted yet; usage accepted by then is best loaded
+ * @param before events accepted before this are counted where there is no stored count; usage accepted by then should
+ *   be loaded
  * @returns month by month, each namespace that has, or had, events in it
  */
 export async function* recountUsage(
@@ -57,8 +58,8 @@ export async function* recountUsage(
 }
 
 /**
- * Events of a month by namespace. Namespaces are counted together, so nearly all were counted before the same time; for
- * each time that is another the month is read once more.
+ * Counts the events of a month by namespace. Namespaces are counted together, so nearly all stored counts have the
+ * same time; for each other time the month is read once more.
  */
 async function countMonth(
   events: RecountDeps['events'],
@@ -76,6 +77,6 @@ async function countMonth(
   return found
 }
 
-/** As people write a month: 2026-09. */
+/** A month in the form 2026-09. */
 export const monthText = (month: number): string =>
   `${Math.floor(month / 100)}-${String(month % 100).padStart(2, '0')}`

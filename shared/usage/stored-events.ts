@@ -11,8 +11,8 @@ export type FindStoredEvents = (
 ) => Promise<Map<string, UsageEvent>>
 
 /**
- * Events as they count in ClickHouse. One that was accepted a moment ago may not be there yet: it is taken for missing
- * only once all that was in the log when it was asked for is loaded.
+ * Finds events as they count in ClickHouse. A recently accepted event may not be stored yet: it is reported missing
+ * only after everything that was in the log at the time of the call is loaded.
  *
  * @throws DomainError overloaded when that takes too long
  */

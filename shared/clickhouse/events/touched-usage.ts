@@ -15,10 +15,10 @@ export interface TouchedUsage {
 export type CorrectedUsage = TouchedUsage & { storedAt: string }
 
 interface AcceptedRange {
-  /** Also events that were accepted at or after this second. */
+  /** Unix seconds, both included: the events were accepted between these. */
   from: number
   to: number
-  /** … and at or after this second. */
+  /** Also events that were accepted at or after this second. */
   recentFrom: number
   limit: number
 }
