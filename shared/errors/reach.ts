@@ -14,7 +14,8 @@ export async function reach<T>(server: string, work: () => Promise<T>): Promise<
     if (err instanceof StartupError) throw err
     if (isOutOfReach(err))
       throw new StartupError(`a database cannot be reached: ${server}: ${describe(err)}`, { cause: err })
-    if (isTurnedDown(err)) throw new StartupError(`${server} turns us down: ${describe(err)}`, { cause: err })
+    if (isTurnedDown(err))
+      throw new StartupError(`${server} refuses access: ${describe(err)}`, { cause: err })
     throw err
   }
 }

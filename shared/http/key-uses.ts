@@ -36,7 +36,7 @@ export function keyUses(
     try {
       await write(new Map(Array.from(round, ([keyId, at]) => [keyId, now - at])))
     } catch (err) {
-      log.warn({ err, keys: round.size }, 'could not note which keys were used')
+      log.warn({ err, keys: round.size }, 'could not record which keys were used')
       for (const [keyId, at] of round) if (!used.has(keyId)) note(keyId, at)
     }
   }

@@ -89,7 +89,7 @@ export async function watchDisk(
     gauge.set([], isUnseen ? NaN : freeBytes)
   })
   const watching = repeat('watch of the disk', LOOK_EVERY_MS, look, (err) => {
-    if (!isUnseen) log.warn({ err, folder }, 'cannot see how much room the disk of DATA_DIR has')
+    if (!isUnseen) log.warn({ err, folder }, 'cannot read how much room the disk of DATA_DIR has')
     isUnseen = true
   })
   return { ...watching, room: () => room }

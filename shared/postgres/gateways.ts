@@ -145,7 +145,7 @@ export const gatewayRepository = (db: Queryable) => ({
   /** How far acceptances have come, and the current time of the database's clock. */
   async look(): Promise<{ now: Micros; reached: Micros }> {
     const { rows } = await db.query<LookRow>(LOOK)
-    if (rows[0] === undefined) throw new Error('the database tells no time')
+    if (rows[0] === undefined) throw new Error('the database returned no time')
     return lookFromRow(rows[0])
   },
 })

@@ -24,7 +24,7 @@ export const namespaceClockRepository = (db: Queryable) => ({
     const values = [namespaceId]
     const { rows } = await db.query<{ now: Date }>({ name: 'namespace-now', text: NOW, values })
     const [row] = rows
-    if (row === undefined) throw new Error('the database tells no time')
+    if (row === undefined) throw new Error('the database returned no time')
     return row.now
   },
 

@@ -82,7 +82,7 @@ export function listenForRefillRequests(
         isAway = false
         await listen(db)
       } catch (err) {
-        if (!isAway) log.warn({ err }, 'cannot hear which balances are to be looked at, trying again')
+        if (!isAway) log.warn({ err }, 'cannot listen for requests for refills, trying again')
         isAway = true
         await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
       } finally {

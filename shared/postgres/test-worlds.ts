@@ -185,7 +185,7 @@ function beginGroup(pool: Pool, entering: FairSemaphore, companyId: string): Lea
     try {
       releaseEntering = await entering.acquire({ tenant: companyId })
       db = await pool.connect()
-      if (isOver) throw new Error('nobody waits for this world any more')
+      if (isOver) throw new Error('no request waits for this world any more')
       for (const event of ['error', 'end'] as const) db.on(event, lose)
       const world = await readWorld(db, 'enter-world', ENTER, companyId)
       openUntil = Math.min(openUntil, performance.now() + TOGETHER_MS)

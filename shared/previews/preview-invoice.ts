@@ -132,7 +132,10 @@ function requireComplete(
 ): void {
   requireNotToCome(asOf, now)
   const tooLate = (field: string) =>
-    new DomainError('unprocessable', `${field} lies after ${complete}, up to which all is known by now`)
+    new DomainError(
+      'unprocessable',
+      `${field} lies after ${complete}, the time up to which everything is known now`,
+    )
   if (knownAt !== undefined && knownAt > complete) throw tooLate('known_at')
   if (differenceSince === undefined) return
   if (knownAt !== undefined && differenceSince > knownAt)

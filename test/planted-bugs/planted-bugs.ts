@@ -813,7 +813,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `      await write({ epoch, closing_through: through })
     },
 
-    /** After they and their totals, and the days, totals and months that end with them, are stored. */
+    /** Called after the slots, their totals, and the days, totals and months that end with them are stored. */
     async closed(epoch: number, through: number): Promise<void> {
       await write({ epoch, closed_through: through })
 `,
@@ -1096,7 +1096,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: 'the result of a shared read is the answer for ever',
     file: 'shared/batching/batch-reads.ts',
-    right: '      loader.clearAll() // from here on the same reads are of another batch\n',
+    right: '      loader.clearAll() // from here on the same reads go into the next batch\n',
     wrong: '',
     suites: ['shared/batching/batch-reads', 'services/api/balances-at-once'],
     each: true,

@@ -137,7 +137,7 @@ export const rollupEpochRepository = (client: ClickHouse) => {
     /** Unix seconds. */
     async now(): Promise<number> {
       const [row] = await queryRows<{ now: number }>(client, 'SELECT toUnixTimestamp(now()) AS now', {})
-      if (row === undefined) throw new Error('ClickHouse does not tell the time')
+      if (row === undefined) throw new Error('ClickHouse returned no time')
       return row.now
     },
   }

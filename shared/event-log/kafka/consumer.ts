@@ -231,7 +231,7 @@ export class KafkaConsumer implements LogConsumer {
     const { log, topic } = this.options
     log.error(
       { topic, partition, wanted, first },
-      'the log lacks what was to be read next: usage may be lost; reading on from its first offset',
+      'the log does not have the next offset to read: usage may be lost; reading goes on at its first offset',
     )
   }
 }

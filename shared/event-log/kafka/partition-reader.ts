@@ -81,7 +81,7 @@ export class PartitionReader {
     const [fetched] = await this.fetch(leader, [position], 0)
     // A broker that slows its clients down returns nothing for a while.
     if (fetched === undefined || fetched.next === position.offset)
-      throw new Error('Kafka gave nothing before the end of a partition')
+      throw new Error('Kafka returned nothing before the end of a partition')
     return fetched
   }
 

@@ -4,6 +4,6 @@ import type { Queryable } from './pool.ts'
 export async function readClock(db: Queryable): Promise<Date> {
   const { rows } = await db.query<{ at: Date }>('SELECT clock_timestamp() AS at')
   const [row] = rows
-  if (row === undefined) throw new Error('the database tells no time')
+  if (row === undefined) throw new Error('the database returned no time')
   return row.at
 }

@@ -45,12 +45,12 @@ export async function followClock(
     const wasOff = isOff
     isOff = !agrees(wallMs())
     if (isOff && !wasOff)
-      log.error({ byMs }, "the clock of this machine differs from PostgreSQL's, which is gone by")
-    else if (wasOff && !isOff) log.info("the clock of this machine is PostgreSQL's again")
+      log.error({ byMs }, "the clock of this machine differs from PostgreSQL's, whose time is used")
+    else if (wasOff && !isOff) log.info("the clock of this machine agrees with PostgreSQL's again")
   }
   await look()
   const following = repeat('clock of PostgreSQL', LOOK_EVERY_MS, look, (err) => {
-    log.debug({ err }, "could not look at PostgreSQL's clock")
+    log.debug({ err }, "could not read PostgreSQL's clock")
   })
   return {
     ...following,

@@ -58,7 +58,7 @@ async function runInNamespace<T>(
       if (isLockTimeout(err))
         throw new DomainError(
           'overloaded',
-          'the same is being changed by others: nothing was done, try again',
+          'other requests are changing the same resource: nothing was done, try again',
           {
             cause: err,
           },
