@@ -34,9 +34,9 @@ interface Waiting {
 /**
  * Limits how many work at once, how many wait, and how long. A tenant with many requests delays only itself: a free
  * permit goes to the tenant that has the fewest. Tenants with equally many take turns, and one tenant's requests go
- * in order of arrival. No tenant has more than atOnceOfOne. When the queue is full, a new request replaces the last
- * request of the tenant with the longest queue, if that queue is still longer than the new request's own would be.
- * Otherwise the new request is rejected.
+ * in order of arrival. No tenant has more than atOnceOfOne. When the queue is full, the tenant with the longest queue
+ * loses its last request to a new one. That happens only if its queue is still longer than the new request's own
+ * would be; otherwise the new request is rejected.
  *
  * With a name as tenant, no limit for all and one permit for each name, it is a lock for each name.
  */

@@ -6,9 +6,9 @@ import { askForBody } from './expect-continue.ts'
 import { HttpError } from './http-error.ts'
 
 /**
- * Reads a stream to its end. Bytes are counted as they arrive, so that neither a long body nor a small one that
- * inflates to a long one takes more memory than the limit. On failure the stream is left paused, because the answer
- * still needs the connection. A request that announces more than the limit is not read at all.
+ * Reads a stream to its end. Bytes are counted as they arrive, so that no body takes more memory than the limit, not
+ * even a small one that inflates to a long one. On failure the stream is left paused, because the answer still needs
+ * the connection. A request that announces more than the limit is not read at all.
  *
  * @param tooLarge makes the error for more than bytesMax
  * @param tenant whose share of the memory it takes

@@ -58,8 +58,8 @@ export const parseBody: RequestHandler = (req, res, next) => {
 }
 
 /**
- * Reads the bytes of a body of JSON. Inflated bytes are counted as they arrive, so neither a long body nor a small
- * one that inflates to a long one takes more memory than the limit.
+ * Reads the bytes of a body of JSON. Inflated bytes are counted as they arrive, so that no body takes more memory
+ * than the limit.
  *
  * @param tenant whose body it is: one tenant cannot take all memory for bodies
  * @throws HttpError when it has another type, is too large, or is cut short

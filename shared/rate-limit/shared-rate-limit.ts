@@ -34,8 +34,8 @@ interface Asking {
 }
 
 /**
- * A limit that several processes share. Redis counts. A process gives out a small share of the quota before it asks,
- * so that hardly any request waits for Redis, and a caller far below its limit costs no message at all. A caller may
+ * A limit that several processes share. Redis counts. A process gives out a small share of the quota before it asks.
+ * So hardly any request waits for Redis, and a caller far below its limit costs no message at all. A caller may
  * exceed its quota by one such share for each process, and no more. When Redis is out of reach each process counts
  * alone.
  */

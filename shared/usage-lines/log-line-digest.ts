@@ -47,7 +47,7 @@ export function digestOfLogLine(line: Buffer): LogLineDigest | undefined {
   return {
     namespaceId,
     id,
-    // Why as text: hash() is faster for a string than for a Buffer.
+    // Why as text: hash() returns hex faster than a Buffer.
     digest: hash('sha256', line.subarray(0, pairsAt), 'hex').slice(0, 2 * DIGEST_BYTES),
     acceptedAt,
     version: BigInt(tail?.[2] ?? ''),

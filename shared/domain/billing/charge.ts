@@ -54,7 +54,7 @@ export function chargeOf(terms: PriceTerms<Ratio>, request: ChargeRequest): Char
   else if (!isMeasured) x = multiplyRatios(x, shareRatio(request.share))
 
   const { exactAmount, bound } = withinBounds(terms, x, request.share)
-  // Why no spread: it is slow here, where most of the time of rating goes.
+  // Why no spread: it took a large part of the time of rating.
   const charge: Charge = { billableQuantity, exactAmount, amount: roundHalfUp(exactAmount, minorUnits) }
   if (cost.tiers !== undefined) charge.tiers = cost.tiers
   if (bound !== undefined) charge.bound = bound

@@ -190,7 +190,7 @@ export class BatchingSender {
         group.length < GROUP_PARCELS_MAX &&
         bytes + parcel.bytes <= GROUP_BYTES_MAX &&
         inBatch <= BATCH_BYTES_MAX
-      // Nothing overtakes a parcel that did not fit in its partition, and the parcel goes first in a later group.
+      // Within its partition nothing overtakes a parcel that did not fit; it goes first in the next group.
       if (!full.has(parcel.partition) && (fits || !bytesOf.has(parcel.partition))) {
         group.push(parcel)
         bytes += parcel.bytes
