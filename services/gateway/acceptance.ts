@@ -3,25 +3,26 @@ import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import type { RisingClock } from '../../shared/time/rising-clock.ts'
 import { steadyClock } from '../../shared/time/steady-clock.ts'
 
-/** What reporters are told while nobody could be told of what they report. */
+/** What reporters are answered while other processes cannot learn of their reports. */
 export const UNTOLD = 'this gateway cannot take reports at the moment, try again'
 
-/** What is told to other processes of how far acceptances have come. */
+/** What this gateway publishes to other processes about its acceptances. */
 export interface Published {
-  /** No event that is accepted from now on, or that is on its way, was accepted before this. */
+  /** No event that is on its way, or accepted from now on, was accepted before this. */
   lowest: Micros
-  /** Every event that was accepted so far was accepted by this, and nothing later was told to anybody. */
+  /** Every event so far was accepted by this time, and nothing later was published. */
   reached: Micros
 }
 
 /**
- * The acceptances that are on their way into the log. The list of events must end before the lowest of them, or whoever
- * keeps the last id would miss an event that got its time first and reached the log last.
+ * The acceptances that are on their way into the log. The list of events must end before the lowest of them. Otherwise
+ * a reader that keeps the last id would miss an event that got its time first and reached the log last.
  *
- * Times of acceptance never go back, whatever is done to clocks: not behind one that was given before, nor behind one
- * that was told.
+ * Times of acceptance never go back, whatever is done to clocks: each is later than all that were given or published
+ * before.
  *
- * It is open from the start. Who publishes its lowest acceptance to other processes shuts it while nobody could know.
+ * It is open from the start. A gateway that publishes its lowest acceptance shuts it while other processes could not
+ * read that.
  */
 export class Acceptance {
   private readonly time: RisingClock
@@ -35,10 +36,10 @@ export class Acceptance {
   private accepted = false
 
   /**
-   * @param time the times that are given
+   * @param time gives the times of acceptance
    * @param settleMs how long the log may take to write what it did not confirm
    * @param steadyMs a clock that shows how long the process was stopped
-   * @param clockAgrees whether the clock behind the times was not set since it was last compared; it is shut otherwise
+   * @param clockAgrees false when the clock behind the times was set since it was last compared; it is shut then
    */
   constructor(
     time: RisingClock,
@@ -53,7 +54,7 @@ export class Acceptance {
   }
 
   /**
-   * Prepares and appends what was accepted, at a time of acceptance that nothing else of this process has.
+   * Prepares and appends events at a time of acceptance that nothing else in this process has.
    *
    * @returns what was prepared, once it is in the log
    * @throws DomainError suspended while it is shut; nothing was appended then
@@ -70,7 +71,7 @@ export class Acceptance {
     let keptForMs = 0
     try {
       const prepared = await prepare(acceptedAt)
-      this.requireOpen(acceptedAt) // the last moment at which it can still be left undone
+      this.requireOpen(acceptedAt) // the last moment at which the append can be left out
       await append(prepared).catch((err: unknown) => {
         const cannotCome = err instanceof DomainError && err.code === 'overloaded'
         if (!cannotCome) keptForMs = this.settleMs
@@ -84,9 +85,9 @@ export class Acceptance {
   }
 
   /**
-   * No event that is accepted from now on, or that is on its way, was accepted before this.
+   * No event that is on its way, or accepted from now on, was accepted before this.
    *
-   * While it is shut the wall clock is not looked at: that may be the reason.
+   * While it is shut the wall clock is not read: that clock may be the reason.
    */
   lowest(): Micros {
     let lowest = this.passing()
@@ -94,12 +95,12 @@ export class Acceptance {
     return lowest
   }
 
-  /** A time that comes after all that were accepted and told; none that is accepted from now on comes before. */
+  /** A time after all that were given or published; nothing accepted from now on gets an earlier one. */
   passing(): Micros {
     return this.isOpen ? this.time.next() : this.time.goOn()
   }
 
-  /** The same, and how far times have come, to be told to other processes. */
+  /** The lowest acceptance and how far times have come, to be published to other processes. */
   publish(): Published {
     const lowest = this.lowest()
     return { lowest, reached: this.reached }
@@ -109,7 +110,7 @@ export class Acceptance {
     return this.time.reached()
   }
 
-  /** Nothing gets an earlier time from now on. */
+  /** From now on nothing gets an earlier time. */
   goOnFrom(at: Micros): void {
     this.time.raiseTo(at)
   }
@@ -117,7 +118,7 @@ export class Acceptance {
   /**
    * Lets reports through.
    *
-   * @param since nothing that was accepted before this is appended any more, nor gets an earlier time
+   * @param since nothing accepted before this is appended from now on, and nothing gets an earlier time
    * @param until by the steady clock; from then on it is shut
    */
   open(since: Micros, until: number): void {
@@ -127,7 +128,7 @@ export class Acceptance {
     this.whyShut = UNTOLD
   }
 
-  /** @param why is what reporters are told */
+  /** @param why what reporters are answered */
   shut(why: string): void {
     this.openUntil = -Infinity
     this.whyShut = why
@@ -143,12 +144,12 @@ export class Acceptance {
     throw new DomainError('suspended', this.whyShut)
   }
 
-  /** Whether nothing is on its way, or may be. */
+  /** Whether nothing is on its way. */
   get isIdle(): boolean {
     return this.underWay.size === 0
   }
 
-  /** Whether something is on its way, or was accepted since this was last asked. */
+  /** Whether something is on its way, or was accepted since the last call. */
   wasBusy(): boolean {
     const busy = this.accepted || !this.isIdle
     this.accepted = false

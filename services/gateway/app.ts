@@ -18,13 +18,12 @@ export interface GatewayAppOptions extends Omit<
   seedNamespace: SeedNamespace
 }
 
-/** What the gateway does. */
 export interface GatewayWork {
   report: ReportUsage
   correct: CorrectUsage
 }
 
-/** The HTTP service that takes reports and corrections, in full: report-listener.ts stands in front of it. */
+/** The complete HTTP service for reports and corrections. report-listener.ts stands in front of it. */
 export function gatewayApp(
   { report, correct }: GatewayWork,
   options: GatewayAppOptions,

@@ -24,32 +24,32 @@ export interface ClockWatchDeps {
   log: Logger
 }
 
-/** When PostgreSQL was asked for its time. */
+/** The time at which PostgreSQL was asked for its own. */
 export interface Asked {
-  /** By our clock … */
+  /** By this machine's clock. */
   at: Micros
-  /** … and by the one that nobody sets. */
+  /** By the monotonic clock, which nobody sets. */
   ms: number
 }
 
-/** What a look at PostgreSQL's clock says of ours. */
+/** What a comparison with PostgreSQL's clock says of this machine's clock. */
 export type ClockVerdict =
   | 'right'
-  /** It is another time than PostgreSQL's. */
+  /** It differs from PostgreSQL's. */
   | 'off'
   /** Both lie behind what was accepted, and a time server may still set them. */
   | 'behind'
 
-/** Clocks that were ahead before, or are behind now: a minute is more than any that is looked after is off. */
+/** Beyond this, clocks were ahead before, or are behind now: a maintained clock is never a minute off. */
 const BEHIND_MAX_MICROS = 60 * MICROS_PER_SECOND
 
 /**
- * Judges the clock of this machine, by PostgreSQL's and by what was accepted before.
+ * Judges the clock of this machine, by PostgreSQL's clock and by what was accepted before.
  *
- * When both lie behind what was accepted, either they were ahead when that was, or they are behind now; nothing tells
- * which. For a few minutes nothing is taken then, so that a time server may set them. Then usage is taken again, at
- * times that go on from what was accepted; but as long as it is possible that the clocks are behind, no report is
- * refused for lying ahead of them.
+ * Both clocks may lie behind what was accepted. Then either they were ahead at that time, or they are behind now, and
+ * nothing shows which. For a few minutes no usage is taken, so that a time server may set them. Then usage is taken
+ * again, at times that go on from what was accepted. While the clocks may still be behind, no report is refused for
+ * lying ahead of them.
  *
  * @see docs/decisions/0030-time-never-goes-back.md
  */
@@ -57,17 +57,17 @@ export class ClockWatch {
   private readonly wall: Clock
   private readonly time: RisingClock
   private readonly monotonicMs: () => number
-  /** When this machine was started, by the clock that nobody sets. */
+  /** When this machine was started, by the monotonic clock. */
   private readonly bootedMs: number
   private readonly settlesMs: number
   private readonly log: Logger
   private verdict: ClockVerdict = 'right'
   private differenceMicros = 0
-  /** How far PostgreSQL's clock was ahead of the one that nobody sets, as it was seen last: between these. */
+  /** How far PostgreSQL's clock was ahead of the monotonic one at the last look: between these two. */
   private theirLead: { least: Micros; most: Micros } | undefined
   /**
-   * How far acceptances had come when the clocks were found behind, when that was, and how far they have been ahead at
-   * the least since.
+   * Set when the clocks were found behind: how far acceptances had come, when that was, and the least by which they
+   * have been ahead since.
    */
   private doubt: { reached: Micros; ms: number; leastLead: Micros } | undefined
 
@@ -82,19 +82,19 @@ export class ClockWatch {
     this.wall = wall
     this.time = time
     this.monotonicMs = monotonicMs
-    this.bootedMs = monotonicMs() - uptimeMs() // once: to ask the system takes longer than all else at a report
+    this.bootedMs = monotonicMs() - uptimeMs() // once: asking the system takes longer than the rest of a report
     this.settlesMs = settlesMs
     this.log = log
   }
 
-  /** To be called before PostgreSQL is asked, for a look at its answer. */
+  /** To be called before PostgreSQL is asked; the result goes to look(). */
   asks(): Asked {
     return { at: this.wall(), ms: this.monotonicMs() }
   }
 
   /**
-   * @param asked before PostgreSQL was; what its answer took on the way, and to be made, is not held against us
-   * @param now its time
+   * @param asked taken before PostgreSQL was asked; the time its answer took does not count as a difference
+   * @param now PostgreSQL's time
    */
   look(asked: Asked, now: Micros): ClockVerdict {
     const after = this.wall()
@@ -110,18 +110,18 @@ export class ClockWatch {
     return verdict
   }
 
-  /** Whether this clock still shows what it should since the last look: it was not set meanwhile. */
+  /** Whether this clock was not set since the last look. */
   get agrees(): boolean {
-    if (this.theirLead === undefined) return true // nothing was looked at, and nothing taken
+    if (this.theirLead === undefined) return true // no look yet, and nothing taken
     const lead = this.wall() - this.monotonicMs() * MICROS_PER_MS
     const { least, most } = this.theirLead
     return Math.max(least - lead, lead - most) <= CLOCK_DIFFERENCE_MAX_MICROS
   }
 
   /**
-   * Whether usage that lies ahead of this clock may be of now: then it must not be refused for good. The clock may have
-   * been set since the last look, or be behind what was accepted, or no time server may have set it yet since the
-   * machine was started.
+   * Whether usage that lies ahead of this clock may be of now. Such usage may be refused only for the time being. The
+   * clock may have been set since the last look, or be behind what was accepted, or no time server has set it yet since
+   * the machine was started.
    */
   get mayBeBehind(): boolean {
     return (
@@ -132,7 +132,7 @@ export class ClockWatch {
     )
   }
 
-  /** Shows how far off the clock is. */
+  /** Adds the clock's differences to the metrics. */
   showIn(metrics: Metrics): void {
     const difference = metrics.gauge(
       'tally_gateway_clock_difference_seconds',
@@ -162,20 +162,20 @@ export class ClockWatch {
       if (lead > BEHIND_MAX_MICROS) this.doubt = { reached: this.time.reached(), ms, leastLead: lead }
       return
     }
-    // If acceptances were right, so late it is at least: a clock that shows less may still be behind.
+    // If acceptances were right, it is at least this late. A clock that shows less may still be behind.
     const atLeast = doubt.reached + (ms - doubt.ms) * MICROS_PER_MS
     if (now < atLeast - BEHIND_MAX_MICROS) {
-      // Set back once more: a time server may be about to set them.
+      // The clock was set back once more: a time server may be about to correct it.
       if (lead > doubt.leastLead + BEHIND_MAX_MICROS)
         this.doubt = { reached: Math.max(atLeast, this.time.reached()), ms, leastLead: lead }
       else doubt.leastLead = Math.min(doubt.leastLead, lead)
       return
     }
     this.doubt = undefined
-    this.log.info('the clock of this machine lies behind the usage that was accepted last no more')
+    this.log.info('the clock of this machine no longer lies behind the usage that was accepted last')
   }
 
-  /** Once for each change. */
+  /** Logs each change once. */
   private tell(verdict: ClockVerdict): void {
     const byS = Math.round(this.differenceMicros / MICROS_PER_SECOND)
     const behindS = Math.round(this.time.lead() / MICROS_PER_SECOND)
@@ -193,7 +193,7 @@ export class ClockWatch {
       this.log.warn(
         { behindS },
         behindS > 0
-          ? 'usage is taken again, at times of acceptance that go on from the last one; what lies ahead of the clock is told to come again'
+          ? 'usage is taken again, at times of acceptance that go on from the last one; reports that lie ahead of the clock are answered to try again later'
           : 'usage is taken again: the clock is right',
       )
   }

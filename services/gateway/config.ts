@@ -11,7 +11,7 @@ import { readRedisConfig } from '../../shared/redis/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { GATEWAY_POINTS } from './crash-points.ts'
 
-/** Accounts and metrics that are known to exist; others are asked for each time. */
+/** Accounts and metrics cached as existing; all others are looked up each time. */
 const EXISTING_IDS_MAX = 200_000
 
 /** Settings of the gateway. */
@@ -25,8 +25,8 @@ export function readGatewayConfig(read: EnvReader) {
     }),
     existingIdsMax: EXISTING_IDS_MAX,
     /**
-     * How long a gateway goes on while it cannot reach PostgreSQL, and the list of events waits after a crash of one:
-     * enough for a failover of PostgreSQL.
+     * How long a gateway goes on without PostgreSQL, and how long the list of events waits after a gateway crashed. It
+     * is enough for a failover of PostgreSQL.
      */
     unrenewedMaxMs:
       1_000 *
@@ -36,8 +36,8 @@ export function readGatewayConfig(read: EnvReader) {
         max: 3_600,
       }),
     /**
-     * How long a time server may take to set a clock that is wrong: chrony and systemd-timesyncd do so within seconds of
-     * reaching one, ntpd within a minute or two.
+     * How long a time server may take to set a wrong clock. chrony and systemd-timesyncd take seconds once they reach
+     * one, ntpd a minute or two.
      */
     clockSettlesMs:
       1_000 *
@@ -49,7 +49,7 @@ export function readGatewayConfig(read: EnvReader) {
   }
 }
 
-/** For the events that are to be corrected. */
+/** They look up the events that are to be corrected. */
 const CLICKHOUSE_CONNECTIONS = 4
 
 /** Settings of the gateway in a process of its own. */

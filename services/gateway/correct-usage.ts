@@ -21,7 +21,7 @@ export interface CorrectUsageDeps {
   sender: RevisionSender
   clock: Clock
   log: Logger
-  /** Told where corrections get to. */
+  /** Called at each crash point. */
   reached?: Reached<GatewayPoint>
 }
 
@@ -30,16 +30,16 @@ interface CorrectionRequest {
   corrections: readonly RequestedCorrection[]
   /** The bytes of the whole request. */
   body: Buffer
-  /** How faults name a correction: `corrections[3].`; undefined where the path names the one event. */
+  /** The prefix by which faults name a correction: `corrections[3].`; undefined where the path names the one event. */
   label: ((index: number) => string) | undefined
 }
 
 export type CorrectUsage = (request: CorrectionRequest) => Promise<UsageEvent[]>
 
 /**
- * Corrects usage events, all of them or none: each revision is committed to PostgreSQL, then its row is appended to the
- * event log; when it resolves, both are durable. What is committed and not appended, because the log or the process was
- * away, is sent by relay-revisions.ts or by the same request sent again: that one finds nothing left to change.
+ * Corrects usage events, all of them or none. Each revision is committed to PostgreSQL, then its row is appended to the
+ * event log. When it resolves, both are durable. If the log or the process fails in between, relay-revisions.ts sends
+ * the rows. So does the same request sent again, which finds nothing left to change.
  *
  * @returns the events as they count from now on, in the order given
  * @throws DomainError malformed, unprocessable, not_found, conflict or overloaded when nothing was written or the log
@@ -69,7 +69,7 @@ export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
       return before
     })
     reached('gateway-corrected')
-    // Also those of an earlier request that was cut short.
+    // This includes revisions of an earlier request that was cut short.
     const unsent = [...revisions.values()].filter(({ revision, isSent }) => revision > 0 && !isSent)
     if (unsent.length > 0) {
       const sent = sender.send(unsent)
@@ -77,7 +77,7 @@ export function correctUsage(deps: CorrectUsageDeps): CorrectUsage {
       await sent
       reached('gateway-sent')
       await sender.markSent(unsent).catch((err: unknown) => {
-        log.warn({ err }, 'could not note that corrections were sent: they are sent once more')
+        log.warn({ err }, 'could not mark corrections as sent: they will be sent again')
       })
       reached('gateway-marked')
     }
@@ -112,7 +112,7 @@ function checkAll({ corrections, body, label = ofOne }: CorrectionRequest): Chec
 const NOUN = 'corrections'
 const ofOne = (): string => ''
 
-/** Which events have revisions, and the reports of those that have none. */
+/** Finds out which events have revisions, and reads the reports of the others. */
 async function findReports(
   pool: Pool,
   namespaceId: string,
@@ -140,8 +140,8 @@ function requireExisting(
 }
 
 /**
- * Takes the events for the rest of the transaction, and reads their newest revisions, and when that was. An event whose
- * first correction changes nothing is left as it is: it has no revision, and ClickHouse alone says what it is.
+ * Locks the events until the transaction ends, and reads their newest revisions and the time of the lock. An event
+ * whose first correction changes nothing is left out: it has no revision, and only ClickHouse has its content.
  */
 async function takeEvents(
   db: PoolClient,
@@ -155,7 +155,7 @@ async function takeEvents(
   })
   if (wanted.length === 0) return { before: new Map(), takenAt: 0 }
   const ids = wanted.map(({ eventId }) => eventId)
-  // One that ClickHouse shows corrected was corrected after its revisions were looked for: it has some now.
+  // If ClickHouse shows an event as corrected here, its correction came after the search for revisions. So it has some.
   const reports = ids.flatMap((id) => stored.get(id) ?? []).filter(({ correctedAt }) => correctedAt === null)
   const revisions = eventRevisionRepository(db)
   const takenAt = await revisions.take(namespaceId, ids, reports)

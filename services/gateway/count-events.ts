@@ -2,7 +2,10 @@ import { DomainError, type ErrorCode } from '../../shared/errors/domain-error.ts
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import type { GatewayWork } from './app.ts'
 
-/** Counts reported events and corrections by how their request was answered, as far as its body was worth a look. */
+/**
+ * Counts reported events and corrections by the status of their answer. Bodies that openapi.yaml does not allow are not
+ * counted.
+ */
 export function countEvents(metrics: Metrics, { report, correct }: GatewayWork): GatewayWork {
   const events = metrics.counter(
     'tally_gateway_events_total',
@@ -42,5 +45,5 @@ function countBy<Asked, Answer>(
 
 const isRefusal = (err: unknown): boolean => err instanceof DomainError && !TRY_AGAIN.has(err.code)
 
-/** Answered with 503. */
+/** Codes that are answered with 503. */
 const TRY_AGAIN = new Set<ErrorCode>(['overloaded', 'suspended', 'unavailable'])

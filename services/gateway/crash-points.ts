@@ -1,18 +1,15 @@
-/**
- * Where test/faults/crash-points.test.ts has the gateway crash, in the order in which reports and corrections get
- * there.
- */
+/** Places at which test/faults/crash-points.test.ts kills the gateway, in the order in which requests reach them. */
 export const GATEWAY_POINTS = [
-  'gateway-accepted', // it has its time of acceptance
+  'gateway-accepted', // an event has its time of acceptance
   'gateway-keyed', // its Idempotency-Key is in PostgreSQL, begun
-  'gateway-appending', // its records are with the event log, which has not confirmed them
-  'gateway-appended', // … and has
+  'gateway-appending', // its records are handed to the event log, which has not confirmed them
+  'gateway-appended', // the event log has confirmed its records
   'gateway-completed', // its Idempotency-Key is used up; nobody has been answered
   'gateway-correcting', // a correction's revision is written, and not committed
-  'gateway-corrected', // … and committed; the event log knows nothing of it
-  'gateway-sending', // its row is with the event log, which has not confirmed it
-  'gateway-sent', // … and has; its revision is not marked as sent
-  'gateway-marked', // … and is; nobody has been answered
+  'gateway-corrected', // the revision is committed; the event log knows nothing of it
+  'gateway-sending', // the correction's row is handed to the event log, which has not confirmed it
+  'gateway-sent', // the event log has confirmed the row; the revision is not marked as sent
+  'gateway-marked', // the revision is marked as sent; nobody has been answered
   'gateway-relayed', // the relay has sent what was left behind, and not marked it
 ] as const
 

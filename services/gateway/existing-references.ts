@@ -8,7 +8,7 @@ export type ListExisting = (
   metricIds: readonly string[],
 ) => Promise<string[]>
 
-/** Tells which accounts and metrics do not exist. */
+/** Finds the accounts and metrics that do not exist. */
 export type FindMissing = (
   namespaceId: string,
   accountIds: ReadonlySet<string>,
@@ -16,11 +16,11 @@ export type FindMissing = (
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Caches accounts and metrics that were seen to exist. They are never deleted, so what exists stays true for ever;
- * what does not is asked again each time, because it may have been created since.
+ * Caches accounts and metrics that exist. They are never deleted, so a cached one stays true. A missing one is looked
+ * up each time, because it may have been created since.
  *
  * @param idsMax how many ids are cached
- * @param purges tell when all of them are to be forgotten
+ * @param purges says when the whole cache is to be emptied
  */
 export function existingReferences(listExisting: ListExisting, idsMax: number, purges?: Purges): FindMissing {
   const cached = new LRUCache<string, true>({ max: idsMax })

@@ -1,12 +1,9 @@
 import { DomainError } from '../../shared/errors/domain-error.ts'
 
-/**
- * What is wrong with one of the things that a request asks for: malformed in itself, or well-formed and still
- * impossible.
- */
+/** What is wrong with one item of a request: malformed in itself, or well-formed and still impossible. */
 export interface Fault {
   code: 'malformed' | 'unprocessable'
-  /** Begins with the field. */
+  /** It begins with the field. */
   message: string
 }
 
@@ -17,7 +14,7 @@ export const malformed = (message: string): Fault => ({ code: 'malformed', messa
 export const impossible = (message: string): Fault => ({ code: 'unprocessable', message })
 
 /**
- * Names the first faulty items by their place; what is malformed goes before what is impossible.
+ * Names the first faulty items by their index. If any are malformed, only those are named.
  *
  * @param noun what the items are called
  * @throws DomainError when there is a fault
@@ -35,7 +32,7 @@ export function throwFaults(
   throw new DomainError(code, faultList(messages, noun))
 }
 
-/** The first faults, one a line, and how many more there are. */
+/** The first faults, one a line, and the number of further ones. */
 export function faultList(messages: readonly string[], noun: string): string {
   const shown = messages.slice(0, FAULTS_NAMED_MAX)
   const more = messages.length - shown.length

@@ -26,7 +26,7 @@ import { openGateway } from './open-gateway.ts'
 const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
   name: 'gateway',
   about:
-    'Takes reported and corrected usage into the event log, in a process of its own; npm run migrate goes before.',
+    'Takes reported and corrected usage into the event log, in a process of its own; run npm run migrate first.',
   readConfig: readGatewayServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, host, port, requestTimeoutMs } = config
@@ -45,7 +45,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
       log,
     })
     opened.push(eventLog)
-    // Not looked at yet: reports are taken while it is away, too.
+    // ClickHouse is not contacted yet: reports are taken without it, too.
     const clickhouse = await openClickHouse({
       ...config.clickhouse,
       connections: config.clickhouseConnections,
@@ -86,7 +86,7 @@ const gateway: Service<ReturnType<typeof readGatewayServiceConfig>> = {
     return {
       address: `${hostToCall(host)}:${server.port}`,
       isLive: () => true,
-      // The log alone: without PostgreSQL it gets on for a while, with what it has cached.
+      // Ready depends on the log alone: without PostgreSQL the gateway works for a while from its caches.
       isReady: () =>
         allAnswer(
           () => Promise.resolve(acceptance.isOpen),

@@ -4,23 +4,23 @@ import { type OpenApiDocument, operationById } from '../../shared/http/openapi-d
 import { faultList } from './faults.ts'
 import type { CompileSchema } from './report-schemas.ts'
 
-/** As openapi.yaml has it. */
+/** The limit in openapi.yaml. */
 const ITEMS_MAX = 1_000
 
-/** A batch of openapi.yaml. */
+/** A list of items in a request of openapi.yaml. */
 interface Batch {
   operationId: string
   /** The field that holds its items. */
   list: string
-  /** What the schema of an item is called. */
+  /** The name of an item's schema. */
   schema: string
 }
 
 /**
- * Makes the explanation of a batch that openapi.yaml does not allow: its first items that are wrong, by their index.
+ * Explains a batch that openapi.yaml does not allow: names its first wrong items by their index.
  *
- * The validator in front stops at its first fault, on purpose: gathering all of them in 4 MiB of nonsense takes more
- * memory than the body. Only then is each item looked at by itself, until enough are named.
+ * The validator in front stops at its first fault on purpose: gathering all faults in 4 MiB of nonsense takes more
+ * memory than the body. Only then is each item checked by itself, until enough are named.
  */
 export function explainBatch(
   document: OpenApiDocument,

@@ -13,9 +13,9 @@ import { ClockWatch } from './clock-watch.ts'
 import { publishWatermark, RENEW_BUSY_MS, RENEW_IDLE_MS } from './published-watermark.ts'
 
 export interface AcceptanceParts {
-  /** Of the gateway: where the watermark is published. */
+  /** The gateway's connections; the watermark is published there. */
   pool: Pool
-  /** Whether no other process takes reports: then nobody goes by what is published until the next start. */
+  /** Whether no other process takes reports. Then nobody reads the published watermark until the next start. */
   alone: boolean
   metrics: Metrics
   log: Logger
@@ -32,17 +32,17 @@ export interface OpenedAcceptance {
   acceptance: Acceptance
   /** The clock of this machine. */
   clock: Clock
-  /** Whether that one can be relied on. */
+  /** Judges whether that clock can be relied on. */
   watch: ClockWatch
-  /** No event that is on its way into the log, or will be, was or will be accepted before this; by any gateway. */
+  /** No gateway has an event on its way, or will accept one, with an acceptance before this. */
   lowestUnderWay: () => Micros | Promise<Micros>
 }
 
 /**
- * What accepts events, for a process of its own or one with others; its watermark is published until the process
- * closes, and its clock watched.
+ * Makes the acceptance of a gateway, alone or beside others. Its watermark is published and its clock watched until the
+ * process closes.
  *
- * @param opened before the event log is, which must settle first
+ * @param opened gets what is to be closed, newest first; the event log is added later, because it must settle first
  * @throws when PostgreSQL does not answer
  */
 export async function openAcceptance(
@@ -59,9 +59,9 @@ export async function openAcceptance(
   const acceptance = new Acceptance(time, settleMs, steadyMs, () => watch.agrees)
   watch.showIn(metrics)
   const table = gatewayRepository(pool)
-  if (alone) await table.forgetAll() // of this very process, when it crashed
+  if (alone) await table.forgetAll() // rows this process left when it crashed
   const deps = { table, acceptance, watch, steadyMs, log }
-  // Nobody reads the row of one that is alone: it is there for the next start.
+  // When the gateway is alone nobody reads the row until the next start.
   const renewBusyMs = alone ? RENEW_IDLE_MS : RENEW_BUSY_MS
   opened.push(await publishWatermark(deps, { settleMs, unrenewedMaxMs, renewBusyMs }))
   const lowestUnderWay = alone ? () => acceptance.lowest() : lowestUnderWayIn(pool)

@@ -31,9 +31,9 @@ import { seedNamespace } from './seed/seed-namespace.ts'
 import { revisionSender } from './send-revisions.ts'
 
 export interface GatewayParts {
-  /** Connections that reports have to themselves. */
+  /** Connections that only reports use. */
   pool: Pool
-  /** Where events are looked up that are to be corrected. Reports do without. */
+  /** Looks up the events that are to be corrected. Reports do not need it. */
   clickhouse: ClickHouse
   eventLog: Pick<EventLog, 'append' | 'partitions' | 'lag'>
   acceptance: Acceptance
@@ -41,14 +41,14 @@ export interface GatewayParts {
   clock: Clock
   watch: Pick<ClockWatch, 'mayBeBehind'>
   access: Access
-  /** What is known of accounts and metrics. */
+  /** Says when cached accounts and metrics are to be forgotten. */
   purges: Purges
   requests: RequestMetrics
   metrics: Metrics
   log: Logger
-  /** Whether there is room: see OperationsAppOptions.admitWrite. */
+  /** Throws when there is no room to store more: see OperationsAppOptions.admitWrite. */
   admitWrite?: () => void
-  /** Told where reports and corrections get to. */
+  /** Called at each crash point. */
   reached?: Reached<GatewayPoint>
 }
 
@@ -58,19 +58,19 @@ export interface GatewayOptions {
   lookUpTimeoutMs: number
 }
 
-/** The gateway, as far as it is opened before it serves. */
+/** The gateway before it serves requests. */
 export interface OpenedGateway {
   handler: RequestListener
-  /** Sends on what a crash left behind, until it is closed. */
+  /** Sends what a crash left behind, until it is closed. */
   relay: Closeable
 }
 
-/** The gateway on its engines, for a process of its own or one with others. */
+/** Opens the gateway on its engines, for a process of its own or one with others. */
 export function openGateway(parts: GatewayParts, options: GatewayOptions): OpenedGateway {
   const { pool, clickhouse, eventLog, acceptance, clock, watch, access, purges, requests, metrics } = parts
   const { gateway, requestTimeoutMs, lookUpTimeoutMs } = options
   const log = parts.log.child({ part: 'gateway' })
-  const told = parts.reached === undefined ? {} : { reached: parts.reached }
+  const crashPoints = parts.reached === undefined ? {} : { reached: parts.reached }
   const measuredLog = measureAppends(metrics, eventLog)
   const sender = revisionSender(measuredLog, pool, () => acceptance.passing())
   const report = reportUsage({
@@ -87,7 +87,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
       purges,
     ),
     requestKeys: requestKeysIn(pool),
-    ...told,
+    ...crashPoints,
   })
   const correct = correctUsage({
     pool,
@@ -98,7 +98,7 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
     sender,
     clock,
     log,
-    ...told,
+    ...crashPoints,
   })
   const work = countEvents(metrics, { report, correct })
   return {
@@ -114,6 +114,6 @@ export function openGateway(parts: GatewayParts, options: GatewayOptions): Opene
         parts.admitWrite?.()
       },
     }),
-    relay: relayRevisions({ pool, sender, metrics, log, ...told }),
+    relay: relayRevisions({ pool, sender, metrics, log, ...crashPoints }),
   }
 }

@@ -11,7 +11,7 @@ export interface PublishedWatermarkDeps {
   table: Pick<ReturnType<typeof gatewayRepository>, 'readNow' | 'register' | 'renew' | 'remove' | 'bringBack'>
   acceptance: Acceptance
   watch: Pick<ClockWatch, 'asks' | 'look'>
-  /** The clock that the acceptance was given. */
+  /** The same clock that the acceptance has. */
   steadyMs: () => number
   log: Logger
 }
@@ -19,14 +19,14 @@ export interface PublishedWatermarkDeps {
 export interface PublishedWatermarkOptions {
   /** How long reports are taken after the last renewal that succeeded. */
   unrenewedMaxMs: number
-  /** How long an append may be on its way after it was begun. */
+  /** How long an append may take to arrive after it was begun. */
   settleMs: number
   /** How often the row is renewed while there are reports. Default: RENEW_BUSY_MS */
   renewBusyMs?: number
 }
 
 export const RENEW_BUSY_MS = 250
-/** … and while there are none. */
+/** How often the row is renewed while there are no reports. */
 export const RENEW_IDLE_MS = 1_000
 /** How many renewals may fail in a row before reports are refused. */
 const RENEWALS_MISSED_MAX = 4
@@ -36,9 +36,9 @@ const CLOCK_BEHIND =
   'no usage is taken for some minutes, as the clock of this Tally lies behind the usage it has taken: try again later'
 
 /**
- * Tells other processes before which time this gateway appends nothing any more, and lets it take reports only while
- * they can rely on it, and while its clock can be relied on. The row counts until no append that was begun under it can
- * still arrive.
+ * Publishes the time before which this gateway appends nothing any more. The gateway takes reports only while other
+ * processes can rely on that time, and while its own clock can be relied on. The row counts until no append begun under
+ * it can still arrive.
  *
  * @see docs/decisions/0007-gateways-publish-their-lowest-acceptance.md
  * @internal
@@ -48,7 +48,7 @@ export class PublishedWatermark {
   private readonly unrenewedMaxMs: number
   private readonly countsForMs: number
   private row: { id: string; since: Micros; takesUntil: number } | undefined
-  /** The database's clock, as it was seen last. */
+  /** The database's clock at the last answer. */
   private seen = -Infinity
 
   constructor(deps: PublishedWatermarkDeps, { unrenewedMaxMs, settleMs }: PublishedWatermarkOptions) {
@@ -58,7 +58,7 @@ export class PublishedWatermark {
     deps.acceptance.shut(UNTOLD)
   }
 
-  /** Enters a row, or renews it; when that throws, what was allowed before stays allowed until its time is up. */
+  /** Enters or renews the row. If that throws, reports are taken until the time of the last renewal is up. */
   async renew(): Promise<void> {
     const { table, acceptance, watch, steadyMs } = this.deps
     const { row } = this
@@ -69,20 +69,20 @@ export class PublishedWatermark {
     }
     const asked = watch.asks()
     const answer = await table.renew(row.id, acceptance.publish(), this.countsForMs)
-    // An answer that took so long says nothing of now: the row may count no longer.
+    // After so slow an answer the row may already have expired.
     if (answer === undefined || steadyMs() >= row.takesUntil) {
       await this.register()
       return
     }
     row.takesUntil = startedAt + this.unrenewedMaxMs
     const { now, reached } = answer
-    // Where clocks lie behind what was accepted: the list would wait for the gateway that is least ahead of them.
+    // The clocks lie behind what was accepted. Without this the list would wait for the gateway that is least ahead.
     if (reached - now > TAIL_MICROS) acceptance.goOnFrom(reached)
     await this.noteClock(now)
     this.letThrough(row, asked, now)
   }
 
-  /** Takes the row away: nothing of this gateway is on its way any more. Otherwise it counts until its time is up. */
+  /** Removes the row when nothing is on its way any more. Otherwise the row counts until it expires. */
   async end(): Promise<void> {
     const { acceptance, log } = this.deps
     acceptance.shut(UNTOLD)
@@ -94,9 +94,9 @@ export class PublishedWatermark {
   private async register(): Promise<void> {
     const { table, acceptance, watch, steadyMs } = this.deps
     acceptance.shut(UNTOLD)
-    if (this.row !== undefined && acceptance.isIdle) await this.remove(this.row.id) // else it counts for what is on its way
+    if (this.row !== undefined && acceptance.isIdle) await this.remove(this.row.id) // if not idle, the row keeps counting for what is on its way
     this.row = undefined
-    // Before anything is entered: of two clocks that differ neither may be what times go on from.
+    // The clocks are compared before the row is entered: if they differ, times may go on from neither.
     const asked = watch.asks()
     const now = await table.readNow()
     await this.noteClock(now)
@@ -104,7 +104,7 @@ export class PublishedWatermark {
       acceptance.shut(CLOCK_OFF)
       return
     }
-    const id = randomUUID() // never the old one: what readers passed stays passed
+    const id = randomUUID() // never the old id: readers may have passed its row
     const startedAt = steadyMs()
     const askedAgain = watch.asks()
     const entered = await table.register(id, this.countsForMs, this.unrenewedMaxMs)
@@ -117,14 +117,17 @@ export class PublishedWatermark {
     return table.remove(id, acceptance.reached)
   }
 
-  /** Rows of others that were renewed before the database's clock was set back would count until that time comes. */
+  /**
+   * After the database's clock was set back, renewed rows of others would count until the old time comes again. It
+   * removes them.
+   */
   private async noteClock(now: Micros): Promise<void> {
     if (now < this.seen - CLOCK_STEP_MICROS) await this.deps.table.bringBack()
-    this.seen = now // not before: what failed is done at the next renewal
+    this.seen = now // only now: if the removal failed, the next renewal repeats it
   }
 
   /**
-   * @param asked before the database was
+   * @param asked taken before the database was asked
    * @param now the database's time in its answer
    */
   private letThrough(row: NonNullable<PublishedWatermark['row']>, asked: Asked, now: Micros) {
@@ -133,10 +136,10 @@ export class PublishedWatermark {
     switch (watch.look(asked, now)) {
       case 'off':
         acceptance.shut(CLOCK_OFF)
-        row.takesUntil = -Infinity // a new one, once the clock is right
+        row.takesUntil = -Infinity // enter a new row once the clock is right
         break
       case 'behind':
-        acceptance.shut(CLOCK_BEHIND) // its row stays: the list of events goes on
+        acceptance.shut(CLOCK_BEHIND) // the row stays, so the list of events goes on
         break
       case 'right':
         acceptance.open(row.since, row.takesUntil)
@@ -145,7 +148,7 @@ export class PublishedWatermark {
 }
 
 /**
- * Publishes the watermark for as long as it is not closed; that must be after the event log has settled.
+ * Publishes the watermark until it is closed. To be called after the event log has settled.
  *
  * @throws when PostgreSQL does not answer the first time
  */

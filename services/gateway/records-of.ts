@@ -5,7 +5,7 @@ import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { usageEventToLine } from '../../shared/usage-lines/log-line.ts'
 
 /**
- * What the event log is given of some events: one record for each partition, and more where one would be too large.
+ * Makes the records of some events: one for each partition, and more where one would be too large.
  *
  * @param acceptedAt when the gateway took what it appends
  */

@@ -14,22 +14,22 @@ export interface RelayRevisionsDeps {
   sender: RevisionSender
   metrics: Metrics
   log: Logger
-  /** Told where the relay gets to. */
+  /** Called at each crash point. */
   reached?: Reached<GatewayPoint>
 }
 
-/** So many at once, each with up to 16 KiB of properties. */
+/** Each has up to 16 KiB of properties. */
 const REVISIONS_AT_ONCE = 500
-/** Younger ones are being sent by the request that made them. */
+/** Younger revisions are still being sent by the request that made them. */
 const LEFT_BEHIND_AFTER_MS = 2_000
 const LOOK_EVERY_MS = 1_000
 const BACK_OFF_MAX_MS = 30_000
-/** What is under way is sent again by the next one to look, so the process need not wait for it for long. */
+/** The next relay sends again whatever was under way, so closing need not wait long. */
 const CLOSE_MS = 2_000
 
 /**
- * Sends corrections that were committed and never sent: the gateway that took them crashed, or the event log was away.
- * It sends before it marks, so a crash in between sends them twice, which changes nothing; so do several relays at
+ * Sends corrections that were committed and never sent: their gateway crashed, or the event log was away. It sends
+ * before it marks, so a crash in between sends them twice, which changes nothing. The same holds for several relays at
  * once.
  */
 export function relayRevisions({ pool, sender, metrics, log, reached }: RelayRevisionsDeps): Closeable {

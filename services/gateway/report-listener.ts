@@ -18,28 +18,27 @@ import { compileReportSchemas, type ReportSchemas, schemaCompiler } from './repo
 import type { ReportedEvent } from './reported-event.ts'
 import { batchAnswer, eventAnswer, labelInBatch, labelOfOne } from './routes/report-events.ts'
 
-/** One of the two routes that usage is reported on. */
+/** A route for reporting usage. */
 interface ReportRoute {
   name: string
   /** @returns undefined when openapi.yaml does not allow the body */
   eventsOf: (body: unknown) => readonly ReportedEvent[] | undefined
   label: (index: number) => string
   answerOf: (events: readonly UsageEvent[]) => object
-  /** Counts and times a request whose caller was found here. */
+  /** Counts and times a request that is answered here. */
   observe: (res: ServerResponse, startedAt: number) => void
 }
 
-/** As openapi.yaml has it. */
+/** The permission in openapi.yaml. */
 const PERMISSION: Permission = 'write:all'
 const REQUEST_KEY_MAX = 255
 
 /**
- * Takes reported usage on bare node:http when a request is of the ordinary kind, and leaves every other to the Express
- * app, untouched or with its body read: what is unusual, or not allowed, is answered in one place alone.
+ * Takes reported usage on bare node:http when the request is an ordinary one. Every other request goes to the Express
+ * app, with its body unread or already read. So whatever is unusual or not allowed is answered in one place.
  *
- * Why: Express and its validator take most of the time that one event takes (measured without the log: 295 µs of CPU a
- * request against 79). Both give the same answer to the same request; test/services/gateway/report-listener.test.ts
- * holds them side by side.
+ * Why: Express and its validator take most of the CPU time of a report with one event (docs/experiments.md). Both give
+ * the same answer to the same request; test/services/gateway/report-listener.test.ts compares them.
  */
 export function reportListener(work: GatewayWork, options: GatewayAppOptions): RequestListener {
   const { report } = work
@@ -146,7 +145,7 @@ const CONTENT_TYPES = new Set([
   'application/json;charset=utf-8',
 ])
 
-/** Whether nothing but the key, the body and the limits can still be in the way of a 202. */
+/** Whether only the key, the body and the limits can still prevent a 202. */
 function isOrdinary(req: IncomingMessage): boolean {
   const { headers } = req
   const encoding = headers['content-encoding']

@@ -3,7 +3,7 @@ import { findAmountFault } from '../../shared/amount/amount.ts'
 import type { OpenApiDocument } from '../../shared/http/openapi-document.ts'
 import type { ReportedEvent } from './reported-event.ts'
 
-/** What a body of reported usage must be, as openapi.yaml has it. */
+/** The schemas of openapi.yaml that a body of reported usage must match. */
 export interface ReportSchemas {
   isEvent: ValidateFunction<ReportedEvent>
   isBatch: ValidateFunction<{ events: ReportedEvent[] }>
@@ -19,16 +19,16 @@ export function compileReportSchemas(compile: CompileSchema): ReportSchemas {
   }
 }
 
-/** Compiles a schema of openapi.yaml, by where it stands in it. */
+/** Compiles the schema at a JSON pointer of openapi.yaml. */
 export type CompileSchema = <T>(pointer: string) => ValidateFunction<T>
 
 /**
- * Makes a compiler of schemas of openapi.yaml. A process needs one: each takes the whole document in. What it compiles
- * stops at the first fault: gathering all of them in 4 MiB of nonsense takes more memory.
+ * Makes a compiler of schemas of openapi.yaml. A process needs only one, as each reads the whole document. Compiled
+ * schemas stop at the first fault: gathering all faults in 4 MiB of nonsense takes more memory.
  */
 export function schemaCompiler(document: OpenApiDocument): CompileSchema {
   const ajv = new Ajv2020({ strict: false })
-  ajv.addFormat('int64', true) // for who generates clients; what numbers may be, type and maximum say
+  ajv.addFormat('int64', true) // for generators of clients; type and maximum already limit the numbers
   ajv.addFormat('amount', (text: string) => findAmountFault(text) === undefined)
   ajv.addSchema({ ...document, $id: 'openapi' })
   return <T>(pointer: string) => ajv.compile<T>({ $ref: `openapi#${pointer}` })

@@ -33,11 +33,11 @@ export interface ReportUsageDeps {
   acceptance: Acceptance
   /** The clock of this machine. */
   clock: Clock
-  /** Whether that may be behind: what lies ahead of it is not refused for good then. */
+  /** Whether that clock may be behind. Then an event ahead of it may be refused only for the time being. */
   mayBeBehind: () => boolean
   findMissing: FindMissing
   requestKeys: RequestKeys
-  /** Told where reports get to. */
+  /** Called at each crash point. */
   reached?: Reached<GatewayPoint>
 }
 
@@ -48,22 +48,22 @@ export interface Report {
   events: readonly ReportedEvent[]
   /** The bytes of the whole request. */
   body: Buffer
-  /** Method and path, which the ids of events with the request's key are made of: it never changes. */
+  /** Method and path. The ids of events with the request's key are made of it, so it never changes. */
   route: string
   /** The Idempotency-Key header. */
   requestKey: string | undefined
-  /** How faults name an event: `events[3].`, or nothing when there is only one. */
+  /** The prefix by which faults name an event: `events[3].`, or nothing when there is only one. */
   label: (index: number) => string
 }
 
 export type ReportUsage = (report: Report) => Promise<UsageEvent[]>
 
 /**
- * Takes reported usage: checks all of it, then appends it to the event log; when it resolves, every event is durable.
+ * Takes reported usage: checks all of it, then appends it to the event log. When it resolves, every event is durable.
  *
  * @returns the events in the order given; equal reports of one event in one request are the same event
- * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written, unavailable when that is
- *   not known
+ * @throws DomainError malformed, unprocessable, conflict or suspended when nothing was written, unavailable when that
+ *   is not known
  */
 export function reportUsage(deps: ReportUsageDeps): ReportUsage {
   const { log, acceptance, clock, mayBeBehind, findMissing, requestKeys, reached = () => undefined } = deps
@@ -76,12 +76,12 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
     const now = unixSeconds(clock() + ahead)
     if (mayBeBehind()) requireNotAhead(report.events, now)
     const checked = await checkAll(report, now, findMissing)
-    await awaitNextSlice(bytes) // before it is accepted: from then on the list of events cannot pass it until it is in the log
+    await awaitNextSlice(bytes) // before the acceptance, because the list of events waits for whatever is accepted and not in the log
     const keyed =
       requestKey === undefined ? undefined : { route, key: requestKey, digest: digestOfReports(checked) }
     const prepare = async (acceptedAt: Micros) => {
       reached('gateway-accepted')
-      // Times of acceptance may be ahead of the clock; usage happens now.
+      // Times of acceptance may be ahead of the clock; usage without a time happens now.
       const happensAt = Math.min(acceptedAt, clock()) + ahead
       const begun = keyed && (await requestKeys.begin(namespaceId, keyed, report.body, happensAt))
       if (keyed !== undefined) reached('gateway-keyed')
@@ -106,9 +106,9 @@ export function reportUsage(deps: ReportUsageDeps): ReportUsage {
 }
 
 /**
- * What identifies the events of a request: their own keys, or else the header's, or nothing.
+ * Says what identifies the events of a request: their own keys, else the header's, else nothing.
  *
- * @param form in which the request began that the key stands for
+ * @param form the form of the request in which the key was first used
  */
 function identitiesOf(
   keyed: Pick<KeyedRequest, 'route' | 'key'> | undefined,
@@ -128,7 +128,7 @@ function reportedOf(events: readonly UsageEvent[]): ReportedEvents {
   return { firstId: first.id, count: events.length }
 }
 
-/** @throws DomainError suspended when usage lies ahead of a clock that may be behind: it may be of now */
+/** @throws DomainError suspended when usage lies ahead of a clock that may be behind: the usage may be of now */
 function requireNotAhead(events: readonly ReportedEvent[], now: number): void {
   if (events.some(({ occurred_at: at }) => at != null && liesTooFarAhead(at, now)))
     throw new DomainError(
@@ -179,7 +179,7 @@ async function checkAll(report: Report, now: number, findMissing: FindMissing): 
     if (isMetric(result.source)) metricIds.add(result.source)
     hasNumber ||= result.hasNumber
   }
-  // Why only then: most properties hold no number, and the whole body must be read again for this.
+  // Why only then: most properties hold no number, and this check reads the whole body again.
   if (faults.size === 0 && hasNumber)
     for (const [index, fault] of findLostDigits(report.body)) faults.set(index, fault)
   throwFaults(faults, report.label)
@@ -202,7 +202,7 @@ function addUnknown(
   }
 }
 
-/** One key with different contents in one request: which of them was meant cannot be told. */
+/** Refuses one key with different contents in one request: nothing shows which of them was meant. */
 function addConflicts(
   faults: Map<number, Fault>,
   events: readonly CheckedEvent[],
@@ -224,6 +224,6 @@ function addConflicts(
   }
 }
 
-/** Equal reports of one event in one request are the same event. */
+/** Leaves out repeated reports of one event in one request. */
 const distinct = (events: readonly UsageEvent[]): Iterable<UsageEvent> =>
   events.length === 1 ? events : new Map(events.map((event) => [event.id, event])).values()

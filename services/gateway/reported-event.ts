@@ -6,16 +6,16 @@ import { namedSources, type UsageSource } from '../../shared/domain/usage-source
 import type { SchemaOf } from '../../shared/http/operation.ts'
 import { type Fault, impossible, malformed } from './faults.ts'
 
-/** An event as a caller reports it, after the check against openapi.yaml. Null is as if it were left out. */
+/** An event as a caller reports it, after the check against openapi.yaml. A null field means the same as no field. */
 export type ReportedEvent = SchemaOf<'NewUsageEvent'>
 
-/** A reported event that was looked at closely: everything but who reports it and when it was accepted. */
+/** A reported event after all checks: everything but the caller's namespace and the time of acceptance. */
 export interface CheckedEvent {
   accountId: string
   source: UsageSource
   /** Canonical decimal text. */
   quantity: string
-  /** Unix seconds; undefined when it happens as it is accepted. */
+  /** Unix seconds; undefined when the event happens at its acceptance. */
   occurredAt: number | undefined
   key: string | undefined
   /** JSON text. */
@@ -62,7 +62,7 @@ export function checkEvent(event: ReportedEvent, now: number): CheckedEvent | Fa
  * Finds the events whose properties hold a number that lost digits when the request was parsed.
  *
  * @param body the bytes of the whole request, as they were parsed
- * @returns faults by the place of the event in the request
+ * @returns faults by the index of the event in the request
  */
 export function findLostDigits(body: Buffer): Map<number, Fault> {
   const faults = new Map<number, Fault>()
@@ -78,5 +78,5 @@ export function findLostDigits(body: Buffer): Map<number, Fault> {
 }
 
 const SHOWN_MAX = 60
-/** More are not named in an answer. */
+/** An answer names no more than these. */
 const NAMED_MAX = 20

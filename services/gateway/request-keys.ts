@@ -8,13 +8,13 @@ import {
 } from '../../shared/postgres/idempotency-keys.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 
-/** Keeps Idempotency-Key headers of reports; see shared/postgres/idempotency-keys.ts. */
+/** Stores the Idempotency-Key headers of reports; see shared/postgres/idempotency-keys.ts. */
 export interface RequestKeys {
   begin(namespaceId: string, request: KeyedRequest, body: Buffer, at: Micros): Promise<BegunKey>
   complete(namespaceId: string, request: KeyedRequest, reported: ReportedEvents): Promise<void>
 }
 
-/** Each step is a transaction of its own: the events between them go to the log, not to PostgreSQL. */
+/** Each step is a transaction of its own: between them the events go to the log, not to PostgreSQL. */
 export function requestKeysIn(pool: Pool): RequestKeys {
   const keysIn = <T>(
     namespaceId: string,

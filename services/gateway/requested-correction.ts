@@ -11,7 +11,7 @@ export interface RequestedCorrection {
   void?: true
 }
 
-/** A correction that was looked at closely. */
+/** A correction after all checks. */
 export interface CheckedCorrection {
   eventId: string
   correction: EventCorrection

@@ -8,23 +8,23 @@ import { recordsOf } from './records-of.ts'
 
 export interface RevisionSender {
   /**
-   * Appends the rows of corrections to the event log; when it resolves, they are durable there. Sending one again
-   * changes nothing: its row is the same.
+   * Appends the rows of corrections to the event log. When it resolves, they are durable there. To send one again
+   * changes nothing, because its row is the same.
    *
    * @throws DomainError as EventLog.append does
    */
   send(revisions: readonly EventRevision[]): Promise<void>
-  /** Notes that the log has them; the relay leaves them alone from then on. */
+  /** Marks them as sent; the relay then leaves them alone. */
   markSent(revisions: readonly EventRevision[]): Promise<void>
 }
 
 /**
  * Sends corrections through the event log.
  *
- * Why without an acceptance of their own: a corrected row keeps the time its event was accepted at, and so its place in
- * the list of events, which waits for nothing then.
+ * Why they have no acceptance of their own: a corrected row keeps the time at which its event was accepted. So it keeps
+ * its place in the list of events, which need not wait for it.
  *
- * @param passing the times of acceptance go on from what it shows
+ * @param passing gives a time after all acceptances so far
  */
 export function revisionSender(
   log: Pick<EventLog, 'append' | 'partitions'>,
@@ -34,7 +34,8 @@ export function revisionSender(
   return {
     async send(revisions) {
       const events = revisions.map(({ event }) => event)
-      // Now, not when the events were accepted: the list ends before the lowest time in the log that is not loaded.
+      // The current time, not the events' acceptance: the list ends before the lowest time in the log that is not
+      // loaded.
       await log.append(recordsOf(events, log.partitions, passing()))
     },
     async markSent(revisions) {

@@ -4,7 +4,10 @@ import { type AnyRequest, type Operation, operation, type SchemaOf } from '../..
 import type { RateLimit } from '../../../shared/rate-limit/rate-limit.ts'
 import type { Report, ReportUsage } from '../report-usage.ts'
 
-/** Reports of usage: of one event, answered with the event, and of up to 1,000, all or none, answered with their ids. */
+/**
+ * The operations that report usage. One takes a single event and answers with it. The other takes up to 1,000, all or
+ * none, and answers with their ids.
+ */
 export const reportOperations = (
   report: ReportUsage,
   limit: RateLimit,
@@ -31,7 +34,7 @@ export const labelOfOne = (): string => ''
 export const labelInBatch = (index: number): string => `events[${index}].`
 
 export function eventAnswer([event]: readonly UsageEvent[]): SchemaOf<'UsageEvent'> {
-  if (event === undefined) throw new Error('a request about one event came back empty')
+  if (event === undefined) throw new Error('the report of one event returned none')
   return eventToBody(event)
 }
 

@@ -5,7 +5,7 @@ import type { SeedNamespace } from '../seed/seed-namespace.ts'
 
 const DEFAULT_SEED = 1
 
-/** Made-up data of a test company: it reports usage, so it is the gateway's. */
+/** Makes data for a test company. The gateway does this, because the data includes usage reports. */
 export const seedOperation = (seedNamespace: SeedNamespace, limit: RateLimit): Operation =>
   operation('seedTestCompany', async ({ caller, body, aheadMs, limit: take }) => {
     await take(limit, 1)

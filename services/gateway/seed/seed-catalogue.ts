@@ -12,11 +12,11 @@ import { rateRepository } from '../../../shared/postgres/rates.ts'
 /** What the catalogue of a seed refers to. */
 interface Seeded {
   seed: number
-  /** Of tokens and of compute. */
+  /** The metrics of tokens and of compute. */
   metricIds: readonly string[]
-  /** Who gets the contract. */
+  /** The account that gets the contract. */
   accountId: string
-  /** When the contract begins, in Unix seconds: usage goes from there to now. */
+  /** When the contract begins, in Unix seconds: the usage begins there and ends now. */
   startsAt: number
 }
 
@@ -37,7 +37,7 @@ const TOKENS: PriceTerms = {
 }
 const COMPUTE: PriceTerms = { ...NO_BOUNDS, model: 'package', packageSize: '3600', packageAmount: '0.35' }
 
-/** Makes a small catalogue, and a contract that has an account follow it from week to week. */
+/** Makes a small catalogue, and a contract by which an account pays every week. */
 export async function makeCatalogue(
   db: Queryable,
   namespaceId: string,
@@ -49,10 +49,10 @@ export async function makeCatalogue(
   return { productIds, priceIds: Object.values(prices), rateCardId, contractId }
 }
 
-/** Ids of prices. */
+/** Ids of the prices. */
 interface SeededPrices {
   base: string
-  /** Of tokens of large models, and of all others. */
+  /** The prices of tokens: of large models, and of all others. */
   large: string
   others: string
   compute: string
@@ -126,7 +126,7 @@ async function makeContract(
       id: newUuid(),
       accountId,
       currency: CURRENCY,
-      cadence: 'week', // as long at whatever time: a seed's totals are the same
+      cadence: 'week', // always of the same length, so a seed's totals are always the same
       name: 'Standard',
       description: null,
       externalId: `seed-${seed}-contract`,
@@ -147,7 +147,7 @@ async function makeContract(
   return contract.id
 }
 
-/** A rate that is in force from the beginning on; a fixed charge unless it says otherwise. */
+/** Makes a rate that is in force from the beginning; a fixed charge unless `some` says otherwise. */
 const rateOf = (some: Partial<Rate>): Rate => ({
   id: newId('rate'),
   startsAt: 0,

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 
-/** The few resources that a seed stands for. They refer to each other by their places in the lists. */
+/** The few resources that a seed stands for. They refer to each other by their indexes in the lists. */
 export interface SeedData {
   customers: readonly { name: string; externalId: string }[]
   accounts: readonly { name: string; externalId: string; customer: number | undefined }[]
   metrics: readonly { name: string; externalId: string; description: string; measurementUnits: string }[]
   grants: readonly SeedGrant[]
-  /** Not active: refills would make balances differ from one run to the next. */
+  /** The refill configuration is not active: refills would make balances differ from one run to the next. */
   refill: { account: number; metric: number; minimumBalance: string; targetBalance: string }
 }
 
@@ -15,15 +15,15 @@ interface SeedGrant {
   source: SeedSource
   amount: string
   description: string
-  /** Seconds from the end of the usage. */
+  /** Seconds relative to the end of the usage; negative before it. */
   effectiveS: number
   expiresS: number | undefined
 }
 
-/** A metric by its place, or a currency. */
+/** A metric by its index, or a currency. */
 export type SeedSource = number | 'usd'
 
-/** Usage of them. */
+/** One usage event of the data. */
 export interface SeedUsage {
   account: number
   source: SeedSource
@@ -44,8 +44,8 @@ const CUSTOMERS = 3
 const EVENTS_A_DAY = 2
 
 /**
- * Generates the data of a seed. The same seed makes the same on every machine and day: numbers are digests of the seed
- * and of what they are for, and times are counted from the end of the usage.
+ * Generates the data of a seed. A seed gives the same data on every machine and day: numbers are digests of the seed
+ * and of their purpose, and times are counted back from the end of the usage.
  */
 export function generateSeedData(seed: number): SeedData {
   const first = whole(NAMES.length, seed, 'first customer')
@@ -71,7 +71,7 @@ export function generateSeedData(seed: number): SeedData {
   }
 }
 
-/** Credit for everything, as long as there is usage; of each kind of grant the first accounts have one more. */
+/** Credit for every source, for as long as there is usage. The first accounts have one more grant of each kind. */
 function grantsOf(seed: number, account: number): SeedGrant[] {
   const begin = -USAGE_DAYS * DAY_S
   const grant = (source: SeedSource, amount: string, description: string): SeedGrant => ({
@@ -96,7 +96,7 @@ function grantsOf(seed: number, account: number): SeedGrant[] {
   ]
 }
 
-/** All usage of a seed: some events of each account and source a day, fewer on some days. */
+/** All usage of a seed: each account has some events of each source a day, fewer on some days. */
 export function* generateSeedUsage(seed: number, { accounts, metrics }: SeedData): Generator<SeedUsage> {
   for (let day = 0; day < USAGE_DAYS; day++)
     for (const account of accounts.keys())

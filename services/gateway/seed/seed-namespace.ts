@@ -43,11 +43,10 @@ const DAY_S = 86_400
 const EVENTS_AT_ONCE = 1_000
 
 /**
- * Seeds a namespace: resources in one transaction, then their usage, reported as anybody's is. Each event has a key and
- * a time that does not change, so a repeat makes nothing new and ends what was cut short.
+ * Seeds a namespace: resources in one transaction, then their usage, reported like any other. Each event has a key and
+ * a fixed time. So a repeat makes nothing new, and completes a seed that was cut short.
  *
- * @throws DomainError conflict when its external ids are taken, or its usage cannot be reported at the time the clock
- *   shows
+ * @throws DomainError conflict when its external ids are taken, or its usage cannot be reported at the clock's time
  */
 export function seedNamespace(pool: Pool, report: ReportUsage): SeedNamespace {
   return async (caller, aheadMs, seed) => {
@@ -94,7 +93,7 @@ function sourceFields(
   return source === 'usd' ? { currency: source } : { metric_id: metricIds[source] ?? '' }
 }
 
-/** The clock may have been returned to real time since, or moved years ahead. */
+/** Throws when the clock was set back to real time since, or moved years ahead. */
 function requireReportable(seed: number, upTo: number, now: number): void {
   for (const at of [upTo, upTo - USAGE_DAYS * DAY_S]) {
     const fault = findTimeFault(at, now)
