@@ -13,14 +13,14 @@ interface BatchSize {
   bytes: number
 }
 
-/** In one process with others, which wait while a batch is stored. */
+/** For a loader in one process with others, which wait while a batch is stored. */
 const BESIDE_OTHERS: BatchSize = { rows: 50_000, bytes: 32_000_000 }
-/** Twice the rows take 1.7 times as long (docs/experiments.md). */
+/** For a loader in its own process; a larger batch costs less per row (docs/experiments.md). */
 const BY_ITSELF: BatchSize = { rows: 100_000, bytes: 64_000_000 }
 
 /** Settings of the loader. */
 export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHERS) {
-  // How long it may fail without a break before /readyz says so: longer than a restart of ClickHouse takes.
+  // How long the loader may fail without a break before /readyz says so: longer than a restart of ClickHouse takes.
   const failingMaxS = read.tuning('LOADER_FAILING_MAX_S', {
     default: 30,
     min: 1,
@@ -38,17 +38,15 @@ export function readLoaderConfig(read: EnvReader, { rows, bytes } = BESIDE_OTHER
       min: 1_000_000,
       max: 256_000_000,
     }),
-    /**
-     * How long before the end of its slot usage is already stored as late usage is, for an insert that takes a while.
-     */
+    /** From this long before the end of its slot, usage is stored like late usage, because an insert takes a while. */
     lateMarginS: read.tuning('LOADER_LATE_MARGIN_S', {
       default: 15,
       min: 0,
       max: 3_600,
     }),
     /**
-     * How long after its first row a batch is stored, once the batch before it is: less makes more parts, more costs
-     * freshness.
+     * How long after its first row a batch is stored, once the previous batch is. A shorter time makes more data parts;
+     * a longer one costs freshness.
      */
     flushMs: read.tuning('LOADER_FLUSH_MS', {
       default: 250,

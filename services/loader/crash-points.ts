@@ -1,14 +1,14 @@
-/** Where test/faults/crash-points.test.ts has the loader crash, in the order in which a batch gets there. */
+/** Places at which test/faults/crash-points.test.ts kills the loader, in the order in which a batch reaches them. */
 export const LOADER_POINTS = [
-  'loader-gathered', // it is read; the one before may be on its way into ClickHouse
+  'loader-gathered', // the batch is read; the one before may be on its way into ClickHouse
   'loader-marked', // late usage is marked as pending, and not stored
-  'loader-stored', // … and all is stored; the marks are pending still
-  'loader-readied', // … and the marks are ready
+  'loader-stored', // all rows are stored; the marks are still pending
+  'loader-readied', // the marks are ready
   'loader-inserting', // some of its blocks are in ClickHouse, others are not
-  'loader-inserted', // all are that ClickHouse takes
-  'loader-dead-lettered', // a line of it is in the dead letters
-  'loader-committing', // rows and dead letters are stored, its offsets are the old ones
-  'loader-committed', // … and are the new ones
+  'loader-inserted', // all blocks that ClickHouse takes are in it
+  'loader-dead-lettered', // a line of the batch is in the dead letters
+  'loader-committing', // rows and dead letters are stored, the offsets are still the old ones
+  'loader-committed', // the new offsets are committed
 ] as const
 
 export type LoaderPoint = (typeof LOADER_POINTS)[number]

@@ -5,12 +5,12 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { Micros } from '../../shared/time/microsecond-clock.ts'
 import { type Block, readRecord, type RejectedLogLine } from './read-record.ts'
 
-/** A batch is stored when it holds this many rows, give or take a record … */
+/** A batch is stored when it holds at least this many rows. It may be some more, as records are not split. */
 export interface BatchLimits {
   batchRowsMax: number
-  /** … or this many bytes … */
+  /** A batch is stored when it holds at least this many bytes. */
   batchBytesMax: number
-  /** … or when its first row is this old, and the batch before it is stored. */
+  /** A batch is stored when its first row is this old, and the previous batch is stored. */
   flushMs: number
 }
 
@@ -23,22 +23,22 @@ export interface Batch {
   /** When the first and the last of its events were accepted. */
   oldestAt: Micros
   newestAt: Micros
-  /** For each partition the next offset after this batch. */
+  /** For each partition, the next offset after this batch. */
   positions: Map<number, number>
 }
 
-/** How long one look into the log waits when there is nothing. */
+/** How long one read of the log waits for records when no batch is being stored. */
 const IDLE_WAIT_MS = 200
-/** … and for how long while a batch is stored, so that the next one follows it soon. */
+/** How long it waits while a batch is stored: shorter, so that the next batch follows soon. */
 const BUSY_WAIT_MS = 50
 const BACK_OFF_MS = 500
 
 /**
- * Makes batches of what the log hands back.
+ * Makes batches of the records that the log returns.
  *
- * @param isStoring whether a batch is being stored: the next one can only grow until that is done, and large ones cost
- *   less
- * @returns gives the next batch; an empty one when it was told to stop or the log cannot be read now
+ * @param isStoring whether a batch is being stored. The next one grows until then, because a large batch costs less per
+ *   row
+ * @returns a function that gives the next batch; an empty one when it was stopped or the log cannot be read now
  */
 export function batchGatherer(
   consumer: Pick<LogConsumer, 'poll'>,
@@ -46,9 +46,11 @@ export function batchGatherer(
   log: Logger,
   isStoring: () => boolean,
 ): (signal: AbortSignal) => Promise<Batch> {
-  /** Handed back by the log and in no batch yet. The log does not give them again, so they are never let go. */
+  /**
+   * Records that the log returned and no batch has yet. They are never dropped, as the log does not return them again.
+   */
   let ahead: LogRecord[] = []
-  const poll = toldOnce(consumer, log)
+  const poll = loggedOnce(consumer, log)
   const isFull = ({ rows, bytes }: Batch) => rows >= limits.batchRowsMax || bytes >= limits.batchBytesMax
   const fill = async (batch: Batch) => {
     const yielding = yielder()
@@ -82,7 +84,7 @@ export function batchGatherer(
         if (read === undefined) {
           if (batch.positions.size === 0)
             await sleep(BACK_OFF_MS, undefined, { signal }).catch(() => undefined)
-          break // what was gathered is stored now: a later commit would skip it
+          break // store what was gathered: a later commit would skip it
         }
         ahead = read
       }
@@ -94,10 +96,10 @@ export function batchGatherer(
 }
 
 /**
- * Gives the next records, or undefined when the log cannot be read now: that is logged once, and once that it can be
- * again.
+ * Returns a function that gives the next records, or undefined when the log cannot be read now. It logs the first
+ * failure, and the first success after it.
  */
-function toldOnce(
+function loggedOnce(
   consumer: Pick<LogConsumer, 'poll'>,
   log: Logger,
 ): (limits: PollLimits) => Promise<LogRecord[] | undefined> {

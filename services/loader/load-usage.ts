@@ -14,23 +14,23 @@ export interface LoadUsageDeps extends Pick<StoreBlocksDeps, 'storeLines' | 'dea
   consumer: LogConsumer
   metrics: LoaderMetrics
   log: Logger
-  /** Whether there is room to store more; where there is none, what was accepted waits in the log. */
+  /** Whether there is room to store more. While there is none, accepted usage waits in the log. */
   hasRoom?: () => boolean
-  /** Told where batches get to. */
+  /** Called at each crash point. */
   reached?: Reached<LoaderPoint>
 }
 
 export interface Loader extends Closeable {
   /**
-   * What it has failed at for at least this long without a break: it goes on trying, but usage is not counted
-   * meanwhile.
+   * The steps that have failed for at least this long without a break. The loader keeps trying, but usage is not
+   * counted during that time.
    */
   listTroubles(forMs: number): Trouble[]
-  /** Whether it has waited this long for something that does not even fail: only another start helps then. */
+  /** Whether it has waited this long for something that does not even fail: only a restart helps then. */
   isStuck(forMs: number): boolean
 }
 
-/** Where batches go to; each step is tried until it is done. */
+/** Stores batches; each step is repeated until it succeeds. */
 interface Target extends StoreBlocksDeps {
   commit: (positions: readonly Position[]) => Promise<void>
   metrics: LoaderMetrics
@@ -41,8 +41,8 @@ const BACK_OFF_MS = 500
 const NO_ROOM_MS = 500
 
 /**
- * Moves usage from the event log into ClickHouse for as long as it is not closed. The offset is committed last: a crash
- * in between replays the batch, and the table collapses the rows of one event; the other order would lose them.
+ * Moves usage from the event log into ClickHouse until it is closed. The offset is committed last: a crash in between
+ * replays the batch, and the table collapses the rows of one event. The other order would lose the rows.
  *
  * The next batch is gathered while one is stored. When ClickHouse is away both wait, so memory stays bounded.
  */
@@ -86,7 +86,7 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
       const batch = await gather(signal)
       if (batch.positions.size === 0) continue
       reached('loader-gathered')
-      // The batch before was given up: committing this one would skip it.
+      // The previous batch was given up. Committing this one would skip it.
       if (!(await stored)) break
       isStoring = true
       stored = store(batch, target).finally(() => {
@@ -112,9 +112,9 @@ export function loadUsage(deps: LoadUsageDeps, limits: BatchLimits): Loader {
 }
 
 /**
- * Stores a batch for good: rows and dead letters first, the offsets last. Gives up only in trouble when told to stop.
+ * Stores a batch: rows and dead letters first, the offsets last. It gives up only when it is stopped during a failure.
  *
- * @returns whether it did
+ * @returns whether the batch is stored
  */
 async function store(batch: Batch, target: Target): Promise<boolean> {
   const { deadLetter, commit, metrics, log, signal, reached } = target
@@ -123,7 +123,7 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
     reached('loader-inserted')
     for (const { at, reason } of batch.rejected) {
       const { partition, offset, line } = at
-      // Without the reason, which may quote what the line says.
+      // The reason is left out, because it may quote the line.
       log.error({ partition, offset, line }, 'a line cannot be counted: it goes to the dead letters')
       await deadLetter(at, reason)
     }
@@ -135,7 +135,10 @@ async function store(batch: Batch, target: Target): Promise<boolean> {
     return true
   } catch (err) {
     if (!signal.aborted) throw err
-    log.info({ rows: batch.rows }, 'stopping before a batch was stored: it comes again after the next start')
+    log.info(
+      { rows: batch.rows },
+      'stopping before a batch was stored: it will be read again after the next start',
+    )
     return false
   }
 }

@@ -2,10 +2,10 @@ import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
 import type { Batch } from './gather-batch.ts'
 
-/** What the loader tries again until it is done. */
+/** What the loader repeats until it succeeds. */
 export type LoaderStep = 'read' | 'insert' | 'dead_letter' | 'commit'
 
-/** What is counted of the loader. */
+/** The loader's metrics. */
 export interface LoaderMetrics {
   /** A batch is in ClickHouse. */
   stored(batch: Batch): void

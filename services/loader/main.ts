@@ -12,13 +12,13 @@ import { runService, type Service } from '../../shared/service/run-service.ts'
 import { readLoaderServiceConfig } from './config.ts'
 import { LOADER_TROUBLE, openLoader } from './open-loader.ts'
 
-/** For dead letters and probes. */
+/** Connections for dead letters and probes. */
 const DEAD_LETTER_CONNECTIONS = 2
 
 const loader: Service<ReturnType<typeof readLoaderServiceConfig>> = {
   name: 'loader',
   about:
-    'Moves usage from the event log into ClickHouse, in a process of its own; npm run migrate goes before.',
+    'Moves usage from the event log into ClickHouse, in a process of its own; run npm run migrate first.',
   readConfig: readLoaderServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres, loader: limits } = config

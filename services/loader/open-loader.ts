@@ -19,23 +19,23 @@ import { watchBrokenDataParts } from './watch-broken-data-parts.ts'
 import { watchLag } from './watch-lag.ts'
 
 export interface LoaderParts {
-  /** Where dead letters go. */
+  /** The dead letters are stored here. */
   pool: Pool
   clickhouse: ClickHouse
   eventLog: EventLog
-  /** Tells of dead letters, where there is a Kafka. */
+  /** Publishes dead letters, when the event log is Kafka. */
   deadLetterTopic: Pick<DeadLetterTopic, 'publish'> | undefined
-  /** Told whose usage is stored, where readers in this process go by that. */
+  /** Called with the accounts whose usage is stored, when readers in this process use the cache. */
   sumsCache?: Pick<SumsCache, 'whileWriting'> | undefined
   metrics: Metrics
   log: Logger
   /** @see LoadUsageDeps.hasRoom */
   hasRoom?: (() => boolean) | undefined
-  /** Told where batches get to. */
+  /** Called at each crash point. */
   reached?: Reached<LoaderPoint>
 }
 
-/** What /readyz says in the log when the loader fails for too long. */
+/** What /readyz and the log say when the loader fails for too long. */
 export const LOADER_TROUBLE = 'the loader makes no progress'
 
 /** Starts the loader on its engines, for a process of its own or one with others. */

@@ -8,14 +8,14 @@ import {
   subjectOf,
 } from '../../shared/usage-lines/log-line-subjects.ts'
 
-/** Lines that lie side by side in a record, byte for byte as they lie in the log. */
+/** Consecutive lines of a record, with the same bytes as in the log. */
 export interface Block {
   partition: number
   offset: number
-  /** Which line of the record the first one is, from 0. */
+  /** The index in the record of the block's first line, from 0. */
   line: number
   bytes: Buffer
-  /** What its lines report, line by line. */
+  /** What each line reports, in the order of the lines. */
   subjects: readonly LogLineSubject[]
 }
 
@@ -25,18 +25,21 @@ export interface RejectedLogLine {
   reason: string
 }
 
-/** The lines of a record, sorted out. */
+/** The lines of a record: those that can be counted, and those that cannot. */
 export interface ReadRecord {
   /** Lines that can be counted. */
   blocks: Block[]
   rejected: RejectedLogLine[]
 }
 
-/** Sorts out the lines of a record. What a batch must survive is data here, not an exception. */
+/**
+ * Separates the lines that can be counted from the others. A bad line is data here, not an exception, because the batch
+ * must survive it.
+ */
 export function readRecord(record: LogRecord): ReadRecord {
   const { partition, offset, value } = record
   const subjects = isUtf8(value) ? readLogLineSubjects(value.toString()) : undefined
-  // Why a whole record at once: nearly every one is good throughout, and this copies nothing.
+  // Why a whole record at once: nearly every record is good throughout, and this copies nothing.
   if (subjects !== undefined)
     return { blocks: [{ partition, offset, line: 0, bytes: value, subjects }], rejected: [] }
   const read: ReadRecord = { blocks: [], rejected: [] }
@@ -49,7 +52,7 @@ export function readRecord(record: LogRecord): ReadRecord {
   return read
 }
 
-/** A block, line by line. */
+/** Makes a block of each line. */
 export const linesOf = ({ partition, offset, line, bytes, subjects }: Block): Block[] =>
   splitLines(bytes).map((text, index) => ({
     partition,

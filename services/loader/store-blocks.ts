@@ -8,12 +8,12 @@ import type { LoaderPoint } from './crash-points.ts'
 import { type Block, linesOf } from './read-record.ts'
 
 export interface StoreBlocksDeps {
-  /** Stores lines, all of them or none; when it fails they may be stored all the same. */
+  /** Stores lines, all of them or none. When it fails they may still be stored. */
   storeLines: (lines: Buffer, subjects: readonly LogLineSubject[]) => Promise<void>
   /** Keeps one line that ClickHouse does not take. */
   deadLetter: (line: Block, reason: string) => Promise<void>
   log: Logger
-  /** Ends waiting after a failed attempt; the lines come again after the next start. */
+  /** Aborting it ends the wait after a failed attempt; the lines come again after the next start. */
   signal: AbortSignal
   reached?: Reached<LoaderPoint>
 }
@@ -24,10 +24,11 @@ const BACK_OFF_FIRST_MS = 100
 const BACK_OFF_MAX_MS = 5_000
 
 /**
- * Stores lines, however long that takes: it tries again for ever while ClickHouse is in trouble, and halves a batch
- * that holds a line which ClickHouse does not take until that one line is a dead letter. It never drops one.
+ * Stores lines, however long that takes. While ClickHouse is in trouble it tries again and again. A batch with a line
+ * that ClickHouse does not take is halved until that line is alone; then the line goes to the dead letters. No line is
+ * ever dropped.
  *
- * @throws AbortError when it is told to stop while ClickHouse is in trouble
+ * @throws AbortError when it is stopped while ClickHouse is in trouble
  */
 export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDeps): Promise<void> {
   const [first] = blocks
@@ -52,7 +53,7 @@ export async function storeBlocks(blocks: readonly Block[], deps: StoreBlocksDep
   await storeBlocks(parts.slice(half), deps)
 }
 
-/** Inserts until it took, or until the data is found to be at fault; then it gives the fault. */
+/** Inserts until ClickHouse takes the lines, or until the data is found to be at fault; then it returns the fault. */
 async function tryUntilSettled(
   blocks: readonly Block[],
   deps: StoreBlocksDeps,
@@ -76,7 +77,7 @@ async function tryUntilSettled(
   }
 }
 
-/** The bytes of several blocks in one, each ended by a line end. */
+/** Joins the bytes of blocks, with a line end after each. */
 function joinBlocks(blocks: readonly Block[]): Buffer {
   const joined = Buffer.allocUnsafe(blocks.reduce((sum, { bytes }) => sum + bytes.length + 1, 0))
   let end = 0

@@ -4,7 +4,7 @@ import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 
-/** Shows how many parts ClickHouse has put aside; what cannot be read is not shown. */
+/** Shows how many data parts ClickHouse has put aside. A value that cannot be read is not shown. */
 export function watchBrokenDataParts(metrics: Metrics, clickhouse: ClickHouse, log: Logger): void {
   const gauge = metrics.gauge(
     'tally_clickhouse_broken_parts',

@@ -3,7 +3,7 @@ import type { Logger } from '../../shared/logging/logger.ts'
 import type { Metrics } from '../../shared/metrics/metrics.ts'
 import { MICROS_PER_SECOND } from '../../shared/time/microsecond-clock.ts'
 
-/** Shows how far the loaders are behind the event log. What cannot be read is not shown. */
+/** Shows how far the loaders are behind the event log. A value that cannot be read is not shown. */
 export function watchLag(
   metrics: Metrics,
   eventLog: Pick<EventLog, 'lag' | 'lowestUnread'>,
