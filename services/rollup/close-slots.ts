@@ -9,20 +9,20 @@ import type { RollupDeps } from './rollup-deps.ts'
 export interface Closed {
   slots: number
   rowsRead: number
-  /** Unix seconds: slots before this are in the rollups. */
+  /** Unix seconds; slots before this are in the rollups. */
   through: number
   now: number
 }
 
-/** A service that was away for long catches up by this much at a time. */
+/** After a long outage the service catches up by this much at a time. */
 const SLOTS_AT_ONCE_S = 3_600
 
 /**
- * Computes the slots that ended, in order; when a day ends with them its rollup and its total too; and only then lets
- * readers use them. Several services may do so at once: each computes the same, or more.
+ * Computes the slots that ended, in order. When a day ends with them, it computes the day's rollup and total too. Only
+ * then may readers use them. Several services may do so at once: each computes the same, or more.
  *
- * Why closing_through is written before anything is read: whoever recomputes a late slot meanwhile then knows that the
- * day may have been merged without it, and merges it again.
+ * Why closing_through is written before anything is read: a service may recompute a late slot at the same time. It then
+ * knows that the day may have been merged without that slot, and merges the day again.
  *
  * @returns undefined when no rollups were built yet
  */

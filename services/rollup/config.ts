@@ -6,32 +6,31 @@ import { readPostgresServerConfig } from '../../shared/postgres/core/config.ts'
 import { readAdminConfig } from '../../shared/service/admin-config.ts'
 import { ROLLUP_POINTS } from './crash-points.ts'
 
-/** One statement reads five million events at the most, which takes seconds; what takes this long hangs. */
+/** One statement reads at most five million events, in seconds. A statement that takes this long hangs. */
 const QUERY_TIMEOUT_S = 600
 
 /**
- * How long after a rebuild the rollups before it are dropped; readers that began before it may read them for two
- * minutes.
+ * How long after a rebuild the old rollups are dropped. A reader that began before it may read them for two minutes.
  */
 const DROP_AFTER_S = 600
 
 /** Settings of rollups. */
 export function readRollupConfig(read: EnvReader) {
   return {
-    /** Between two looks for slots that ended and for late usage. */
+    /** Between two looks for ended slots and late usage. */
     pauseMs: read.tuning('ROLLUP_PAUSE_MS', {
       default: 1_000,
       min: 10,
       max: 60_000,
     }),
-    /** How long after its end a slot is computed, with all that is stored by then; what comes later is late. */
+    /** How long after its end a slot is computed, from all that is stored by then. What comes later is late. */
     graceS: read.tuning('ROLLUP_GRACE_S', {
       default: 10,
       min: 0,
       max: 3_600,
     }),
     /**
-     * How long after it was placed a pending mark counts as ready, its loader having fallen silent: far more than an
+     * After this time a pending mark counts as ready, because its loader has fallen silent. It is far more than an
      * insert may take.
      */
     orphanS: read.tuning('ROLLUP_ORPHAN_S', {
@@ -40,8 +39,8 @@ export function readRollupConfig(read: EnvReader) {
       max: 86_400,
     }),
     /**
-     * How long late usage gathers before its slots are computed again; readers read them from the events until then.
-     * Each round less saves a fixed part, and readers did not tell the difference (docs/experiments.md).
+     * How long late usage gathers before its slots are computed again; readers read those slots from the events until
+     * then. Fewer rounds save work, and readers notice no difference (docs/experiments.md).
      */
     lateAfterS: read.tuning('ROLLUP_LATE_AFTER_S', {
       default: 10,
@@ -56,7 +55,7 @@ export function readRollupConfig(read: EnvReader) {
       max: 100_000_000,
     }),
     /**
-     * Between two counts of all usage. What the event log still holds is proved by the audit; it keeps it for a day
+     * Between two counts of all usage. The audit checks what the event log still holds; it holds events for a day
      * unless EVENT_LOG_RETENTION_HOURS says otherwise.
      */
     counting: {
@@ -65,7 +64,7 @@ export function readRollupConfig(read: EnvReader) {
         min: 1,
         max: 86_400,
       }),
-      /** How long ago usage was accepted that is counted: it is loaded by then, or is found by the next count. */
+      /** How old a counted acceptance is at least: its event is loaded by then, or the next count finds it. */
       afterS: read.tuning('ROLLUP_COUNT_AFTER_S', {
         default: 3_600,
         min: 0,

@@ -19,27 +19,27 @@ export interface UsageCounterDeps {
 }
 
 export interface UsageCounterOptions {
-  /** How long after the start usage is counted first. */
+  /** How long after the start the first count begins. */
   firstAfterMs: number
   everyS: number
-  /** How long ago usage was accepted that is counted: younger one may not be loaded, and the event log has it. */
+  /** How old a counted acceptance is at least. Younger usage may not be loaded, but is still in the event log. */
   afterS: number
 }
 
 /** Counts usage, a month at a time. */
 export interface UsageCounter {
-  /** Counts the next month, when it is time to; else it does nothing. */
+  /** Counts the next month if it is due; else does nothing. */
   step(signal: AbortSignal): Promise<void>
-  /** Ends the statement under way. */
+  /** Ends the running statement. */
   cancel(): Promise<void>
 }
 
-/** After a failure; whatever it is, slots are closed meanwhile. */
+/** The wait after a failed count; slots are closed as usual during that time. */
 const AGAIN_AFTER_MS = 60_000
 
 /**
- * Counts the events of every month once, and notes in PostgreSQL how many there are, so that whatever ClickHouse loses is
- * found, also when the event log has dropped it. Several processes may do so side by side: what is noted only rises.
+ * Counts the events of every month, and stores the number in PostgreSQL. So usage that ClickHouse loses is noticed even
+ * when the event log has dropped it. Several processes may do so at once: the stored number only rises.
  */
 export function usageCounter(
   { pool, clickhouse, metrics, log }: UsageCounterDeps,
@@ -86,7 +86,7 @@ export function usageCounter(
           await inNamespace(pool, namespaceId, (db) => usageCountRepository(db).save(namespaceId, counts))
         short.push(...next.value.filter(({ missing }) => missing > 0))
       } catch (err) {
-        counting = undefined // from the beginning, the next time
+        counting = undefined // the next call begins from the first month
         dueAt = performance.now() + AGAIN_AFTER_MS
         throw err
       }

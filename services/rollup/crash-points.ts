@@ -1,20 +1,20 @@
-/** Where the fault tests have the rollup service crash. */
+/** Places at which the fault tests kill the rollup service. */
 export const ROLLUP_POINTS = [
   'rollup-building', // an epoch is begun, nothing is in it
-  'rollup-built', // everything is in it, and nobody uses it
+  'rollup-built', // everything is in the epoch, and nobody uses it
   'rollup-closing', // slots are about to be closed
-  'rollup-slots', // … are stored
-  'rollup-slot-totals', // … and their totals
-  'rollup-days', // … and the day that ends with them
-  'rollup-totals', // … and its total
-  'rollup-months', // … and the month, where it ends with them; readers do not use them yet
-  'rollup-closed', // readers use them
+  'rollup-slots', // the slots are stored
+  'rollup-slot-totals', // the slots' totals are stored
+  'rollup-days', // the day that ends with them is stored
+  'rollup-totals', // the day's total is stored
+  'rollup-months', // the month that ends with them is stored; readers do not use any of it yet
+  'rollup-closed', // readers use all of it
   'rollup-marks', // marks of late usage are read
-  'rollup-late-slots', // their slots are recomputed
-  'rollup-late-slot-totals', // … and the totals of those
-  'rollup-late-days', // … and their days and totals
-  'rollup-late-months', // … and the months of those; the marks stand
-  'rollup-cancelled', // the marks are taken back
+  'rollup-late-slots', // the marked slots are recomputed
+  'rollup-late-slot-totals', // the totals of those slots are recomputed
+  'rollup-late-days', // their days and the days' totals are recomputed
+  'rollup-late-months', // the months of those days are recomputed; the marks stand
+  'rollup-cancelled', // the marks are cancelled
 ] as const
 
 export type RollupPoint = (typeof ROLLUP_POINTS)[number]

@@ -15,7 +15,7 @@ import { RowBudget } from './row-budget.ts'
 export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
   /** Builds the first epoch, unless another process does. */
   build: (signal: AbortSignal) => Promise<void>
-  /** Counts usage in between: it has no connection of its own. */
+  /** Counts usage between the other steps, because it has no connection of its own. */
   counter: UsageCounter
   metrics: RollupMetrics
   log: Logger
@@ -23,32 +23,29 @@ export interface KeepRollupsDeps extends Omit<RollupDeps, 'signal'> {
 
 /** Keeps rollups up to date for as long as it is not closed. */
 export interface RollupKeeper extends Closeable {
-  /** What it has failed at for at least this long without a break. */
+  /** The steps that have failed for at least this long without a break. */
   listTroubles(forMs: number): Trouble[]
   /** Whether it has waited this long for something that does not even fail. */
   isStuck(forMs: number): boolean
 }
 
-/**
- * Rows that may be read for late usage in one go after a quiet time. More would take the time of those who report and
- * ask.
- */
+/** Rows that may be read for late usage at once after a quiet time. More would slow down reports and answers. */
 const ROWS_SAVED_MAX = 5_000_000
 const DROP_EVERY_MS = 60_000
 /**
- * No service is still cancelling marks that were placed this long ago: one whose changes add up to less than zero was
- * cancelled twice.
+ * Marks placed this long ago are no longer being cancelled by any service. If the changes of one add up to less than
+ * zero, it was cancelled twice.
  */
 const REPAIRED_AFTER_S = 60
-/** How long late usage is worked off before slots that ended are closed again. */
+/** How long late usage is worked off before ended slots are closed again. */
 const LATE_AT_ONCE_MS = 3_000
 const CANCEL_EVERY_MS = 250
 
 /**
  * Closes the slots that ended and works off late usage, round after round.
  *
- * Late usage is worked off no faster than it is worth: while a slot is marked readers read it from the events, which
- * costs each of them a little, and to recompute it at once for each late batch would read the same rows over and over.
+ * Late usage is worked off slowly on purpose. While a slot is marked, readers read it from the events, which costs each
+ * of them a little. To recompute it at once for each late batch would read the same rows over and over.
  */
 export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): RollupKeeper {
   const { tables, counter } = deps
@@ -62,9 +59,9 @@ export function keepRollups(deps: KeepRollupsDeps, config: RollupConfig): Rollup
     async close() {
       stopping.abort()
       const ended = running.then(() => true)
-      // One statement may take minutes, and a process has seconds to end.
+      // A statement may take minutes, but a process has only seconds to end.
       while (!(await Promise.race([ended, sleep(CANCEL_EVERY_MS, false)])))
-        for (const work of [tables, counter]) await work.cancel().catch(() => undefined) // it ends by itself when ClickHouse is away
+        for (const work of [tables, counter]) await work.cancel().catch(() => undefined) // when ClickHouse is away the statement ends by itself
     },
   }
 }
@@ -73,7 +70,7 @@ interface RoundDeps extends KeepRollupsDeps {
   signal: AbortSignal
 }
 
-/** Until the signal; of failures in a row the first alone is a warning. */
+/** Runs rounds until the signal. Of several failures in a row only the first is logged as a warning. */
 async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activity): Promise<void> {
   const { signal, metrics, log } = deps
   const isStopping = (): boolean => signal.aborted
@@ -82,7 +79,7 @@ async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activit
   while (!isStopping()) {
     try {
       const { isBuilt } = await working.attempt(round)
-      // Outside of attempt(): the first build over years of usage takes long, and is not stuck.
+      // Outside of attempt(): a first build over years of usage takes long without being stuck.
       if (!isBuilt) await countFailure(metrics, 'build', () => deps.build(signal))
       isFailing = false
     } catch (err) {
@@ -98,9 +95,9 @@ async function runRounds(deps: RoundDeps, config: RollupConfig, working: Activit
 }
 
 /**
- * All there is to do once: each step has its turn, whichever fails.
+ * One round: every step runs, even when another one fails.
  *
- * @returns one round, which tells whether there are rollups at all, and throws the first failure
+ * @returns a function that runs a round, says whether rollups are built, and throws the first failure
  */
 function rollupRound(deps: RoundDeps, config: RollupConfig): () => Promise<{ isBuilt: boolean }> {
   const { counter, metrics, signal } = deps
@@ -148,7 +145,7 @@ async function closeEnded(deps: RoundDeps, config: RollupConfig, budget: RowBudg
   return true
 }
 
-/** Now and then drops what nobody reads any more, and repairs marks. */
+/** Occasionally drops what nobody reads any more, and repairs marks. */
 function tidyWork({ epochs, tables, dirty }: RoundDeps, config: RollupConfig): () => Promise<void> {
   let droppedAt = -Infinity
   return async () => {
@@ -159,15 +156,13 @@ function tidyWork({ epochs, tables, dirty }: RoundDeps, config: RollupConfig): (
   }
 }
 
-/**
- * Works off late usage for a while: as many rows as the budget has left, as many marks in one go as it succeeds with.
- */
+/** Works off late usage for a limited time, with as many rows as the budget has left. */
 function lateWork(deps: RoundDeps, config: RollupConfig, budget: RowBudget): () => Promise<void> {
-  /** Half as many after each failure, until it succeeds. */
+  /** Halved after each failure, until a statement succeeds. */
   let atOnce = MARKS_AT_ONCE
   return async () => {
     const since = performance.now()
-    // Bounded in time: where usage is always late, no slot would ever be closed otherwise.
+    // The time is limited: if usage were always late, no slot would ever be closed otherwise.
     while (!deps.signal.aborted && performance.now() - since < LATE_AT_ONCE_MS) {
       if (!budget.isLeft()) break
       const startedAt = performance.now()
@@ -183,8 +178,7 @@ function lateWork(deps: RoundDeps, config: RollupConfig, budget: RowBudget): () 
 }
 
 /**
- * Drops the rollups of epochs that nobody reads or writes any more: those that were given up, and those before the one
- * in use.
+ * Drops the rollups of epochs that nobody reads or writes any more: abandoned ones, and those before the one in use.
  */
 async function dropOldEpochs(
   { epochs, tables }: Pick<KeepRollupsDeps, 'epochs' | 'tables'>,

@@ -11,15 +11,15 @@ import { openRollup, ROLLUP_CONNECTIONS, ROLLUP_TROUBLE } from './open-rollup.ts
 
 /** How long it may fail without a break before /readyz says so. */
 const FAILING_MAX_MS = 30_000
-/** One statement after the other, and probes. */
+/** One connection for statements, which run one after the other, and one for probes. */
 const CLICKHOUSE_CONNECTIONS = 2
-/** A round may hold this many statements, each as long as a query may take. */
+/** A round may have this many statements, each with the full time of a query. */
 const STATEMENTS_A_ROUND = 20
 
 const rollup: Service<ReturnType<typeof readRollupServiceConfig>> = {
   name: 'rollup',
   about:
-    'Keeps usage by time slot, day and month, so that answers need not read every event, in a process of its own; npm run migrate goes before.',
+    'Keeps usage by time slot, day and month, so that answers need not read every event, in a process of its own; run npm run migrate first.',
   readConfig: readRollupServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres } = config

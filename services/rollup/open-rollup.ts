@@ -18,10 +18,10 @@ import { rollupMetrics } from './rollup-metrics.ts'
 /** What the log says when the rollup service fails for too long. */
 export const ROLLUP_TROUBLE = 'rollups are not kept up to date: answers stay exact, and become slower'
 
-/** One that holds the lock of the first build, one for what is counted, and one for probes. */
+/** One connection for the lock of the first build, one for counts, and one for probes. */
 export const ROLLUP_CONNECTIONS = 3
 
-/** The first count after a start: what starts with it goes first. */
+/** The first count waits this long after a start, because the start itself has much to do. */
 const COUNT_FIRST_MS = 60_000
 
 export interface RollupParts {
@@ -29,11 +29,11 @@ export interface RollupParts {
   clickhouse: ClickHouse
   metrics: Metrics
   log: Logger
-  /** Told where rollups get to. */
+  /** Called at each crash point. */
   reached?: Reached<RollupPoint>
 }
 
-/** Starts the rollups on their engines, and the count of usage, for a process of its own or one with others. */
+/** Starts the rollups and the count of usage on their engines, for a process of its own or one with others. */
 export function openRollup(
   { pool, clickhouse, metrics, reached = () => undefined, ...parts }: RollupParts,
   config: ReturnType<typeof readRollupConfig>,

@@ -14,18 +14,15 @@ export interface Recomputed {
   rowsRead: number
 }
 
-/**
- * Batches of late usage whose marks are worked off, or taken back, in one statement; a server takes 128 KiB a
- * parameter.
- */
+/** How many batches of late usage one statement works off or cancels. A server takes at most 128 KiB a parameter. */
 export const MARKS_AT_ONCE = 500
 
 /**
- * Works off marks of late usage: recomputes the slots they tell of and their totals, then the days and theirs, then the
- * months, in the epoch in use and in one that is being built; and only then cancels exactly the marks it had read.
- * Repeating any of it changes nothing.
+ * Works off marks of late usage. It recomputes the marked slots and their totals, then the days and their totals, then
+ * the months. It does so in the epoch in use and in one that is being built. Only then it cancels exactly the marks it
+ * had read. To repeat any of it changes nothing.
  *
- * Slots that nobody has begun to close are passed over: whoever closes one reads all its events then.
+ * Slots that nobody has begun to close are left out: the service that closes one reads all its events.
  *
  * @param atOnce how many marks at most, the oldest first
  */
@@ -57,7 +54,7 @@ export async function recomputeLate(
   for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
-  // … and again: a month may have been merged from its days before these were.
+  // The epochs are read once more: a month may have been merged from its days before these were stored.
   for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeMonths(deps, epoch, days, marks)
   reached('rollup-late-months')
@@ -67,11 +64,11 @@ export async function recomputeLate(
 }
 
 /**
- * Cancels marks of slots that nobody has begun to close: whoever closes one reads all its events then, and the mark
+ * Cancels marks of slots that nobody has begun to close. The service that closes one reads all its events, so the mark
  * would only have it computed twice.
  *
- * The marks are listed before the epochs are read. The other way round, a slot might begin to be closed in between, its
- * events be read, and then the mark of rows that were stored after that be cancelled.
+ * The marks are listed before the epochs are read. In the other order an error is possible: a slot begins to be closed
+ * and its events are read; then rows are stored and marked; and then that mark is cancelled.
  */
 export async function passOverMarks(
   { dirty, epochs }: { dirty: RollupDeps['dirty']; epochs: Pick<RollupDeps['epochs'], 'list' | 'now'> },
@@ -85,7 +82,7 @@ export async function passOverMarks(
     await dirty.cancel(marks.slice(start, start + MARKS_AT_ONCE), begun)
 }
 
-/** What late usage must reach: what readers use, what they will, and what some may still use. */
+/** The epochs that late usage must reach: those that readers use, will use, or may still be using. */
 const liveOf = (listed: readonly RollupEpoch[], now: number): RollupEpoch[] => {
   const current = inUse(listed)
   const isReplaced = current !== undefined && now - current.changedAt > REPLACED_FOR_S
@@ -94,7 +91,7 @@ const liveOf = (listed: readonly RollupEpoch[], now: number): RollupEpoch[] => {
   )
 }
 
-/** Those of them that are live still, with how far somebody has begun to close their slots by now. */
+/** Those of the epochs that are still live, with how far the closing of their slots has begun. */
 const stillLive = async (
   { epochs }: RollupDeps,
   live: readonly RollupEpoch[],
@@ -110,10 +107,7 @@ const kindsOf = (days: readonly MarkedDay[]): MarkKinds => ({
   ofDays: days.some(({ ofDays }) => ofDays),
 })
 
-/**
- * Computes something of slots in each of these epochs: from the first of these days to the last, as far as somebody has
- * begun to close their slots.
- */
+/** Computes something for a range of days in each of the epochs, as far as the closing of slots has begun. */
 async function computeInEach(
   live: readonly RollupEpoch[],
   days: readonly MarkedDay[],
@@ -148,7 +142,7 @@ async function recomputeDays(
   return rowsRead
 }
 
-/** One month after the other: marks of an import tell of years, whose days would take a statement minutes. */
+/** One month after the other: an import marks years of usage, and one statement would take minutes. */
 async function recomputeMonths(
   { tables, signal }: RollupDeps,
   epoch: RollupEpoch,
@@ -170,7 +164,7 @@ interface Run {
   days: MarkedDay[]
 }
 
-/** Days of one month that are computed alike, in one statement: a partition each. */
+/** Groups days of one month that one statement can compute: each month is a partition. */
 function runsOf(days: readonly MarkedDay[], today: number): Run[] {
   const runs = new Map<string, Run>()
   for (const one of days) {

@@ -4,7 +4,6 @@ import type { rollupTables } from '../../shared/clickhouse/rollups/rollup-tables
 import type { Reached } from '../../shared/lifecycle/crash-at.ts'
 import type { RollupPoint } from './crash-points.ts'
 
-/** What rollups are computed with. */
 export interface RollupDeps {
   epochs: ReturnType<typeof rollupEpochRepository>
   tables: ReturnType<typeof rollupTables>

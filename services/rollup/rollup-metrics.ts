@@ -2,10 +2,10 @@ import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import type { Closed } from './close-slots.ts'
 import type { Recomputed } from './recompute-late.ts'
 
-/** What the rollup service does again when it failed. */
+/** What the rollup service tries again after a failure. */
 export type RollupStep = 'build' | 'close' | 'late' | 'drop' | 'count'
 
-/** What is counted of rollups. */
+/** The rollup service's metrics. */
 export interface RollupMetrics {
   closed(closed: Closed, seconds: number): void
   recomputed(recomputed: Recomputed, seconds: number): void
@@ -37,7 +37,7 @@ export function rollupMetrics(metrics: Metrics): RollupMetrics {
   )
   let looked: { behindS: number; at: number } | undefined
   metrics.beforeScrape(() => {
-    // It grows while no look succeeds.
+    // The value grows while no look succeeds.
     if (looked !== undefined)
       behind.set([], Math.max(0, looked.behindS + (performance.now() - looked.at) / 1_000))
   })

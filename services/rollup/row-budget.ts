@@ -1,12 +1,12 @@
 /**
- * However far it is overdrawn, it is made good within so long: in one process rows of other queries are counted with
- * those of a statement.
+ * A debt is paid off within this time, however large it is. In a shared process the row count of a statement includes
+ * rows of other queries.
  */
 const DEBT_MAX_S = 900
 
 /**
- * How many rows may be read for something: a token bucket. It grows with time, up to a limit, and may be overdrawn by
- * what is begun while some is left: what a statement reads is known afterwards.
+ * How many rows may be read for something: a token bucket. It grows with time, up to a limit. It may be overdrawn by
+ * the last statement, because the rows that a statement reads are known only afterwards.
  */
 export class RowBudget {
   private readonly perS: number
@@ -17,7 +17,7 @@ export class RowBudget {
 
   /**
    * @param perS rows a second
-   * @param savedMax the limit; there are as many from the start
+   * @param savedMax the limit; the bucket starts full
    */
   constructor(perS: number, savedMax: number) {
     this.perS = perS
@@ -35,7 +35,7 @@ export class RowBudget {
     this.rows = Math.max(this.rows - rows, -DEBT_MAX_S * this.perS)
   }
 
-  /** Adds to it; up to as many may be saved from then on. */
+  /** Adds rows to the budget, and raises the limit to as many if that is more. */
   earn(rows: number): void {
     if (rows > 0) this.rowsMax = Math.max(this.savedMax, rows)
     this.grow(rows)

@@ -755,7 +755,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     right: `  for (const epoch of await stillLive(deps, live, now))
     rowsRead += await recomputeDays(deps, epoch, days, today, marks)
   reached('rollup-late-days')
-  // … and again: a month may have been merged from its days before these were.
+  // The epochs are read once more: a month may have been merged from its days before these were stored.
   for (const epoch of await stillLive(deps, live, now))
 `,
     wrong: `  const early = await stillLive(deps, live, now)
