@@ -10,7 +10,7 @@ import type { RefillLoop } from './refill-loop.ts'
 import type { SweepLoop } from './sweep-loop.ts'
 
 export interface BalancesLoopDeps {
-  /** Whose usage has changed, in some namespaces. */
+  /** Lists whose usage has changed in some namespaces. */
   follow: (namespaceIds: readonly string[]) => Promise<UsagePoll>
   check: CheckBalances
   cooldowns: Pick<RefillCooldowns, 'end' | 'takeDue'>
@@ -18,16 +18,16 @@ export interface BalancesLoopDeps {
 }
 
 export interface BalancesLoop extends RefillLoop {
-  /** Has a balance looked at in the next round, whether it is cooling down or not. */
+  /** Has a balance checked in the next round, even if it is cooling down. */
   request: (balance: RefillRequest) => void
 }
 
-/** Requests that are not looked at yet; beyond that all configurations are gone through. */
+/** How many requests may wait. With more, all configurations are checked. */
 const REQUESTED_MAX = 20_000
 
 /**
- * Looks at the balances whose usage has changed, those that somebody asks for and those whose cooldown is over, in
- * each round. A round that fails is made up for by the next one, which sees the same balances again.
+ * In each round checks the balances whose usage has changed, those that were requested, and those whose cooldown is
+ * over. If a round fails, the next one sees the same balances again.
  */
 export function balancesLoop({ follow, check, cooldowns, sweeps }: BalancesLoopDeps): BalancesLoop {
   let requested = new Map<string, RefillRequest>()

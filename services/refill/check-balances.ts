@@ -31,21 +31,24 @@ export type CheckBalances = (
   signal: AbortSignal,
 ) => Promise<void>
 
-/** So many transactions refill at once … */
+/** How many transactions refill at the same time. */
 export const REFILLS_AT_ONCE = 2
-/** … and so many balances each: enough that a query to ClickHouse is shared, and few enough not to hold others up. */
+/**
+ * How many balances a transaction refills: enough to share a query to ClickHouse, and too few to keep others waiting
+ * for long.
+ */
 const REFILLED_TOGETHER = 50
-/** Enough that what is fixed of a statement does not matter. */
+/** How many balances are checked together: enough that a statement's fixed cost does not matter. */
 export const BALANCES_AT_ONCE = 2_000
-/** How long a balance cools down that cannot be refilled for now, or failed to be. */
+/** How long a balance cools down when it cannot be refilled for now, or its refill failed. */
 const BLOCKED_MS = 60_000
 const FAILED_MS = 5_000
 
 /**
- * Looks at balances of a namespace, any number at once for two queries to PostgreSQL and a fixed number to ClickHouse,
- * and refills those below their minimum, until it is told to stop. Keys without an active configuration do no harm.
+ * Checks balances of a namespace and refills those below their minimum, until the signal. Any number of balances take
+ * two queries to PostgreSQL and a fixed number to ClickHouse. Keys without an active configuration do no harm.
  *
- * @throws when a database is away while it looks; a refill that fails is tried again by itself
+ * @throws when a database is away during the check; a refill that fails is tried again by itself
  */
 export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
   return async (namespaceId, keys, signal) => {
@@ -62,7 +65,7 @@ export function checkBalances(deps: CheckBalancesDeps): CheckBalances {
   }
 }
 
-/** Those whose balance is below the minimum, as far as can be told without a lock. */
+/** The balances below their minimum, as read without a lock. */
 async function listLow(
   { pool, usage, nowOf, metrics }: CheckBalancesDeps,
   namespaceId: string,
@@ -88,7 +91,7 @@ async function listLow(
   return low.map(({ accountId, metricId }) => ({ accountId, metricId }))
 }
 
-/** One that PostgreSQL will not have must not keep the others from being refilled. */
+/** If PostgreSQL refuses one balance, the others must still be refilled. */
 async function tryRefill(
   deps: CheckBalancesDeps,
   namespaceId: string,
@@ -120,14 +123,14 @@ async function tryRefill(
   }
 }
 
-/** How long a balance cools down; undefined when it may be looked at again as soon as its usage changes. */
+/** How long a balance cools down; undefined when it may be checked again as soon as its usage changes. */
 function cooldownMsAfter(outcome: RefillOutcome): number | undefined {
   switch (outcome.kind) {
     case 'refilled':
     case 'enough':
       return undefined
     case 'not_now':
-      return 0 // until the next look
+      return 0 // until the next check
     case 'too_soon':
       return outcome.waitMs
     case 'day_full':

@@ -15,32 +15,35 @@ export interface FollowUsageDeps {
 
 /** Whose usage has changed since the last poll. */
 export interface UsagePoll {
-  /** Undefined when they are so many that all configurations are to be gone through instead, as at the first poll. */
+  /** Undefined when there are too many, as at the first poll: then all configurations are to be checked. */
   touched: TouchedUsage[] | undefined
-  /** They were looked at: the next poll begins where this one ended. Otherwise it shows them again. */
+  /** To be called once they are checked: the next poll begins where this one ended. Otherwise it lists them again. */
   acknowledge: () => void
 }
 
-/** More in one poll are not worth telling apart. */
+/** With more in one poll, all configurations are checked instead. */
 const TOUCHED_MAX = 20_000
-/** Events accepted this long ago are looked at as they are stored, those before once none of their time is missing. */
+/**
+ * Events accepted less than this ago are seen as soon as they are stored. Older ones are seen once the list of events
+ * is complete up to them.
+ */
 const RECENT_S = 10
-/** How long a correction is looked for: longer than it may take until what was stored can be seen. */
+/** How long a correction is looked for: longer than it takes until a stored one can be seen. */
 const CORRECTED_WITHIN_S = 60
 
 /**
- * Follows the usage that is stored: by the list of events by acceptance, as far as it is complete, which misses no
- * report however long it lay in the event log; and by the corrections, which are noted when they are stored. What is
- * missed is what no follower of the list can see: dead letters that are brought back.
+ * Follows the usage that is stored, by two lists. The list of events by acceptance, as far as it is complete, misses no
+ * report, however long that lay in the event log. Corrections are listed by the time they are stored. Dead letters that
+ * are brought back are missed: no follower of the list can see them.
  *
- * @returns one poll; polls come one after the other
+ * @returns a function that polls; call it again only after the poll before has ended
  */
 export function followUsage({ touched, listedUpTo, nowS }: FollowUsageDeps) {
   /** Every event accepted before this second was acknowledged. */
   let acknowledgedS: number | undefined
   let corrections: ReadonlySet<string> = new Set()
   return async (namespaceIds: readonly string[]): Promise<UsagePoll> => {
-    const completeS = unixSeconds(await listedUpTo()) // before anything is read: what is stored later lies behind it
+    const completeS = unixSeconds(await listedUpTo()) // before anything is read: whatever is stored later lies behind it
     const recentFrom = Math.max(0, Math.floor(nowS()) - RECENT_S)
     const corrected = await touched.listCorrected(CORRECTED_WITHIN_S, TOUCHED_MAX)
     const from = acknowledgedS ?? completeS

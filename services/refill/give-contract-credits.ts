@@ -18,31 +18,30 @@ export interface GiveContractCreditsDeps {
   nowOf: NowOf
   metrics: Pick<RefillMetrics, 'credited'>
   log: Logger
-  /** Told where it gets to. */
+  /** Called at each crash point. */
   reached?: Reached<RefillPoint>
 }
 
-/** @param only in these namespaces; undefined: in those of all companies */
+/** @param only the namespaces to look at; undefined means those of all companies */
 export type GiveContractCredits = (
   only: ReadonlySet<string> | undefined,
   signal: AbortSignal,
 ) => Promise<void>
 
-/** Lines of a transaction: their contracts cannot be changed meanwhile. */
+/** Lines per transaction. Their contracts cannot be changed during it. */
 const LINES_AT_ONCE = 200
-/** Grants of a transaction: others that make grants in the namespace wait meanwhile. */
+/** Grants per transaction. Others that make grants in the namespace wait during it. */
 const GRANTS_AT_ONCE = 500
 
 /**
- * Gives what credit lines of contracts are due, namespace by namespace, until nothing is left: one grant a line and
- * period, effective when its piece begins, however late it is. One transaction for some lines: their contracts are
- * locked, what is agreed is read only then, the keys are taken, the grants made, and the lines told when they give
- * again. So a cancellation that came before is heeded, and one that comes after takes nothing back; and a crash leaves
- * all of it or nothing.
+ * Gives the due credit of contracts, namespace by namespace, until nothing is left. Each line gets one grant a period,
+ * effective when its piece begins, however late it is given. One transaction gives the credit of some lines. It locks
+ * their contracts, then reads what is agreed, takes the keys, makes the grants, and stores when each line gives again.
+ * So a cancellation before it counts, and one after it takes nothing back. A crash leaves all of it or nothing.
  *
- * Accounts and metrics that were archived are given it too: what uses them goes on, and the contract does.
+ * Archived accounts and metrics get credit too: their use goes on, and so does the contract.
  *
- * @throws when something failed in a namespace, after all others had their turn
+ * @throws when something failed in a namespace, after all other namespaces were done
  */
 export function giveContractCredits(deps: GiveContractCreditsDeps): GiveContractCredits {
   const { pool, log } = deps
@@ -61,13 +60,13 @@ export function giveContractCredits(deps: GiveContractCreditsDeps): GiveContract
   }
 }
 
-/** A grant that is to be made, and by which line. */
+/** A grant to be made, and its contract line. */
 interface Credit extends DueCredit {
   line: DueLine
   grantId: string
 }
 
-/** @returns whether it gave anything: there may be more */
+/** @returns whether it gave anything; if so there may be more */
 async function giveSome(deps: GiveContractCreditsDeps, namespaceId: string): Promise<boolean> {
   const { pool, nowOf, metrics, log, reached = () => undefined } = deps
   const given = await inNamespace(pool, namespaceId, async (db) => {
@@ -93,7 +92,7 @@ async function giveSome(deps: GiveContractCreditsDeps, namespaceId: string): Pro
   return true
 }
 
-/** What lines give now, as much of it as goes into a transaction, oldest first. */
+/** The credit that lines give now, the oldest first, and no more than fits a transaction. */
 function dueOf(lines: readonly DueLine[], now: number): Credit[] {
   const due = lines.flatMap((line) => {
     const { times, nextCreditAt, endsAt, amount, expires } = line
@@ -118,5 +117,5 @@ const grantOf = ({ line, grantId, amount, effectiveAt, expiresAt, ...period }: C
   expiresAt: expiresAt === null ? null : new Date(expiresAt * 1_000),
 })
 
-/** Of a second, such as 2026-02-01T00:00:00Z. */
+/** A second as text, such as 2026-02-01T00:00:00Z. */
 const textOf = (second: number): string => new Date(second * 1_000).toISOString().replace('.000Z', 'Z')

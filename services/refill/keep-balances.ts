@@ -18,21 +18,21 @@ export interface KeepBalancesDeps extends Omit<BalancesLoopDeps, 'sweeps'>, Swee
 export interface KeepBalancesTimes {
   checkMs: number
   sweepMs: number
-  /** Between two looks at what credit is due anywhere. */
+  /** Between two looks for due credit in all namespaces. */
   creditsMs: number
 }
 
-/** Looks after balances for as long as it is not closed. */
+/** Looks after balances until it is closed. */
 export interface Keeper extends Closeable, RefillRequestListener {
-  /** What it has failed at for at least this long without a break. */
+  /** The steps that have failed for at least this long without a break. */
   listTroubles(forMs: number): Trouble[]
   /** Whether it has waited this long for something that does not even fail. */
   isStuck(forMs: number): boolean
 }
 
 /**
- * Runs three loops side by side: balances that may have changed, all balances now and then, and credit of contracts.
- * Whatever the first misses, the second finds.
+ * Runs three loops side by side. They look at balances that may have changed, at all balances from time to time, and at
+ * credit of contracts. The second loop finds whatever the first misses.
  */
 export function keepBalances(
   deps: KeepBalancesDeps,

@@ -17,7 +17,7 @@ const FAILING_MAX_MS = 30_000
 const refill: Service<ReturnType<typeof readRefillServiceConfig>> = {
   name: 'refill',
   about:
-    'Refills balances that fall below their minimum, in a process of its own; npm run migrate goes before.',
+    'Refills balances that fall below their minimum, in a process of its own; run npm run migrate first.',
   readConfig: readRefillServiceConfig,
   async open(config, { opened, metrics, log }) {
     const { postgres } = config

@@ -21,13 +21,13 @@ import { refillMetrics } from './refill-metrics.ts'
 import { sweepBalances } from './sweep-balances.ts'
 
 /**
- * Those that refill, in a round and in a sweep; two that look; one that gives credit; one that listens; and one for
- * probes.
+ * The refill transactions of a round and of a sweep take one connection each. Two more are for checks, one for credit,
+ * one for notifications, and one for probes.
  */
 export const REFILL_CONNECTIONS = 2 * REFILLS_AT_ONCE + 5
 
 export interface RefillParts {
-  /** With REFILL_CONNECTIONS. */
+  /** It has REFILL_CONNECTIONS connections. */
   pool: Pool
   clickhouse: ClickHouse
   /** @see usageThroughRollups */
@@ -36,7 +36,7 @@ export interface RefillParts {
   listedUpTo: () => Promise<Micros>
   metrics: Metrics
   log: Logger
-  /** Told where refills get to. */
+  /** Called at each crash point. */
   reached?: Reached<RefillPoint>
 }
 

@@ -24,27 +24,27 @@ import { withinMs } from '../../shared/time/within-ms.ts'
 import type { RefillPoint } from './crash-points.ts'
 import { refillInstant } from './refill-instant.ts'
 
-/** What came of looking at a balance under its lock. */
+/** The outcome of looking at a balance under its lock. */
 export type RefillOutcome =
   | { kind: 'refilled' }
-  /** It is not below the minimum, or no longer. */
+  /** The balance is not below the minimum, or no longer. */
   | { kind: 'enough' }
-  /** Another process is at it, or somebody changes the configuration, or it is not to be refilled any more. */
+  /** Another process is refilling it, or the configuration is being changed, or is not active any more. */
   | { kind: 'not_now' }
-  /** The last refill was a moment ago. */
+  /** The last refill was too short a time ago. */
   | { kind: 'too_soon'; waitMs: number }
-  /** As many refills as may be within a day were made. */
+  /** The maximum of refills within a day is reached. */
   | { kind: 'day_full' }
-  /** What is missing has more digits than a grant can have. */
+  /** The missing amount has more digits than a grant can have. */
   | { kind: 'too_large' }
 
-/** @returns what came of each, in the order given */
+/** @returns the outcome of each, in the order given */
 export type RefillBalances = (
   namespaceId: string,
   keys: readonly RefillConfigurationKey[],
 ) => Promise<RefillOutcome[]>
 
-/** What time it is in a namespace. */
+/** The current time in a namespace. */
 export type NowOf = (db: Queryable, namespaceId: string) => Promise<Date>
 
 export interface RefillBalancesDeps {
@@ -52,21 +52,21 @@ export interface RefillBalancesDeps {
   usage: Pick<AccountSumsReader, 'sumByAccount'>
   nowOf: NowOf
   log: Logger
-  /** Told where refills get to. */
+  /** Called at each crash point. */
   reached?: Reached<RefillPoint>
 }
 
-/** How long ClickHouse may take for an answer: whoever changes grants of the balances waits meanwhile. */
+/** How long ClickHouse may take for an answer. Changes to grants of the balances wait during that time. */
 const USAGE_MS = 5_000
 
 /**
- * Refills balances of a namespace that are below their minimum, up to the target, each at most once for each time it
- * falls below, however many processes try at once. One transaction: the configurations' rows are locked, and what the
- * balances are made of is read only then, so every earlier refill is in it, and every grant, void and archiving whose
- * time is before the refill's. Usage may be stored after it was read; then less was granted, and the balance is looked
- * at again.
+ * Refills balances of a namespace that are below their minimum, up to the target. Each is refilled at most once for
+ * each time it falls below, even when several processes try at once. One transaction does it: it locks the
+ * configurations' rows, and only then reads grants and usage. So it sees every earlier refill, and every grant, void
+ * and archiving from before the refill's time. Usage may be stored after the read. Then less was granted, and the
+ * balance is checked again.
  *
- * Why several at once: it takes as many queries to ClickHouse for all of them as for one, and that is what takes long.
+ * Why several balances at once: they take as many queries to ClickHouse as one, and the queries are the slow step.
  *
  * @throws when a database is away: nothing was granted
  * @see docs/decisions/0009-refills-follow-stored-usage.md
@@ -96,11 +96,11 @@ export function refillBalances(deps: RefillBalancesDeps, limits: RefillLimits): 
 
 const nameOf = ({ accountId, metricId }: RefillConfigurationKey): string => `${accountId} ${metricId}`
 
-/** A balance that was read under its lock, and what is to come of it. */
+/** A balance that was read under its lock, and its outcome. */
 interface ReadBalance {
   configuration: LockedRefillConfiguration
   balance: Balance
-  /** What is missing to the target. */
+  /** The amount missing to the target. */
   amount: Amount
   effectiveAt: Date
   outcome: RefillOutcome
@@ -187,13 +187,13 @@ function tell(
     case 'too_soon':
       log.info(
         { ...where, waitMs: outcome.waitMs },
-        'a balance is below its minimum a moment after its last refill: it is looked at again after waitMs',
+        'a balance is below its minimum shortly after its last refill: it will be checked again after waitMs',
       )
       return
     case 'day_full':
       log.warn(
         where,
-        'a balance is below its minimum and was refilled too often today: it is refilled no more',
+        'a balance is below its minimum, but its refills of the last 24 hours reached their maximum: it is not refilled',
       )
       return
     case 'too_large':
@@ -204,6 +204,6 @@ function tell(
       return
     case 'enough':
     case 'not_now':
-      log.debug({ ...where, outcome: outcome.kind }, 'looked at a balance')
+      log.debug({ ...where, outcome: outcome.kind }, 'checked a balance')
   }
 }

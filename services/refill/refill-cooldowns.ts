@@ -1,17 +1,17 @@
 import type { RefillRequest } from '../../shared/postgres/refill-requests.ts'
 
-/** A balance that is cooling down; text, so that equal ones are one. */
+/** The key of a balance that is cooling down; as text, so that it can be compared. */
 type Name = string
 
-/** The most that are kept; what is not kept is found again by going through all configurations. */
+/** How many cooldowns are kept at most. A balance without one is found again when all configurations are checked. */
 const COOLDOWNS_MAX = 100_000
 
 export const nameOf = ({ namespaceId, accountId, metricId }: RefillRequest): Name =>
   `${namespaceId} ${accountId} ${metricId}`
 
 /**
- * Cooldowns of balances: they are not to be looked at for a while, and then are. Times are of one clock, in
- * milliseconds.
+ * Keeps which balances are cooling down: each is not to be checked for a while, and then is due. Times are of one
+ * clock, in milliseconds.
  */
 export function refillCooldowns() {
   const cooldowns = new Map<Name, { balance: RefillRequest; until: number }>()
@@ -23,7 +23,7 @@ export function refillCooldowns() {
     end(balance: RefillRequest): void {
       cooldowns.delete(nameOf(balance))
     },
-    /** Takes the balances whose time has come. */
+    /** Removes and returns the balances whose cooldown is over. */
     takeDue(now: number): RefillRequest[] {
       const due = [...cooldowns.values()].filter(({ until }) => until <= now).map(({ balance }) => balance)
       for (const balance of due) cooldowns.delete(nameOf(balance))

@@ -1,15 +1,15 @@
-/** How far the clocks of processes may be apart. */
+/** How much the clocks of processes may differ. */
 const CLOCK_DIFFERENCE_MAX_MS = 60_000
 const SECOND_MS = 1_000
 
 /**
- * The whole second refills are effective from, and at which they count grants: now, but not before the last refill of
- * one of the configurations. Another process with a clock ahead of ours may have made that one, and we would not count
- * it yet. A last one much later than now was made under a test clock that was taken back since: it is a grant of the
- * future, as for every reader of the balance.
+ * The whole second at which refills are effective and grants are counted: now, but not before the last refill of one of
+ * the configurations. A process whose clock is ahead may have made that refill, and at our time it would not count yet.
+ * A last refill much later than now was made under a test clock that was set back since. It is then a grant of the
+ * future, as it is for every reader of the balance.
  *
  * @param now by the namespace's clock
- * @param last from when on the last refills are effective; null stands for none
+ * @param last when the last refills are effective from; null means none
  */
 export function refillInstant(now: Date, last: readonly (Date | null)[]): Date {
   const second = Math.floor(now.getTime() / SECOND_MS) * SECOND_MS

@@ -4,24 +4,27 @@ import { loggableError } from '../../shared/logging/loggable-error.ts'
 import type { Logger } from '../../shared/logging/logger.ts'
 import type { RefillMetrics, RefillStep } from './refill-metrics.ts'
 
-/** Work of the refill service that comes again and again. */
+/** Repeated work of the refill service. */
 export interface RefillLoop {
-  /** By which metrics and the log name it. */
+  /** Its name in metrics and the log. */
   step: RefillStep
   activity: Activity
   isDue: () => boolean
-  /** One round; the signal ends it early. */
+  /** Runs one round; the signal ends it early. */
   work: (signal: AbortSignal) => Promise<void>
 }
 
 export interface RunLoopDeps {
-  /** The pause after each look at whether the work is due. */
+  /** The pause between checks of whether the work is due. */
   checkMs: number
   metrics: Pick<RefillMetrics, 'failed'>
   log: Pick<Logger, 'warn' | 'debug'>
 }
 
-/** Does the work whenever it is due, until the signal; of failures in a row the first alone is a warning. */
+/**
+ * Does the work whenever it is due, until the signal. Of several failures in a row only the first is logged as a
+ * warning.
+ */
 export async function runLoop(
   { step, activity, isDue, work }: RefillLoop,
   { checkMs, metrics, log }: RunLoopDeps,

@@ -1,18 +1,18 @@
 import { DURATION_BUCKETS, type Metrics } from '../../shared/metrics/metrics.ts'
 import type { RefillOutcome } from './refill-balances.ts'
 
-/** What the refill service does again when it failed. */
+/** What the refill service tries again after a failure. */
 export type RefillStep = 'follow' | 'sweep' | 'refill' | 'credits'
 
-/** What is counted of refills. */
+/** The refill service's metrics. */
 export interface RefillMetrics {
-  /** So many configurations had their balance looked at, without a lock. */
+  /** The balances of this many configurations were checked without a lock. */
   looked(configurations: number): void
-  /** One was looked at under its lock. */
+  /** A balance was checked under its lock. */
   tried(outcome: RefillOutcome['kind']): void
-  /** All active configurations were gone through. */
+  /** A sweep of all active configurations ended. */
   swept(seconds: number): void
-  /** So many grants of credit lines were made. */
+  /** This many grants of credit lines were made. */
   credited(grants: number): void
   failed(step: RefillStep): void
 }

@@ -8,9 +8,9 @@ import {
 import { BALANCES_AT_ONCE, type CheckBalances } from './check-balances.ts'
 
 /**
- * Goes through all active configurations, namespace by namespace and so many at a time.
+ * Checks all active configurations, namespace by namespace, some at a time.
  *
- * @param signal ends it after the ones it is at
+ * @param signal stops it after the configurations that are being checked
  * @returns the namespaces that have any
  */
 export async function sweepBalances(

@@ -3,31 +3,34 @@ import type { RefillLoop } from './refill-loop.ts'
 import type { RefillMetrics } from './refill-metrics.ts'
 
 export interface SweepLoopDeps {
-  /** Goes through all configurations. @returns the namespaces that have any */
+  /**
+   * Checks all configurations.
+   * @returns the namespaces that have any
+   */
   sweep: (signal: AbortSignal) => Promise<Set<string>>
   metrics: Pick<RefillMetrics, 'swept'>
 }
 
 export interface SweepLoop extends RefillLoop {
-  /** Those with active configurations, as the last sweep and requests since have shown. */
+  /** Namespaces with active configurations, by the last sweep and the requests since. */
   namespaces: () => ReadonlySet<string>
   /** Adds a namespace before a sweep has found it. */
   addNamespace: (namespaceId: string) => void
-  /** Asks for a sweep before the next one is due: something may have been missed. */
+  /** Asks for a sweep before the next one is due, because something may have been missed. */
   request: () => void
 }
 
-/** The least time between two sweeps that were not due yet. */
+/** The least time between two sweeps that were requested. */
 const SWEEP_AGAIN_MS = 5_000
 
 /**
- * Goes through all configurations now and then, and earlier when asked: whatever else is missed is found by this.
+ * Checks all configurations from time to time, and earlier on request. It finds whatever the other loops miss.
  *
- * @param sweepMs from the start of one sweep to that of the next
+ * @param sweepMs from the start of one sweep to the start of the next
  */
 export function sweepLoop({ sweep, metrics }: SweepLoopDeps, sweepMs: number): SweepLoop {
   let namespaces = new Set<string>()
-  /** Since the last sweep began, which may not have seen them. */
+  /** Namespaces added since the last sweep began, which may not have seen them. */
   let addedSince = new Set<string>()
   let isRequested = true
   let sweptAt = -Infinity
