@@ -44,27 +44,27 @@ import { usageOperations } from './usage/routes.ts'
 export interface ApiDeps {
   pool: Pool
   clickhouse: ClickHouse
-  /** Where usage and balances are read. */
+  /** Reads usage and balances. */
   usage: UsageReader
-  /** Where invoices find what they are rated by. */
+  /** Reads the usage that invoices are rated by. */
   ratedUsage: PreviewDeps['usage']
-  /** Where simulations do. */
+  /** Reads the usage that simulations are rated by. */
   simulatedUsage: SimulationDeps['usage']
-  /** Where invoices find what was known at some time. */
+  /** Reads the usage of invoices as it was known at some time. */
   knownUsage: PreviewDeps['knownUsage']
   /** Tells other processes which keys have changed. */
   purges: Pick<Purges, 'purge'>
-  /** No event accepted before this can still turn up in the list of events. */
+  /** No event accepted before this can still appear in the list of events. */
   listedUpTo: () => Promise<Micros>
-  /** Waits until what was accepted is counted. */
+  /** Waits until everything accepted so far is counted. */
   drain: Drain
-  /** Waits until what is in the event log is loaded. */
+  /** Waits until everything in the event log is loaded. */
   untilLoaded: UntilLoaded
 }
 
 /**
- * The HTTP service for everything but reporting and correcting: resources in PostgreSQL, usage from ClickHouse, and
- * both merged.
+ * The HTTP service for everything but reports and corrections. It reads resources from PostgreSQL and usage from
+ * ClickHouse, and merges them.
  */
 export function apiApp(
   deps: ApiDeps,

@@ -13,13 +13,19 @@ import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import { present, secondsOf } from '../core/body-fields.ts'
 
-/** A contract with the lines that are not ended. @param now decides status, period and lines; in Unix seconds */
+/**
+ * A contract with the lines that have not ended.
+ * @param now decides status, period and lines; in Unix seconds
+ */
 export const contractToBody = (contract: StoredContract, now: number): SchemaOf<'Contract'> => ({
   ...recordToBody(contract, now),
   lines: contract.lines.filter((line) => isToCome(line, now)).map(lineToBody),
 })
 
-/** A contract as lists show it. @param now decides status and period; in Unix seconds */
+/**
+ * A contract as lists show it.
+ * @param now decides status and period; in Unix seconds
+ */
 export const recordToBody = (contract: ContractRecord, now: number): SchemaOf<'ContractSummary'> => ({
   id: contract.id,
   ...present({ external_id: contract.externalId, name: contract.name, description: contract.description }),
@@ -46,7 +52,7 @@ const cancellationToBody = ({ cancelAt, cancellation }: ContractRecord) =>
         requested_at: cancellation.requestedAt,
       }
 
-/** The period of now, as far as the contract has it and whole; null while it does not run. */
+/** The contract's part of the current period, and the whole period; null while the contract does not run. */
 function currentPeriodOf(contract: ContractRecord, now: number) {
   const whole = periodAt(contract, now)
   const inForce = intersect(whole, contractRange(contract))
@@ -55,7 +61,7 @@ function currentPeriodOf(contract: ContractRecord, now: number) {
     : periodToBody(inForce, whole)
 }
 
-/** A period as far as a contract has it, and whole. */
+/** The contract's part of a period, and the whole period. */
 export const periodToBody = (period: TimeRange, whole: TimeRange): SchemaOf<'ContractPeriod'> => ({
   start_at: period.startAt,
   end_at: period.endAt,

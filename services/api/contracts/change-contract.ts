@@ -11,17 +11,17 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { requestCredits } from '../../../shared/postgres/refill-requests.ts'
 import { type LineChangesBody, readLineChanges } from './line-changes.ts'
 
-// The changes of a contract. Each is within a transaction, holds the contract, and asks only then what time it is, in
-// Unix seconds: whoever waited for another change does not write what was due before it. They return undefined when
+// Changes of a contract. Each runs within a transaction, locks the contract, and only then asks for the time, in Unix
+// seconds. So after waiting for another change it does not write a time before that one. Each returns undefined when
 // there is no such contract.
 
 type Now = () => Promise<number>
 
 /**
- * Changes what is said of a contract, and lets it end later.
+ * Changes the fields of a contract, or moves its end to a later time.
  *
- * @throws DomainError conflict when it is over, or the account follows another card once it goes on; unprocessable when
- *   it is to end earlier, and when another contract has the external id
+ * @throws DomainError conflict when it is over, or the account follows another card after the old end; unprocessable
+ *   when it is to end earlier, and when another contract has the external id
  */
 export async function changeTerms(
   db: PoolClient,
@@ -37,7 +37,7 @@ export async function changeTerms(
   if (endsAt !== undefined && (endsAt ?? Infinity) < (contract.endsAt ?? Infinity))
     throw new DomainError(
       'unprocessable',
-      'ends_at: can be moved to a later time alone; to end it earlier, cancel',
+      'ends_at: can only be moved to a later time; to end it earlier, cancel',
     )
   return contractRepository(db).update(namespaceId, contract, changes)
 }
@@ -45,7 +45,7 @@ export async function changeTerms(
 /**
  * Ends lines and adds others.
  *
- * @throws DomainError as readLineChanges does, and conflict when the account follows a card then
+ * @throws DomainError as readLineChanges does, and conflict when the account follows a card at that time
  */
 export async function changeLines(
   db: PoolClient,
@@ -62,8 +62,8 @@ export async function changeLines(
 }
 
 /**
- * Lets a contract end earlier than it would, in the place of an earlier cancellation that is pending. Of one that is
- * canceled the first cancellation stands.
+ * Lets a contract end earlier. It replaces an earlier cancellation that is pending; if the contract is already
+ * canceled, the first cancellation stays.
  *
  * @throws DomainError conflict when it has ended, unprocessable when the time lies before now or after its end
  */
@@ -84,9 +84,9 @@ export async function cancelContract(
 }
 
 /**
- * Takes a cancellation back that is pending.
+ * Takes back a pending cancellation.
  *
- * @throws DomainError conflict when the contract is over, and when the account follows another card meanwhile
+ * @throws DomainError conflict when the contract is over, and when the account now follows another card
  */
 export async function uncancelContract(
   db: PoolClient,

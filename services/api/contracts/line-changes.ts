@@ -14,10 +14,10 @@ import type { Queryable } from '../../../shared/postgres/core/pool.ts'
 import { type AskedLine, readLines } from './new-lines.ts'
 import { requireUsable } from './require-usable.ts'
 
-/** A change of a contract's lines as requests say it. */
+/** A change of a contract's lines, as a request has it. */
 export type LineChangesBody = RequestOf<'changeContract'>['body']
 
-/** A change of a contract's lines that can be made. */
+/** A change of a contract's lines that has passed the checks. */
 export interface LineChanges {
   /** In Unix seconds. */
   effectiveAt: number
@@ -26,12 +26,13 @@ export interface LineChanges {
 }
 
 /**
- * What a change makes of a contract; it writes nothing. Within a transaction, it holds what new lines refer to.
+ * Checks a change of a contract's lines; it writes nothing. It locks what new lines refer to, until the transaction
+ * ends.
  *
- * @param contract with all its lines, ever
+ * @param contract with all lines it ever had
  * @param now in whole Unix seconds
- * @throws DomainError conflict when the contract is over, or follows two cards at once; unprocessable before now or the
- *   start of the contract, for a line to end that is not in force then, and for what requireUsable refuses
+ * @throws DomainError conflict when the contract is over, or would follow two cards at once; unprocessable for a time
+ *   before now or the contract's start, for the end of a line that is not in force then, and as requireUsable does
  */
 export async function readLineChanges(
   db: Queryable,
@@ -54,12 +55,12 @@ export async function readLineChanges(
 }
 
 /**
- * What lines of a contract must be beside each other.
+ * Checks the lines of a contract against each other.
  *
- * @param lines all of them, ever
- * @param asked which of them are new
+ * @param lines all lines the contract ever had
+ * @param asked those of them that are new
  * @throws DomainError conflict when two follow a card at once; unprocessable when two set a minimum at once, and when
- *   more are not ended than a contract may have
+ *   there are too many lines that have not ended
  */
 export function requireLinesTogether(
   lines: readonly ContractLine[],

@@ -11,15 +11,15 @@ import { requireLinesTogether } from './line-changes.ts'
 import { readLines } from './new-lines.ts'
 import { requireUsable } from './require-usable.ts'
 
-/** A contract as requests say it. */
+/** A contract as a request has it. */
 type NewContractBody = RequestOf<'createContract'>['body']
 
 /**
- * Makes a contract with its lines. Within a transaction.
+ * Makes a contract with its lines, within a transaction.
  *
  * @param now in whole Unix seconds
- * @throws DomainError malformed or unprocessable for what cannot be agreed to; conflict when the account follows a card
- *   then, or another contract has the external id
+ * @throws DomainError malformed or unprocessable for terms that are not possible; conflict when the account already
+ *   follows a card at that time, or another contract has the external id
  */
 export async function makeContract(
   db: PoolClient,

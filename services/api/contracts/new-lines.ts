@@ -8,21 +8,21 @@ import { DomainError } from '../../../shared/errors/domain-error.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
 import { requiredSource } from '../core/named-source.ts'
 
-/** A line as requests say it. */
+/** A line as a request has it. */
 export type NewLineBody = RequestOf<'createContract'>['body']['lines'][number]
 type OverrideBody = NonNullable<NewLineBody['price_overrides']>[number]
 type CreditBody = NonNullable<NewLineBody['credit']>
 
-/** A line that is asked for, and how an error names it. */
+/** A requested line, and how an error names it. */
 export interface AskedLine {
   line: NewLine
   /** For example `lines[0]`. */
   label: string
-  /** Whether it says a quantity, which is 1 otherwise. */
+  /** Whether the request has a quantity; the default is 1. */
   saysQuantity: boolean
 }
 
-/** The fields that say what kind of line it is, and those that come with each. */
+/** The fields that decide the kind of a line, each with the fields that it allows. */
 const KINDS = {
   rate_card_id: ['price_overrides', 'discount_percent'],
   price_id: ['quantity', 'discount_percent'],
@@ -34,11 +34,11 @@ const KIND_NAMES = Object.keys(KINDS) as (keyof typeof KINDS)[]
 const COMPANIONS = new Set(Object.values(KINDS).flat())
 
 /**
- * Reads lines by what they say themselves; what they refer to is looked at by requireUsable.
+ * Reads lines and checks each by itself; requireUsable checks what they refer to.
  *
- * @param field of the body, where they stand
- * @param startsAt when a line starts that does not say so, in Unix seconds
- * @throws DomainError malformed for a field of another kind of line; unprocessable for one that cannot be
+ * @param field the field of the body that holds them
+ * @param startsAt when a line without starts_at starts, in Unix seconds
+ * @throws DomainError malformed for a field of another kind of line; unprocessable for an impossible value
  */
 export const readLines = (
   bodies: readonly NewLineBody[],
@@ -101,7 +101,7 @@ function discountOf({ discount_percent: text = '0' }: NewLineBody, label: string
 function overridesOf(bodies: readonly OverrideBody[], label: string): PriceOverride[] {
   const seen = new Set<string>()
   return bodies.map(({ product_id: productId, value, price_id: priceId }, index) => {
-    const meant = JSON.stringify({ productId, value }) // null is the rest, absent is all
+    const meant = JSON.stringify({ productId, value }) // null means all other values, no value means all values
     if (seen.has(meant))
       throw impossible(`${label}[${index}]`, 'another override is of the same product and value')
     seen.add(meant)
@@ -113,7 +113,7 @@ function creditOf(body: CreditBody, label: string) {
   const source = sourceOf(body, label)
   if (compareAmounts(parseAmount(body.amount), parseAmount('0')) === 0)
     throw impossible(`${label}.amount`, 'must be greater than 0')
-  // What of an expired grant was used would be taken back: balances count all usage ever.
+  // An expired grant would also take back what was used of it, because balances count all usage ever.
   if (body.expires === 'period_end' && body.metric_id !== undefined)
     throw impossible(`${label}.expires`, 'period_end is for credit in a currency')
   return { amount: canonicalAmount(body.amount), source, expires: body.expires }

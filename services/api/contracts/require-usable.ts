@@ -10,11 +10,11 @@ import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { AskedLine } from './new-lines.ts'
 
 /**
- * Holds what new lines refer to until the transaction ends, so that it stays as it is found.
+ * Locks what new lines refer to until the transaction ends, so that it stays as it was checked.
  *
- * @param contract that they are to stand in
- * @throws DomainError unprocessable for a line outside the contract, and for one that refers to what there is not, what
- *   is archived, is in another currency, or cannot be priced so
+ * @param contract the contract of the lines
+ * @throws DomainError unprocessable for a line outside the contract, and for a reference that does not exist, is
+ *   archived, is in another currency, or cannot be priced that way
  */
 export async function requireUsable(
   db: Queryable,
@@ -29,7 +29,7 @@ export async function requireUsable(
   }
 }
 
-/** Cards before prices, each by id, as everywhere; a statement for each kind, however many there are. */
+/** The locking order is the usual one: cards before prices, each by id. Each kind takes one statement. */
 async function holdReferences(
   db: Queryable,
   namespaceId: string,

@@ -79,12 +79,12 @@ interface TimedContract {
   at: number
 }
 
-/** As it is no earlier than the change. */
+/** Shows the contract at the current time, which is at least that of the change. */
 function timedToBody({ contract, at }: TimedContract, { clock }: { clock: () => Date }) {
   return contractToBody(contract, Math.max(secondsOf(clock()), at))
 }
 
-/** @param change asks what time it is once whatever it waits for is locked */
+/** @param change calls now only after it holds its locks */
 function timed<Id extends OperationId>(
   change: (work: Work<Id>, now: () => Promise<number>) => Promise<StoredContract | undefined>,
 ): (work: Work<Id>) => Promise<TimedContract | undefined> {
@@ -95,11 +95,11 @@ function timed<Id extends OperationId>(
   }
 }
 
-/** @throws DomainError unprocessable unless it names a time exactly when the mode asks for one */
+/** @throws DomainError unprocessable when the mode asks for a time and none is given, or the other way round */
 function cancelRequestOf({ mode, cancel_at: cancelAt }: RequestOf<'cancelContract'>['body']): CancelRequest {
   if (mode !== 'at') {
     if (cancelAt === undefined) return { mode }
-    throw new DomainError('unprocessable', `cancel_at: goes with the mode at alone, not with ${mode}`)
+    throw new DomainError('unprocessable', `cancel_at: only goes with the mode at, not with ${mode}`)
   }
   if (cancelAt === undefined) throw new DomainError('unprocessable', 'cancel_at: is required by the mode at')
   return { mode, cancelAt }

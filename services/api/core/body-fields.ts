@@ -7,21 +7,24 @@ export const pageToBody = <T, Body>({ items, hasMore }: Page<T>, toBody: (item: 
   has_more: hasMore,
 })
 
-/** How a page is shown whose items are shown so. */
+/** Makes the body of a page, with a function that shows one item. */
 export const pageOf =
   <T, Body>(toBody: (item: T) => Body) =>
   (page: Page<T>) =>
     pageToBody(page, toBody)
 
 export const secondsOf = (at: Date): number => Math.floor(at.getTime() / 1_000)
-/** What time it is for a company, and what time it is, by one look at a clock. @param realMs real time */
+/**
+ * A company's time and the real time, by one reading of the clock.
+ * @param realMs real time
+ */
 export const clockToBody = (aheadMs: number, realMs = Date.now()) => ({
   now: Math.floor((realMs + aheadMs) / 1_000),
   real_now: Math.floor(realMs / 1_000),
 })
 export const secondsOrNull = (at: Date | null): number | null => (at === null ? null : secondsOf(at))
 
-/** Without the fields that are null. With a schema as its type it takes none that the schema does not have. */
+/** Leaves out the fields that are null. With a schema as its type, it accepts only fields of that schema. */
 export const present = <Body extends object>(fields: {
   [Name in keyof Body]?: Body[Name] | null
 }): Partial<Body> =>

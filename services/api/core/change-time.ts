@@ -4,12 +4,12 @@ import type { PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { secondsOf } from './body-fields.ts'
 
 /**
- * What time a change bears: for the caller, in Unix seconds, by this process and by the database, whichever is later.
- * To be asked once whatever the change waits for is locked.
+ * The time of a change for the caller, in Unix seconds: this process's time or the database's, whichever is later. Call
+ * it only after all locks of the change are held.
  *
- * Why by the database, too: what was known up to a second is told by its clock, and a change that came later must not
- * bear that second because the clock of this host is behind. And why not when the request came: it may have waited for
- * others, who saw agreements as they were.
+ * Why the database's, too: its clock decides what was known up to a second, and a later change must not get that second
+ * because this host's clock is behind. Why not the time of the request: it may have waited for other requests, which
+ * saw agreements as they were before.
  */
 export async function changeTime(
   db: PoolClient,

@@ -2,11 +2,11 @@ import { type NamedSource, namedSources, type UsageSource } from '../../../share
 import { DomainError, type ErrorCode } from '../../../shared/errors/domain-error.ts'
 
 /**
- * The metric or currency that a request names.
+ * Reads the metric or currency of a request.
  *
  * @param code of the error: malformed in a query, unprocessable in a body
- * @param label what stands before the names of the fields
- * @throws DomainError unless it names exactly one
+ * @param label is put before the names of the fields
+ * @throws DomainError unless the request names exactly one
  */
 export function requiredSource(named: NamedSource, code: ErrorCode, label = ''): UsageSource {
   const [source, ...others] = namedSources(named)
@@ -16,11 +16,11 @@ export function requiredSource(named: NamedSource, code: ErrorCode, label = ''):
 }
 
 /**
- * The metric or currency that a request names, if it does.
+ * Reads the metric or currency of a request, if it names one.
  *
  * @param code of the error: malformed in a query, unprocessable in a body
- * @param label what stands before the names of the fields
- * @throws DomainError when it names both
+ * @param label is put before the names of the fields
+ * @throws DomainError when the request names both
  */
 export function optionalSource(named: NamedSource, code: ErrorCode, label = ''): UsageSource | undefined {
   const [source, ...others] = namedSources(named)

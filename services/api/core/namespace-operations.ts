@@ -12,30 +12,28 @@ import type { Pool, PoolClient } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { attemptsOf, changesIn, onceWithin } from './once.ts'
 
-/** A request, and the transaction in the caller's namespace that it is answered from. */
+/** A request, and a transaction in the caller's namespace in which it is answered. */
 export type Work<Id extends OperationId> = RequestOf<Id> & { db: PoolClient; namespaceId: string }
 
 /** @returns a resource, or a page of them; undefined when there is none */
 type Find<Id extends OperationId, T> = (work: Work<Id>) => Promise<T | undefined>
 
-/** How it is shown. */
+/** Makes the body of a resource. */
 type ToBody<Id extends OperationId, T> = (resource: T, work: Work<Id>) => AnswerOf<Id>
 
-/** A change: how it stands in the trail, and how what was made or changed is shown. */
+/** How a change is recorded in the trail, and how the changed resource is shown. */
 interface Recording<Id extends OperationId, T> {
   action: AuditedAction
   toBody: ToBody<Id, T>
-  /** As it stands in its path. Default: the id that is answered. */
+  /** The id in the resource's path. Default: the id in the answer. */
   idOf?: (answer: AnswerOf<Id>) => string
 }
 
-/** Operations that are one transaction in the caller's namespace; they answer 404 when their work finds nothing. */
+/** Makes operations that run in one transaction in the caller's namespace. They answer 404 when nothing is found. */
 export interface NamespaceOperations {
-  /** Reads. */
+  /** Answers a read. */
   read: <Id extends OperationId, T>(id: Id, toBody: ToBody<Id, T>, find: Find<Id, T>) => Operation
-  /**
-   * Changes one resource and records who did. What was asked for stands in the trail, also when it changed nothing.
-   */
+  /** Changes one resource and records who did. The trail has the requested change even when nothing was changed. */
   change: <Id extends OperationId, T>(id: Id, recording: Recording<Id, T>, work: Find<Id, T>) => Operation
   /**
    * Makes or changes a resource, once for each Idempotency-Key, and records who did; 409 when the key was used before.
@@ -43,7 +41,7 @@ export interface NamespaceOperations {
   once: <Id extends OperationId, T>(id: Id, recording: Recording<Id, T>, work: Find<Id, T>) => Operation
 }
 
-/** Makes operations of a database. */
+/** Makes operations on a database. */
 export function namespaceOperations(pool: Pool): NamespaceOperations {
   return {
     read: (id, toBody, find) =>

@@ -9,19 +9,19 @@ import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { idempotencyKeyRepository } from '../../../shared/postgres/idempotency-keys.ts'
 import { routeOf } from './route-of.ts'
 
-/** A request to make or change something, and the Idempotency-Key that it came with. */
+/** A request to make or change something, with its Idempotency-Key. */
 export interface Attempt {
-  /** Method and path, with the ids that stand in it. */
+  /** Method and path, with the ids of the request in it. */
   route: string
-  /** Under which an earlier version kept keys of this route; undefined where it is the same. */
+  /** The route under which an earlier version stored keys; undefined if that was the same. */
   formerRoute?: string
   key: string | undefined
-  /** What is asked for, by the names of the wire: the body, with the defaults of openapi.yaml filled in. */
+  /** The requested change in the wire's field names: the body, with the defaults of openapi.yaml filled in. */
   changes: object
 }
 
 /**
- * How requests of an operation are told apart.
+ * Makes the function that takes an Attempt out of a request of an operation.
  *
  * @throws Error when openapi.yaml has no such operation
  */
@@ -38,11 +38,14 @@ export function attemptsOf<Id extends OperationId>(id: Id): (request: RequestOf<
   }
 }
 
-/** What is asked for, by the names of the wire: the body, with the defaults of openapi.yaml filled in. */
+/** The requested change in the wire's field names: the body, with the defaults of openapi.yaml filled in. */
 export const changesIn = ({ body }: { body: unknown }): object =>
   typeof body === 'object' && body !== null ? body : {}
 
-/** Does something once for each Idempotency-Key. @param idOf of what was made or changed, as it stands in its path */
+/**
+ * Does something once for each Idempotency-Key.
+ * @param idOf takes the id, as in the path, of what was made or changed
+ */
 export type Once = <T>(
   caller: Caller,
   attempt: Attempt,
@@ -51,8 +54,8 @@ export type Once = <T>(
 ) => Promise<T>
 
 /**
- * Requests to one route of a namespace come a few at a time: what they make stands in a list that is kept in order of
- * creation, and what they change is one row.
+ * Makes the function that runs requests once. Only a few requests to one route of a namespace run at the same time.
+ * They would wait for each other anyway: new items go into a list in order of creation, and a change is of one row.
  *
  * @throws DomainError conflict when the key was used before on this route
  */
@@ -67,8 +70,8 @@ export const onceIn =
     )
 
 /**
- * Does something within a transaction, once for each Idempotency-Key. The key is used up in the transaction that does
- * the work, so a failed request leaves it free and a crash leaves neither.
+ * Does something within a transaction, once for each Idempotency-Key. The same transaction uses up the key. So a failed
+ * request leaves the key unused, and a crash leaves neither the key nor the change.
  *
  * @throws DomainError conflict when the key was used before on this route
  */
@@ -88,5 +91,4 @@ export async function onceWithin<T>(
   return made
 }
 
-/** Of what has an id. */
 export const idOf = ({ id }: { id: string }): string => id

@@ -1,9 +1,9 @@
 /**
- * A route with the ids of one request in it, as Idempotency-Keys are kept: what is done to one resource is another
- * request than what is done to the next one.
+ * A route with the ids of a request in it. Idempotency-Keys are stored under it, so that the same action on another
+ * resource is another request.
  *
- * @param template method and path as openapi.yaml has it: `POST /v2/contracts/{contract_id}/cancel`
- * @param params the parameters of the path; ids are the same in upper and in lower case
+ * @param template method and path as in openapi.yaml: `POST /v2/contracts/{contract_id}/cancel`
+ * @param params the parameters of the path; upper and lower case of an id give the same route
  */
 export const routeOf = (template: string, params: object): string =>
   template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {

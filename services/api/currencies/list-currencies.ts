@@ -7,9 +7,9 @@ import { type Page, pageOf, type PageRequest, unknownCursor } from '../../../sha
 export type ListCurrencies = (namespaceId: string, page: PageRequest) => Promise<Page<ReportedCurrency>>
 
 /**
- * The currencies that usage was ever reported in, by code.
+ * Lists the currencies that usage was ever reported in, by code.
  *
- * Why all of them are read for a page: there are 17,576 codes of three letters, and hardly anybody uses ten.
+ * Why a page reads all of them: there are 17,576 codes of three letters, and few companies use as many as ten.
  *
  * @throws DomainError malformed when startingAfter is none of them
  */

@@ -6,7 +6,7 @@ import type { NamespaceOperations } from '../core/namespace-operations.ts'
 import { pageIn } from '../core/page-query.ts'
 import { customerToBody } from './body.ts'
 
-/** Customers of a company, whom accounts may belong to. */
+/** Customers of a company; an account may belong to one. */
 export const customerOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once(
     'createCustomer',

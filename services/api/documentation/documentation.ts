@@ -39,7 +39,7 @@ const START = `SwaggerUIBundle({
 })
 `
 
-/** Scripts and styles of ours alone; the viewer writes styles into its elements. */
+/** The page may load only its own scripts and styles; the viewer writes styles into its elements. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 

@@ -16,19 +16,19 @@ export type ListEvents = (
 export interface ListEventsDeps {
   events: Pick<ReturnType<typeof usageEventRepository>, 'listByIds'>
   list: Pick<ReturnType<typeof usageEventListRepository>, 'listByAcceptance'>
-  /** No event that was accepted before this can still turn up; the list ends before its second. */
+  /** No event accepted before this can still appear; the list ends before the second of this time. */
   listedUpTo: () => Promise<Micros>
 }
 
 /**
- * Usage events by the second they were accepted in, then by id. A page may go on after any event of the namespace,
- * whether the filter lets it through or not.
+ * Lists usage events by the second of their acceptance, then by id. A page may start after any event of the namespace,
+ * even one that the filter leaves out.
  *
  * @throws DomainError malformed when startingAfter is no event of the namespace
  */
 export function listEvents({ events, list, listedUpTo }: ListEventsDeps): ListEvents {
   return async (namespaceId, filter, { limit, startingAfter }) => {
-    // First: an event that is accepted after this is of a later second, and one that is loaded meanwhile is seen below.
+    // Read this first. An event accepted later has a later second, and one that is loaded in between is found below.
     const before = unixSeconds(await listedUpTo())
     const after = startingAfter === undefined ? undefined : await keyOf(events, namespaceId, startingAfter)
     return pageOf(await list.listByAcceptance(namespaceId, filter, after, before, limit + 1), limit)

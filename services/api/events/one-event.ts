@@ -16,10 +16,10 @@ export type EventRevisionsOf = (
 ) => Promise<Page<EventRevision>>
 
 /**
- * An event as it counts, or will in a moment: its newest revision, and without one what ClickHouse has. So whoever has
- * corrected it sees that at once.
+ * Finds an event as it counts, or soon will: its newest revision, or what ClickHouse has when there is none. So a
+ * correction is visible at once.
  *
- * @throws DomainError not_found when nobody reported it, overloaded when that cannot be told yet
+ * @throws DomainError not_found when nobody reported it, overloaded when that cannot be known yet
  */
 export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentEventOf {
   return async (namespaceId, id) => {
@@ -31,17 +31,17 @@ export function currentEvent(pool: Pool, findStored: FindStoredEvents): CurrentE
 }
 
 /**
- * What an event was and is, its report first. One that was never corrected has its report alone.
+ * Lists the revisions of an event, its report first. An event that was never corrected has only its report.
  *
- * @throws DomainError not_found when nobody reported it, overloaded when that cannot be told yet, malformed when it has
- *   no revision `after`
+ * @throws DomainError not_found when nobody reported it, overloaded when that cannot be known yet, malformed when it
+ *   has no revision `after`
  */
 export function eventRevisions(pool: Pool, findStored: FindStoredEvents): EventRevisionsOf {
   return async (namespaceId, id, { limit, after }) => {
     const { first, newest, rows } = await inNamespace(pool, namespaceId, async (db) => {
       const revisions = eventRevisionRepository(db)
       const found = (await revisions.listNewest(namespaceId, [id])).get(id)
-      // Revision `after` is read as well: it shows that it exists.
+      // Revision `after` is read as well, to check that it exists.
       const from = after ?? 0
       return { newest: found, first: from, rows: await revisions.list(namespaceId, id, from - 1, limit + 2) }
     })

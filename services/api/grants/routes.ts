@@ -58,13 +58,16 @@ function newGrantOf(body: RequestOf<'createGrant'>['body']): NewGrant {
   }
 }
 
-/** @throws DomainError malformed when it asks for a metric and a currency: no grant has both, so it is a slip */
+/** @throws DomainError malformed when it names a metric and a currency: no grant has both, so it is a mistake */
 function filterOf(query: RequestOf<'listGrants'>['query']): GrantFilter {
   const { account_id: accountId, contract_v1_id: contractId } = query
   return { accountId, source: optionalSource(query, 'malformed'), contractId }
 }
 
-/** The balance that the grant is part of may be lower now. @returns the grant */
+/**
+ * Requests a check of the grant's balance, which may be lower now.
+ * @returns the grant
+ */
 async function requestRefillOf<T extends Grant | undefined>(
   db: PoolClient,
   namespaceId: string,

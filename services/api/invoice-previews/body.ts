@@ -9,7 +9,7 @@ import { overrideToBody, periodToBody } from '../contracts/body.ts'
 import { priceToBody } from '../prices/body.ts'
 
 /**
- * An invoice as it is shown: amounts are decimal text, or n/d where no decimal is exact.
+ * An invoice as answers show it. Amounts are decimal text, or a fraction n/d where no decimal is exact.
  *
  * @param prices of its lines
  * @param queryOf the SELECT that gives a line's quantity; null where nothing was counted
@@ -24,7 +24,7 @@ export const previewToBody = (
   ...restToBody(invoice),
 })
 
-/** The same without its lines. */
+/** An invoice as answers show it, without its lines. */
 export const summaryToBody = (invoice: Invoice): SchemaOf<'InvoiceSummary'> => ({
   ...headToBody(invoice),
   ...restToBody(invoice),
@@ -54,7 +54,10 @@ const restToBody = (invoice: Invoice) => ({
   warnings: invoice.warnings.map(warningToBody),
 })
 
-/** A line as it is shown. @param prices its price among them */
+/**
+ * A line as answers show it.
+ * @param prices include the line's price
+ */
 export function lineToBody(
   line: InvoiceLine,
   prices: ReadonlyMap<string, PriceRecord>,

@@ -9,7 +9,7 @@ import { previewToBody, summaryToBody } from './body.ts'
 import { differenceToBody } from './difference-body.ts'
 import { whatIfOf } from './what-if.ts'
 
-/** What a period of a contract comes to. */
+/** The operations for what a period of a contract comes to. */
 export function invoicePreviewOperations(deps: PreviewDeps): Operation[] {
   const [preview, list] = [previewInvoice(deps), listInvoices(deps)]
   return [
@@ -45,7 +45,7 @@ export function invoicePreviewOperations(deps: PreviewDeps): Operation[] {
   ]
 }
 
-/** None of what was known at a time: analysts see events as they are now, and no answer of theirs stays the same. */
+/** Not for a preview as known at a time: analysts see events as they are now, so their answers change. */
 const queryOf =
   (namespaceId: string, { plan, isAsKnown }: Preview) =>
   (line: InvoiceLine): string | null =>

@@ -2,11 +2,11 @@ import type { RequestOf } from '../../../shared/http/operation.ts'
 import type { WhatIf } from '../../../shared/previews/preview-invoice.ts'
 import { cancelContract, changeLines } from '../contracts/change-contract.ts'
 
-/** What a preview may ask to see as if it were so. */
+/** Changes that a preview may try out. */
 type WhatIfBody = Pick<RequestOf<'previewInvoice'>['body'], 'changes' | 'cancel_at'>
 
 /**
- * The change and then the cancellation, as they would be made: with what would refuse them.
+ * The change and then the cancellation, made and checked like real ones.
  *
  * @param now in Unix seconds
  * @returns undefined when nothing is to be tried out

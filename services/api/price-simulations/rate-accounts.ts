@@ -23,9 +23,9 @@ import { rateCardRepository } from '../../../shared/postgres/rate-cards.ts'
 export interface RateAccountsDeps {
   pool: Pool
   usage: Pick<ReturnType<typeof simulatedUsageReader>, 'read'>
-  /** How many rows of usage are held at a time, … */
+  /** How many rows of usage are in memory at a time; only tests set it. */
   rowsMax?: number
-  /** … and how many a single account may have, for tests; else ROWS_MAX. */
+  /** How many rows a single account may have; only tests set it, else ROWS_MAX. */
   rowsMaxOfOne?: number
 }
 
@@ -36,38 +36,36 @@ export interface RatedWays {
   minorUnits: number
   candidate: SimulatedCard
   /**
-   * The same card for all, or nothing; or the card that each account follows when the first period begins. Then its
-   * overrides and discount count for the candidate, too.
+   * One card for all accounts, or nothing, or the card that each account follows when the first period begins. In the
+   * last case that card's overrides and discount count for the candidate, too.
    */
   baseline: SimulatedCard | 'nothing' | 'followed'
 }
 
-/** What an account is charged in the one way and in the other. */
+/** What an account is charged by the baseline and by the candidate. */
 export interface RatedAccount {
   accountId: string
   baselineLines: InvoiceLine[]
   candidateLines: InvoiceLine[]
 }
 
-/** Some 400 MB. */
+/** They take some 400 MB. */
 const ROWS_MAX = 300_000
 /**
- * In so many sets of values a source is used by an account in a period, if it may be used in more. It is a guess, by
- * which is decided how many accounts are tried at first.
+ * A guess of how many sets of property values an account uses in a period. It decides how many accounts are tried at
+ * first.
  */
 const SETS_LIKELY = 20
-/**
- * Longer lists of ids are told by the first and the last of them: a list is a parameter, and there are bounds to these.
- */
+/** Longer lists of ids are passed as the first and the last id, because parameters have a size limit. */
 const LISTED_MAX = 1_000
 
 /**
- * Rates accounts one after the other, and lets others have the event loop in between.
+ * Rates accounts one after the other, and yields the event loop in between.
  *
- * @param accountIds by id; without gaps where there are many: all in between that have usage
+ * @param accountIds by id; if they are many, they must be all accounts with usage between the first and the last
  * @param signal gives up
- * @throws DomainError unprocessable when the cards name too many values of properties, or tell usage of an account
- *   apart in too many ways; overloaded when its turn to read usage did not come, or it was given up
+ * @throws DomainError unprocessable when the cards name too many values of properties, or the usage of one account has
+ *   too many rows; overloaded when its turn to read usage did not come, or it was given up
  */
 export async function* rateAccounts(
   deps: RateAccountsDeps,
@@ -100,12 +98,12 @@ export async function* rateAccounts(
       if (some.length === 1)
         throw new DomainError(
           'unprocessable',
-          `account_ids: usage of ${some[0] ?? ''} is told apart in more than ${rowsMaxOfOne} ways, by period, metric and values of properties: ask for fewer periods`,
+          `account_ids: usage of ${some[0] ?? ''} is split in more than ${rowsMaxOfOne} ways, by period, metric and values of properties: ask for fewer periods`,
         )
       atATime = Math.floor(some.length / 2)
       continue
     }
-    // They were fewer because of one that had much.
+    // The number was reduced because of one account with much usage.
     if (2 * countRows(usage) <= rowsMax) atATime = Math.min(2 * some.length, mostAtATime)
     rated += some.length
     for (const accountId of some) {
@@ -130,7 +128,7 @@ const sourcesOf = (rates: readonly Rate[]): UsageSource[] => [
   ...new Set(rates.flatMap(({ source }) => source ?? [])),
 ]
 
-/** How many rows of usage an account has in a period, at least one. */
+/** How many rows of usage an account probably has in a period, at least one. */
 function likelyRows(rates: readonly Rate[]): number {
   const named = namedValues(rates)
   const setsOf = (source: UsageSource) =>
@@ -154,10 +152,7 @@ function cardsOf(
   return { baseline: followed, candidate: { ...candidate, line: { ...followed.line, rateCardId } } }
 }
 
-/**
- * What of the accounts PostgreSQL holds, and the prices of all that is rated by: some statements, however many they
- * are.
- */
+/** Reads the accounts' cards and all prices from PostgreSQL, in a fixed number of statements. */
 async function readTerms(
   db: PoolClient,
   namespaceId: string,

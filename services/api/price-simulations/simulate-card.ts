@@ -28,16 +28,16 @@ import { listSimulatedAccounts } from './simulated-accounts.ts'
 export interface SimulationDeps {
   pool: Pool
   usage: ReturnType<typeof simulatedUsageReader>
-  /** No event accepted before this can still turn up. */
+  /** No event accepted before this can still appear. */
   listedUpTo: () => Promise<Micros>
-  /** For what holds the usage of many accounts while they are rated; see simulationSemaphore. */
+  /** Limits the simulations that hold the usage of many accounts in memory; see simulationSemaphore. */
   semaphore: FairSemaphore
 }
 
 /** Each holds up to 400 MB. */
 const AT_ONCE = 2
 const WAITING_MAX = 100
-/** … of one company. */
+/** How many simulations of one company may wait. */
 const WAITING_MAX_OF_ONE = 10
 
 export const simulationSemaphore = (): FairSemaphore =>
@@ -47,30 +47,30 @@ export const simulationSemaphore = (): FairSemaphore =>
     waitingMaxOfOne: WAITING_MAX_OF_ONE,
   })
 
-/** What is to be simulated; instants in Unix seconds. */
+/** A requested simulation; instants in Unix seconds. */
 export interface SimulationRequest {
   rateCardId: string
   range: TimeRange
-  /** How long periods are; undefined: all of the range is one. */
+  /** The length of a period; undefined: the whole range is one period. */
   cadence: Cadence | undefined
-  /** Changes the card for this simulation alone; undefined: as it stands. */
+  /** Changes of the card for this simulation only; undefined: the card as it is. */
   changes: CardChangeBody | undefined
-  /** What it is set against: the card that each account follows, nothing, or the id of a card. */
+  /** What it is compared with: the card that each account follows, nothing, or the id of a card. */
   against: string
-  /** Undefined: all that used something in the range, or follow a card at some second of it. */
+  /** Undefined: all accounts that used something in the range, or follow a card at some second of it. */
   accountIds: readonly string[] | undefined
   page: PageRequest
 }
 
 /** What accounts would pay; amounts in the card's currency. */
 export interface Simulation {
-  /** In Unix seconds: every event accepted before is counted. */
+  /** In Unix seconds; every event accepted before this is counted. */
   usageAsOf: number
   currency: string
   periods: readonly TimeRange[]
-  /** By account id. */
+  /** Ordered by account id. */
   accounts: Page<SimulatedAccount & RatedAccount>
-  /** Of all accounts, and how many were left out because of their currency; on the first page alone. */
+  /** Totals of all accounts, and how many were left out because of their currency; only on the first page. */
   totals: (SimulationTotals & { inOtherCurrencies: number }) | undefined
 }
 
@@ -81,30 +81,30 @@ export type SimulateCard = (
   signal: AbortSignal,
 ) => Promise<Simulation>
 
-/** In place of a contract's line where a card is rated by itself. */
+/** Takes the place of a contract line's id when a card is rated by itself. */
 export const NO_CONTRACT_LINE = ''
 
 const RANGE_DAYS_MAX = 366
-/** What no request has the time for, however few rates there are. */
+/** A request has no time for more, however few rates there are. */
 const ACCOUNT_PERIODS_MAX = 500_000
-/** … and how many lines, of all that rates have prices for: half a minute's work. */
+/** The lines of all periods, counted by the prices that rates name: half a minute's work. */
 const LINES_MAX = 10_000_000
 const DAY_S = 86_400
 
 /**
- * What accounts would pay by a card, beside what they pay. Lines come from the function that previews use, on whole
- * periods. Nothing is written; what is tried out is rolled back before usage is read.
+ * What accounts would pay by a card, compared with what they pay. The function that previews use makes the lines, on
+ * whole periods. Nothing is stored: changes that are tried out are rolled back before usage is read.
  *
  * @param signal gives up
- * @throws DomainError not_found without such a card; unprocessable for a range that is empty, too long or not over, and
- *   for a card or an account that cannot be compared; whatever a change of the card is refused with; and as
+ * @throws DomainError not_found when there is no such card; unprocessable for a range that is empty, too long or not
+ *   over, and for a card or an account that cannot be compared; the errors of a card's change; and as
  *   listSimulatedAccounts and rateAccounts do
  */
 export function simulateCard({ pool, usage, listedUpTo, semaphore }: SimulationDeps): SimulateCard {
   return async (namespaceId, request, now, signal) => {
     const { range, accountIds, page } = request
     requireRange(range, now)
-    const usageAsOf = unixSeconds(await listedUpTo()) // first: what is read below holds all that was accepted before
+    const usageAsOf = unixSeconds(await listedUpTo()) // first: everything accepted before this is in what is read below
     const { currency, ...candidate } = await readCandidate(pool, namespaceId, request, now)
     const baseline = await readBaseline(pool, namespaceId, request, currency)
     const periods = simulatedPeriods(range, request.cadence)
@@ -168,7 +168,7 @@ function requireRange({ startAt, endAt }: TimeRange, now: number): void {
   if (endAt > now) throw refuse('lies in the future')
 }
 
-/** The card as after the changes: all periods are rated by what is in force once all of them have been made. */
+/** Reads the card as it is after the changes. All periods are rated by the rates in force once all changes are made. */
 function readCandidate(
   pool: Pool,
   namespaceId: string,
@@ -193,7 +193,7 @@ function instantsOf(changes: CardChangeBody | undefined, now: number): number[] 
   return [effectiveAt, ...add.map(({ starts_at: startsAt = effectiveAt }) => startsAt)]
 }
 
-/** Not in the transaction of changes: a card set against itself stands there as it is. */
+/** Runs outside the transaction of the changes, so that a card compared with itself is read without them. */
 function readBaseline(
   pool: Pool,
   namespaceId: string,
@@ -214,7 +214,7 @@ function readBaseline(
   })
 }
 
-/** A card by itself, with its rates of a second. */
+/** Reads a card and its rates at a second. */
 async function readCard(
   db: PoolClient,
   namespaceId: string,

@@ -7,31 +7,31 @@ import { contractLineRepository } from '../../../shared/postgres/contract-lines.
 import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 
-/** More are refused: a request has some seconds. */
+/** Requests for more are refused, because a request has only some seconds. */
 const ACCOUNTS_MAX = 100_000
 
 export interface AccountsWanted {
   range: TimeRange
-  /** Undefined: all that used something in the range, or follow a card at some second of it. */
+  /** Undefined: all accounts that used something in the range, or follow a card at some second of it. */
   accountIds: readonly string[] | undefined
-  /** Accounts that follow a card in another currency when the range begins are left out; undefined: none is. */
+  /** Accounts that follow a card in another currency when the range begins are left out; undefined: no account is. */
   currency: string | undefined
   startingAfter: string | undefined
 }
 
 export interface SimulatedAccounts {
-  /** By id. */
+  /** In order. */
   ids: string[]
   /** How many were left out. */
   inOtherCurrencies: number
 }
 
 /**
- * Which accounts a simulation is of.
+ * Lists the accounts of a simulation.
  *
  * @param signal gives up waiting to read usage
- * @throws DomainError unprocessable for an account that there is not or that cannot be compared, and for too many;
- *   malformed when startingAfter is no account; overloaded when too many read at once
+ * @throws DomainError unprocessable for an account that does not exist or cannot be compared, and for too many;
+ *   malformed when startingAfter is no account; overloaded when too many reads run at once
  */
 export async function listSimulatedAccounts(
   pool: Pool,

@@ -9,10 +9,10 @@ import { lineToBody } from '../invoice-previews/body.ts'
 import type { RatedAccount } from './rate-accounts.ts'
 import { NO_CONTRACT_LINE, type Simulation, type SimulationRequest } from './simulate-card.ts'
 
-/** A simulation as requests ask for it. */
+/** A simulation as a request has it. */
 type SimulationRequestBody = RequestOf<'simulateRateCard'>['body']
 
-/** @throws DomainError unprocessable when lines are asked for and accounts are not */
+/** @throws DomainError unprocessable when lines are requested without accounts */
 export function simulationFromBody(rateCardId: string, body: SimulationRequestBody): SimulationRequest {
   if (body.include_lines && body.account_ids === undefined)
     throw new DomainError('unprocessable', 'include_lines: needs account_ids')
@@ -27,15 +27,15 @@ export function simulationFromBody(rateCardId: string, body: SimulationRequestBo
   }
 }
 
-/** What lines of accounts are shown with. */
+/** What is needed to show lines of accounts. */
 export interface ShownLines {
-  /** Of all lines. */
+  /** The prices of all lines. */
   prices: ReadonlyMap<string, PriceRecord>
   /** The SELECT that gives a line's quantity; null where nothing was counted. */
   queryOf: (accountId: string, line: InvoiceLine) => string | null
 }
 
-/** @param lines undefined: they are not shown */
+/** @param lines undefined: lines are not shown */
 export const simulationToBody = (
   { usageAsOf, currency, accounts, totals }: Simulation,
   lines: ShownLines | undefined,

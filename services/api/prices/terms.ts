@@ -3,11 +3,11 @@ import type { PriceTerms, Tier } from '../../../shared/domain/billing/price.ts'
 import type { RequestOf } from '../../../shared/http/operation.ts'
 import { present } from '../core/body-fields.ts'
 
-/** What a price is computed by, as requests say it: the fields of one model. */
+/** The fields of one price model, as a request has them. */
 type TermsBody = RequestOf<'createPrice'>['body']
 type TierBody = Extract<TermsBody, { tiers: unknown }>['tiers'][number]
 
-/** The terms with numbers in the one form they are stored and answered in. */
+/** The terms with their numbers in the form in which they are stored and shown. */
 export function termsFromBody(body: TermsBody): PriceTerms {
   if (body.model === 'flat')
     return { model: 'flat', amount: canonicalAmount(body.amount), recurring: body.recurring }
@@ -43,7 +43,7 @@ const tierFromBody = (tier: TierBody): Tier => ({
 const canonicalOrNull = (text: string | null = null): string | null =>
   text === null ? null : canonicalAmount(text)
 
-/** The terms as answers show them; a bound that there is not is left out. */
+/** The terms as answers show them; an absent bound is left out. */
 export function termsToBody(terms: PriceTerms) {
   if (terms.model === 'flat') return { model: terms.model, amount: terms.amount, recurring: terms.recurring }
   const bounds = {

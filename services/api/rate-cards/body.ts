@@ -19,7 +19,7 @@ export interface CardWithRates extends RateCard {
   rates: readonly RateRecord[]
 }
 
-/** A card as answers about this one show it. */
+/** A card as the answer about a single card shows it. */
 export const cardWithRatesToBody = ({ rates, ...card }: CardWithRates): SchemaOf<'RateCard'> => ({
   ...rateCardToBody(card),
   rates: rates.map(rateToBody),

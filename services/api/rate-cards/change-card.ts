@@ -9,18 +9,18 @@ import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
 import { withRates } from './with-rates.ts'
 
-/** A change of a card as requests say it. */
+/** A change of a card as a request has it. */
 export type CardChangeBody = RequestOf<'changeRateCard'>['body']
 
 /**
- * Ends rates of a card and adds others, under the lock of the card. What was in force before the change stays what it
+ * Ends rates of a card and adds others, while it holds the card's lock. What was in force before the change stays as it
  * was.
  *
- * @param clock what time it is for the namespace, in Unix seconds: asked once the card is held, as whoever began to
- *   follow it meanwhile has seen it as it was
+ * @param clock the namespace's time, in Unix seconds. It is called once the card is locked, because a contract that
+ *   began to follow the card before has seen it without the change
  * @returns the card with its rates that have not ended by then; undefined when there is none
- * @throws DomainError unprocessable when it lies before now and a contract has followed the card, ends what is not in
- *   force then, adds what cannot be added, or changes nothing
+ * @throws DomainError unprocessable when the change lies before now and a contract has followed the card, ends rates
+ *   that are not in force then, adds rates that are not possible, or changes nothing
  */
 export async function changeCard(
   db: PoolClient,
@@ -35,14 +35,14 @@ export async function changeCard(
   const now = await clock()
   const { effective_at: effectiveAt = now, end } = body
   const requested = changeOf(body, effectiveAt)
-  // After the lock: whoever begins to follow the card holds it until then.
+  // After the lock: a contract that begins to follow the card holds the lock until its transaction ends.
   if (effectiveAt < now && (await cards.isFollowed(namespaceId, rateCardId)))
     throw new DomainError(
       'unprocessable',
       'effective_at: lies in the past, in which a contract followed the card',
     )
   await requirePossible(db, namespaceId, requested, card.currency)
-  // What ended before is in nobody's way: what is added starts later.
+  // Rates that ended before do not matter, because added rates start later.
   const before = await rates.listNotEnded(namespaceId, rateCardId, Math.min(effectiveAt, now))
   requireCard(applyChange(before, { effectiveAt, end, add: requested.rates }), requested, now)
   await rates.end(namespaceId, rateCardId, end, effectiveAt)
@@ -53,7 +53,7 @@ export async function changeCard(
 /**
  * The rates that a change adds.
  *
- * @throws DomainError unprocessable when there are none and it ends none, or one starts too early
+ * @throws DomainError unprocessable when it adds none and ends none, or one starts too early
  */
 function changeOf({ end, add }: CardChangeBody, effectiveAt: number) {
   if (end.length === 0 && add.length === 0)

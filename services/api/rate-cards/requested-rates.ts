@@ -9,21 +9,21 @@ import { metricRepository } from '../../../shared/postgres/metrics.ts'
 import { priceRepository } from '../../../shared/postgres/prices.ts'
 import { optionalSource } from '../core/named-source.ts'
 
-/** A rate as requests say it. */
+/** A rate as a request has it. */
 type NewRateBody = RequestOf<'createRateCard'>['body']['rates'][number]
 
-/** Rates that are to be added to a card. */
+/** Rates to be added to a card. */
 export interface RequestedRates {
-  /** The list of the request that they stand in. */
+  /** The request's list that holds them. */
   field: 'rates' | 'add'
-  /** In its order, with new ids. */
+  /** In the order of the request, with new ids. */
   rates: readonly Rate[]
 }
 
 /**
- * Reads rates out of a request.
+ * Reads rates of a request.
  *
- * @param startsAt when a rate starts that does not say, in Unix seconds
+ * @param startsAt when a rate without starts_at starts, in Unix seconds
  * @throws DomainError unprocessable when one has two sources, or ends before it starts
  */
 export const requestedRates = (
@@ -54,11 +54,11 @@ function rateFromBody(body: NewRateBody, label: string, defaultStartsAt: number)
 }
 
 /**
- * Whether rates can stand on a card of this currency, each by itself. Until the transaction ends none of their prices
- * is archived.
+ * Checks that each rate can be on a card of this currency. None of their prices can be archived until the transaction
+ * ends.
  *
- * @throws DomainError unprocessable, by its place in the request, for a metric or price that there is not, an archived
- *   price, and whatever findRateFault finds
+ * @throws DomainError unprocessable for a metric or price that does not exist, an archived price, and what
+ *   findRateFault finds; it names the place in the request
  */
 export async function requirePossible(
   db: PoolClient,

@@ -6,14 +6,12 @@ import { sourceToBody } from '../../../shared/http/event-body.ts'
 import type { SchemaOf } from '../../../shared/http/operation.ts'
 import type { RequestedRates } from './requested-rates.ts'
 
-/** How large a card may be at any second, in rates that are in force and in prices that these name. */
+/** The maximum of rates in force at any second, and of the prices that they name. */
 const IN_FORCE_MAX: CardSize = { rates: 200, prices: 2_000 }
-/** How large in rates that have not ended: what is in force, and all of what is to take its place. */
+/** The maximum of rates that have not ended: those in force, and as many to replace them. */
 const NOT_ENDED_MAX: CardSize = { rates: 400, prices: 4_000 }
 
-/**
- * How many values of properties usage is told apart by; what invoices are rated by is asked for by all of them at once.
- */
+/** How many values of properties a card may split usage by. An invoice's usage is read with all of them at once. */
 const VALUES_MAX = 4_000
 
 interface CardSize {
@@ -22,11 +20,11 @@ interface CardSize {
 }
 
 /**
- * Whether rates can be a card together.
+ * Checks that rates can be on a card together.
  *
- * @param rates of the card, with the requested ones in the end; the others can be one
+ * @param rates of the card, with the requested ones at the end; the others are known to be possible together
  * @param now in Unix seconds
- * @throws DomainError unprocessable when an event would count twice, or there are too many of them
+ * @throws DomainError unprocessable when an event would count twice, or there are too many rates
  */
 export function requireCard(rates: readonly Rate[], requested: RequestedRates, now: number): void {
   const { field } = requested
@@ -37,7 +35,7 @@ export function requireCard(rates: readonly Rate[], requested: RequestedRates, n
   if (values > VALUES_MAX)
     throw new DomainError(
       'unprocessable',
-      `${field}: the card would tell ${values} values of properties apart, at most ${VALUES_MAX} are kept`,
+      `${field}: the card would split usage by ${values} values of properties, at most ${VALUES_MAX} are allowed`,
     )
   const overlap = findOverlap(rates, rates.length - requested.rates.length)
   if (overlap === undefined) return
@@ -71,7 +69,7 @@ const sizeOf = (rates: readonly Rate[]): CardSize => ({
   prices: rates.reduce((sum, rate) => sum + pricesOfRate(rate).length, 0),
 })
 
-/** The most that are in force at a second, and the most prices that are. */
+/** The most rates in force at a second, and the most prices in force at a second. */
 function peakOf(rates: readonly Rate[]): CardSize {
   const steps = rates
     .filter(({ startsAt, endsAt }) => startsAt !== endsAt)
@@ -80,7 +78,7 @@ function peakOf(rates: readonly Rate[]): CardSize {
       const start = { at: rate.startsAt, rates: 1, prices }
       return rate.endsAt === null ? [start] : [start, { at: rate.endsAt, rates: -1, prices: -prices }]
     })
-    .sort((a, b) => a.at - b.at || a.rates - b.rates) // what ends at a second is no longer in force then
+    .sort((a, b) => a.at - b.at || a.rates - b.rates) // a rate that ends at a second is no longer in force at it
   const [inForce, peak] = [
     { rates: 0, prices: 0 },
     { rates: 0, prices: 0 },
@@ -93,7 +91,7 @@ function peakOf(rates: readonly Rate[]): CardSize {
   return peak
 }
 
-/** A rate that is not there yet by its place in the request, as nobody knows its id. */
+/** Names a new rate by its place in the request, because nobody knows its id yet. */
 function nameOf({ id }: Rate, { field, rates }: RequestedRates): string {
   const index = rates.findIndex((rate) => rate.id === id)
   return index === -1 ? id : `${field}[${index}]`

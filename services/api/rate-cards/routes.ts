@@ -14,12 +14,12 @@ import { requestedRates, requirePossible } from './requested-rates.ts'
 import { requireCard } from './require-card.ts'
 import { withRates } from './with-rates.ts'
 
-/** When rates start that a card is made with. */
+/** When the rates of a new card start. */
 const FROM_THE_BEGINNING = 0
 
 const toBody = cardWithRatesToBody
 
-/** Rate cards: which usage is measured how, and which price it feeds. */
+/** Rate cards: how usage is measured, and which price it feeds. */
 export const rateCardOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once('createRateCard', { action: 'rate_card.created', toBody }, async ({ db, namespaceId, body, now }) => {
     const card = {

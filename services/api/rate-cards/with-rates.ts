@@ -4,10 +4,10 @@ import { rateRepository } from '../../../shared/postgres/rates.ts'
 import type { CardWithRates } from './body.ts'
 
 /**
- * A card with its rates that have not ended, also those that begin later.
+ * A card with its rates that have not ended, including those that begin later.
  *
- * @param card undefined when there is none; then there is none with rates
- * @param now in Unix seconds, of the namespace
+ * @param card undefined when there is none; the result is undefined then
+ * @param now in Unix seconds, by the namespace's clock
  */
 export async function withRates<T extends RateCard | undefined>(
   db: PoolClient,

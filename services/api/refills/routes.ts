@@ -15,7 +15,7 @@ import { refillConfigurationToBody, refillToBody } from './body.ts'
 const configurations = refillConfigurationRepository
 const toBody = refillConfigurationToBody
 
-/** Refill configurations, and what was refilled. */
+/** Refill configurations, and the refills made. */
 export const refillOperations = ({ read, change, once }: NamespaceOperations): Operation[] => [
   once(
     'createRefillConfiguration',
@@ -74,13 +74,13 @@ const keyOf = ({ account_id: accountId, metric_id: metricId }: KeyBody): RefillC
   metricId,
 })
 
-/** A place in the list is the pair as it stands in the path of a configuration: `account_…/metric_…`. */
+/** A cursor of the list is the same pair as in the path of a configuration: `account_…/metric_…`. */
 function keyOfCursor(cursor: string): RefillConfigurationKey {
   const [accountId = '', metricId = ''] = cursor.split('/')
   return { accountId, metricId }
 }
 
-/** As it stands in the path of a configuration. */
+/** The pair in the path of a configuration. */
 function pathOf({ account_id: accountId, metric_id: metricId }: KeyBody): string {
   return `${accountId}/${metricId}`
 }

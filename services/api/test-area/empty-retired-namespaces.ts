@@ -18,23 +18,23 @@ export interface EmptyingDeps {
   listedUpTo: () => Promise<Micros>
 }
 
-/** Namespaces that are emptied in one go. */
+/** How many namespaces one round empties. */
 const AT_ONCE = 500
 /** Rows of PostgreSQL that are deleted in one transaction. */
 const ROWS_AT_ONCE = 2_000
 /**
- * No request lives so long, nor do clocks of gateways differ by it: what was accepted later is of another namespace.
+ * No request lives so long, and clocks of gateways differ by less. So what is accepted later is of another namespace.
  */
 const STRAGGLERS_MS = 600_000
 const JOB = 'the removal of what was reset'
 
 /**
- * Empties the namespaces that it is time to empty. It may be cut short anywhere, and done again: a namespace counts as
- * emptied once all of it was. As long as the event log may still hold something of it, it comes up again.
+ * Empties the retired namespaces that are due. It may be interrupted anywhere and repeated. A namespace counts as
+ * emptied once everything in it was deleted. While the event log may still hold usage of it, it becomes due again.
  *
- * @param againAfterMs when a namespace comes up again while something of it may be on its way
+ * @param againAfterMs when a namespace becomes due again while usage of it may be on its way
  * @returns how many were emptied
- * @throws when one of them could not be; all others were
+ * @throws when one of them could not be emptied; all others were
  * @internal
  */
 export async function emptyRetiredNamespaces(
@@ -45,7 +45,7 @@ export async function emptyRetiredNamespaces(
   const retired = retiredNamespaceRepository(pool)
   const due = await retired.listDue(AT_ONCE)
   if (due.length === 0) return 0
-  // First: what is loaded after this was accepted after it, or is deleted below.
+  // Read this first. What is loaded later was either accepted later, or is deleted below.
   const loadedUpTo = await listedUpTo()
   const without: RetiredNamespace[] = []
   const failures: unknown[] = []
@@ -55,7 +55,7 @@ export async function emptyRetiredNamespaces(
       without.push(namespace)
     } catch (err) {
       signal.throwIfAborted()
-      failures.push(err) // it comes first the next time too, and must not keep the others from their turn
+      failures.push(err) // it is also the first one the next time, and must not prevent the others
     }
   if (without.length > 0) {
     const ids = without.map(({ id }) => id)
@@ -69,17 +69,17 @@ export async function emptyRetiredNamespaces(
   return due.length
 }
 
-/** Does so again and again until it is closed; one process at a time, however many there are. */
+/** Empties retired namespaces repeatedly, until it is closed. Only one process at a time does so. */
 export function keepEmptying(deps: EmptyingDeps, everyMs: number, log: Logger): Closeable {
   const round = async (signal: AbortSignal) => {
     const emptied = await runExclusively(deps.pool, JOB, () => emptyRetiredNamespaces(deps, everyMs, signal))
-    if (emptied > 0) log.debug({ namespaces: emptied }, 'deleted what namespaces that were reset held')
+    if (emptied > 0) log.debug({ namespaces: emptied }, 'deleted the data of namespaces that were reset')
   }
   return repeat(JOB, everyMs, round, (err, signal) => {
     if (!isElsewhere(err) && !signal.aborted)
       log.warn(
         { err: loggableError(err) },
-        'could not delete what namespaces that were reset held, trying again',
+        'could not delete the data of namespaces that were reset, trying again',
       )
   })
 }

@@ -3,14 +3,14 @@ import type { AuditedAction } from '../../../shared/domain/audit-entry.ts'
 import { auditTrailRepository } from '../../../shared/postgres/audit-trail.ts'
 import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 
-/** A move of the caller's world, as it is recorded. */
+/** How a move of the caller's world is recorded. */
 interface Move {
   action: AuditedAction
-  /** What was asked for. */
+  /** The requested change. */
   changes: object
 }
 
-/** Moves the world of the caller's company, and records who did, in the same transaction. */
+/** Moves the world of the caller's company, and records who did so, in one transaction. */
 export const moveWorld = <T>(
   worlds: Pick<TestWorlds, 'move'>,
   { companyId, keyId }: Caller,

@@ -17,8 +17,8 @@ import { moveWorld } from './move-world.ts'
 import { testClock } from './test-clock.ts'
 
 /**
- * What answers the operations of the test area that move the clock, or begin anew. They move the world: they do not
- * enter it.
+ * The operations of the test area that move the clock or reset the data. They move the world, so they do not run inside
+ * it.
  */
 export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTimeoutMs: number): Operation[] {
   const clock = testClock(worlds)
@@ -38,7 +38,7 @@ export function testAreaOperations(worlds: TestWorlds, drain: Drain, requestTime
       return { reset_at: Math.floor(resetAt.getTime() / 1_000) }
     }),
     forTests('drainTestCompany', async ({ body }) => {
-      // Before the deadline of requests, which would not know that nothing was written.
+      // It ends before the request's own deadline, which would answer as if something might have been written.
       const timeout = body?.timeout ?? DRAIN_S
       const timeoutMs = Math.min(timeout * 1_000, requestTimeoutMs * BEFORE_THE_DEADLINE)
       if (!(await drain(timeoutMs)))

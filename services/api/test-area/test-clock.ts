@@ -7,23 +7,21 @@ import type { TestWorlds } from '../../../shared/postgres/test-worlds.ts'
 import { type Attempt, onceWithin } from '../core/once.ts'
 import { moveWorld } from './move-world.ts'
 
-/**
- * The clock of a test company's namespace. Each function tells how far it is ahead of real time then, in milliseconds.
- */
+/** The clock of a test company's namespace. Each function returns how far it is ahead of real time, in milliseconds. */
 export interface TestClock {
   /**
-   * Sets it to a Unix second, from which it runs on.
+   * Sets it to a Unix second; it runs on from there.
    *
    * @throws DomainError unprocessable when that would turn it back, or too far ahead
    */
   set(caller: Caller, second: number): Promise<number>
   /**
-   * Moves it so many seconds ahead, once for each Idempotency-Key.
+   * Moves it ahead by some seconds, once for each Idempotency-Key.
    *
    * @throws DomainError conflict when the key was used before, unprocessable when that is too far ahead
    */
   advance(caller: Caller, seconds: number, attempt: Attempt): Promise<number>
-  /** Back to real time. */
+  /** Sets it back to real time. */
   reset(caller: Caller): Promise<number>
 }
 
@@ -79,7 +77,10 @@ export function testClock(worlds: TestWorlds): TestClock {
   }
 }
 
-/** Grants begin and end by the clock: balances may be low that were not. And periods of contracts begin. */
+/**
+ * Moves the clock and requests checks: grants begin and end by it, so other balances may be low, and new periods of
+ * contracts begin.
+ */
 async function setAhead(db: PoolClient, namespaceId: string, aheadMs: number): Promise<number> {
   const set = await namespaceClockRepository(db).setAhead(namespaceId, aheadMs)
   await requestRefills(db, namespaceId)

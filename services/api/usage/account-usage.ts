@@ -10,7 +10,7 @@ import { getAccount } from '../accounts/get-account.ts'
 import { orderSources } from './ordered-sources.ts'
 import { requireForwards, type UsageQuery } from './usage-query.ts'
 
-/** What an account used of one source in a range, as one number. */
+/** The usage of one source by an account in a range, as one number. */
 interface ConsumedSource {
   source: UsageSource
   /** Undefined for a currency. */

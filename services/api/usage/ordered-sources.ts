@@ -4,15 +4,15 @@ import type { Pool } from '../../../shared/postgres/core/pool.ts'
 import { inNamespace } from '../../../shared/postgres/core/transaction.ts'
 import { metricRepository } from '../../../shared/postgres/metrics.ts'
 
-/** A source of usage, and what it is when it is a metric. */
+/** A source of usage, with its metric if it is one. */
 interface OrderedSource {
   source: UsageSource
   metric: Metric | undefined
 }
 
 /**
- * Sources in the order all answers have them: metrics as they were created, then currencies by code. A metric that
- * PostgreSQL does not know comes between them: usage is never left out of an answer.
+ * Sources in the order of all answers: metrics in order of creation, then currencies by code. A metric that PostgreSQL
+ * does not know comes between them, because no answer may leave out usage.
  */
 export async function orderSources(
   pool: Pool,

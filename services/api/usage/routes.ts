@@ -18,7 +18,7 @@ import {
 import { usageByProperty } from './usage-by-property.ts'
 import type { UsageQuery } from './usage-query.ts'
 
-/** What was used: in a range, by day and month, and of what has a property. */
+/** Usage in a range, by day and month, and with a property. */
 export function usageOperations(pool: Pool, reads: BatchedReads, usage: UsageReader): Operation[] {
   const usageIn = accountUsageIn(pool, reads, usage)
   const monthly = accountMonthlyUsage(pool, reads, usage)
@@ -92,7 +92,7 @@ const usageQueryOf = ({ aggregation, currency }: AskedUsage): UsageQuery => ({
   currency: currency?.toLowerCase(),
 })
 
-/** The range a request asks for; where it may be left out, all that usage may lie in until now. */
+/** The range of a request. Where it may be left out, it is all the time until now. */
 function rangeOf({ start_at: startAt, end_at: endAt }: AskedRange, now: number): TimeRange {
   return { startAt: startAt ?? earliestSecond(now), endAt: endAt ?? now }
 }

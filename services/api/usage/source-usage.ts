@@ -5,7 +5,7 @@ import {
 } from '../../../shared/domain/usage-aggregate.ts'
 import type { UsageSource } from '../../../shared/domain/usage-source.ts'
 
-/** What was used of one source, as one number. */
+/** The usage of one source, as one number. */
 export interface SourceUsage {
   source: UsageSource
   /** Decimal text. */

@@ -3,14 +3,14 @@ import type { TimeRange } from '../../../shared/domain/time-range.ts'
 import type { Aggregation } from '../../../shared/domain/usage-aggregate.ts'
 import { DomainError } from '../../../shared/errors/domain-error.ts'
 
-/** What can be said about usage beside where it is. */
+/** The parameters of a usage query, apart from where to read. */
 export interface UsageQuery {
   aggregation: Aggregation
   /** Only usage of this currency. */
   currency: string | undefined
 }
 
-/** The most UTC days a range may meet that is answered by the day or month. */
+/** How many UTC days a range may meet when it is answered by day or month. */
 const DAYS_MAX = 3_700
 
 /** @throws DomainError unprocessable when the range does not run forwards */

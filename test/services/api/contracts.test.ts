@@ -569,7 +569,7 @@ describe('contracts over HTTP', function () {
       const end = now() + 1_000
       const { id } = await stage.contract({ account_id: account, ends_at: end })
       const move = (ends_at: number | null) => api.patch<ContractBody>(`/v2/contracts/${id}`, { ends_at })
-      const earlier = /^ends_at: can be moved to a later time alone/
+      const earlier = /^ends_at: can only be moved to a later time/
       expectRefused(await move(end - 1), 422, earlier)
       expect((await move(end)).body.ends_at).to.equal(end)
       expect((await move(end + 1)).body.ends_at).to.equal(end + 1)
@@ -714,7 +714,7 @@ describe('contracts over HTTP', function () {
         ['cancel', {}, 400, /^mode: is required/],
         ['cancel', { mode: 'soon' }, 400, /^mode: /],
         ['cancel', { mode: 'at' }, 422, /^cancel_at: is required by the mode at/],
-        ['cancel', { mode: 'immediate', cancel_at: 9 }, 422, /^cancel_at: goes with the mode at alone/],
+        ['cancel', { mode: 'immediate', cancel_at: 9 }, 422, /^cancel_at: only goes with the mode at/],
         ['uncancel', { mode: 'at' }, 400, /^mode: is not a field/],
       ]
       for (const [verb, body, status, text] of cases)

@@ -649,7 +649,7 @@ describe('rate cards over HTTP', function () {
             })),
             price_id: price,
           })),
-          'rates: the card would tell 4500 values of properties apart, at most 4000 are kept',
+          'rates: the card would split usage by 4500 values of properties, at most 4000 are allowed',
         ],
       ]
       for (const [some, text] of cases) {
